@@ -1,0 +1,90 @@
+"""From what the user asked for to the counter and the budget of each transcript."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ctxtrim.errors import UsageError
+from ctxtrim.model import Transcript
+from ctxtrim.models import DEFAULT, FRAMINGS, UNKNOWN, Model, find_model, nearest_models
+from ctxtrim.stage import Finding
+from ctxtrim.tokens import Budget, Counter, Tokenizer
+
+RESERVE = 4096  # tokens kept free for the answer
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one transcript is measured with; `notes` say what had to be assumed."""
+
+    model: str | None
+    counter: Counter
+    budget: Budget
+    notes: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The options about models and budgets; all in tokens. `tokenizer_of` makes tokenizers by name.
+
+    What depends on the model alone is made once a model.
+    """
+
+    tokenizer_of: Callable[[str], Tokenizer]
+    model: str | None = None
+    tokenizer: str | None = None
+    context_window: int | None = None
+    reserve: int | None = None
+    limit: int | None = None
+    safety: float = 1.0
+    _known: dict[str | None, Bound] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Contradictions are known before anything is read."""
+        if self.tokenizer is not None and self.tokenizer != "auto":
+            self.tokenizer_of(self.tokenizer)
+        if self.model is not None or self.context_window is not None or self.limit is not None:
+            self._bind(self.model)
+
+    def bind(self, transcript: Transcript) -> Bound:
+        """The counter and budget for a transcript: of the model asked for, else of the one that it records."""
+        bound = self._bind(self.model or transcript.model)
+        return replace(bound, counter=bound.counter.fresh())
+
+    def _bind(self, name: str | None) -> Bound:
+        if name not in self._known:
+            self._known[name] = self._make(name)
+        return self._known[name]
+
+    def _make(self, name: str | None) -> Bound:
+        model = DEFAULT if name is None else find_model(name) or UNKNOWN
+        chosen = self.tokenizer if self.tokenizer not in (None, "auto") else model.tokenizer
+        tokenizer = self.tokenizer_of(chosen or model.tokenizer)
+        framing = replace(FRAMINGS[model.framing], media=model.image)
+        if not model.is_known or tokenizer != self.tokenizer_of(model.tokenizer):
+            tokenizer = replace(tokenizer, exactness="estimated")  # type: ignore[type-var]
+        budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
+        notes = (self._note(name, tokenizer.name, budget),) if name is not None and not model.is_known else ()
+        return Bound(name, Counter(tokenizer, framing), budget, notes)
+
+    def _budget(self, model: Model, safety: float) -> Budget:
+        window = self.context_window or model.context_window
+        reserve = self.reserve
+        if reserve is None:
+            reserve = RESERVE if window > RESERVE else window // 2
+        if reserve >= window and self.limit is None:
+            raise UsageError(
+                f"a reserve of {reserve} tokens leaves nothing of a context window of {window}; "
+                "give a smaller --reserve or a larger --context-window"
+            )
+        max_input = model.max_input if self.context_window is None else None
+        return Budget(window, reserve, max_input, self.limit, safety)
+
+    def _note(self, name: str, tokenizer: str, budget: Budget) -> Finding:
+        nearest = ", ".join(nearest_models(name))
+        return Finding(
+            "unknown-model",
+            "warning",
+            f"model {name} is not known: counted as {tokenizer}, context window {budget.context_window} assumed"
+            + (f" (nearest names: {nearest})" if nearest else "")
+            + "; --context-window and --tokenizer say better",
+        )

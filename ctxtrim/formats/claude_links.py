@@ -1,0 +1,173 @@
+"""How the events of a Claude Code session hang together: which are live, and what is mended when some go.
+
+Every event names its parent. The live context is not the plain walk from the last message up to the root: results of
+parallel calls hang beside the chain, and so do the other lines of a message that spread over several. So: walk up from
+the last message, stop at the last compaction, then add the lines that share a message id with the chain and the
+results that answer its calls.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from ctxtrim.lines import document, split
+from ctxtrim.model import Line, Span
+
+LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
+"""The fields that name another event by its uuid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of the session and where it stands."""
+
+    value: dict[str, Any]
+    span: Span
+
+    @property
+    def kind(self) -> str | None:
+        """Its type; a summary that carries a user message is that message."""
+        kind = self.value.get("type")
+        return "user" if kind == "summary" and "message" in self.value else kind if isinstance(kind, str) else None
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """Its message, empty where it has none."""
+        message = self.value.get("message")
+        return message if isinstance(message, dict) else {}
+
+    @property
+    def message_id(self) -> str | None:
+        """The id that all lines of one message of the model share."""
+        name = self.message.get("id")
+        return name if isinstance(name, str) else None
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it carries a message that a model could read."""
+        if self.kind not in ("user", "assistant"):
+            return False
+        content = self.message.get("content")
+        if isinstance(content, str):
+            return True
+        return isinstance(content, list) and any(isinstance(block, dict) for block in content)
+
+    @property
+    def is_sidechain(self) -> bool:
+        """Whether it belongs to a subagent's conversation."""
+        return bool(self.value.get("isSidechain"))
+
+    def uuid(self, field: str = "uuid") -> str | None:
+        """The uuid in a field, None where there is none."""
+        name = self.value.get(field)
+        return name if isinstance(name, str) else None
+
+
+class Family:
+    """Finds events by uuid: the nearest one before, since resumed sessions write the same uuid again."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._places: dict[str, list[int]] = {}
+        for index, event in enumerate(events):
+            uuid = event.uuid()
+            if uuid is not None:
+                self._places.setdefault(uuid, []).append(index)
+
+    def find(self, uuid: str | None, before: int) -> int | None:
+        """The index of the event with a uuid, the nearest before an index, else the first after it."""
+        places = self._places.get(uuid) if uuid is not None else None
+        if not places:
+            return None
+        return places[max(bisect_left(places, before) - 1, 0)]
+
+    def parent(self, events: Sequence[Event], index: int) -> int | None:
+        """The index of an event's parent. An event without the field, as old versions wrote, follows the one before."""
+        if "parentUuid" not in events[index].value:
+            return index - 1 if index else None
+        return self.find(events[index].uuid("parentUuid"), index)
+
+
+def live(events: Sequence[Event], is_context: Callable[[Event], bool]) -> list[Event]:
+    """The events that make up the model's context, in the order of the file."""
+    speaking = [index for index, event in enumerate(events) if event.is_message]
+    main = [index for index in speaking if not events[index].is_sidechain] or speaking
+    if not main:
+        return []
+    family = Family(events)
+    if all(family.find(event.uuid("parentUuid"), index) is None for index, event in enumerate(events)):
+        chain = set(range(_after_compaction(events), len(events)))  # nothing is linked: the order is the chain
+    else:
+        chain = _walk(events, family, main[-1])
+    side = events[main[-1]].is_sidechain
+    chain = {index for index in chain if events[index].is_sidechain == side}
+    ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {None}
+    chain.update(index for index in main if events[index].message_id in ids and events[index].kind == "assistant")
+    calls = {name for index in chain for name in _named(events[index], "tool_use", "id")}
+    chain.update(
+        index
+        for index in main
+        if events[index].is_sidechain == side
+        and not calls.isdisjoint(_named(events[index], "tool_result", "tool_use_id"))
+    )
+    return [events[index] for index in sorted(chain) if is_context(events[index])]
+
+
+def _walk(events: Sequence[Event], family: Family, last: int) -> set[int]:
+    chain: set[int] = set()
+    index: int | None = last
+    while index is not None and index not in chain:
+        if _is_compaction(events[index]):
+            break
+        chain.add(index)
+        index = family.parent(events, index)
+    return chain
+
+
+def _is_compaction(event: Event) -> bool:
+    return event.value.get("subtype") == "compact_boundary"
+
+
+def _after_compaction(events: Sequence[Event]) -> int:
+    return max((index + 1 for index, event in enumerate(events) if _is_compaction(event)), default=0)
+
+
+def _named(event: Event, kind: str, field: str) -> list[str]:
+    content = event.message.get("content")
+    blocks = content if isinstance(content, list) else ()
+    names = (block.get(field) for block in blocks if isinstance(block, dict) and block.get("type") == kind)
+    return [name for name in names if isinstance(name, str)]
+
+
+def mend(lines: Sequence[Line], removed: Set[Span]) -> Mapping[Span, str | None]:
+    """New values for the links that name an event that goes: its nearest ancestor that stays, else null.
+
+    A leaf of a summary that has no such ancestor stays as it is: it may name another session's event anyway.
+    """
+    events: list[Event] = []
+    for index, line in enumerate(lines):
+        value = (split(line.data, 1)[0] if len(lines) > 1 else document(line.data) or split(line.data, 1)[0]).value
+        if isinstance(value, dict):
+            events.append(Event(value, Span(index)))
+    gone = {index for index, event in enumerate(events) if event.span in removed}
+    family = Family(events)
+    mended: dict[Span, str | None] = {}
+    for index, event in enumerate(events):
+        if index in gone:
+            continue
+        for field in LINKS:
+            target = family.find(event.uuid(field), index)
+            if target in gone:
+                heir = _heir(events, family, gone, target)
+                if heir is not None or field != "leafUuid":
+                    mended[event.span.inside(field)] = heir
+    return mended
+
+
+def _heir(events: Sequence[Event], family: Family, gone: Set[int], index: int | None) -> str | None:
+    """The uuid of the nearest ancestor that stays."""
+    seen: set[int] = set()
+    while index is not None and index in gone and index not in seen:
+        seen.add(index)
+        index = family.parent(events, index)
+    return events[index].uuid() if index is not None and index not in gone else None

@@ -1,0 +1,116 @@
+"""Bytes to JSON values, one `Record` each, such that the records joined are the bytes again.
+
+orjson decodes what it can; what it refuses and Python's own parser takes (lone surrogates, NaN, a byte order mark)
+goes there. Two values glued on one line, left by concurrent writers, become two records.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+BLANK: Final = object()
+"""The value of a line with nothing but white space on it."""
+
+NOT_JSON: Final = object()
+"""The value of a line that is no JSON; its record says why."""
+
+BOM: Final = b"\xef\xbb\xbf"
+_SPACE: Final = " \t\r\n"
+_decoder: Final = json.JSONDecoder()
+
+
+@dataclass(slots=True)
+class Record:
+    """One JSON value and the bytes that spell it, with the white space around it."""
+
+    data: bytes
+    number: int
+    value: Any
+    problem: str | None = None
+    is_glued: bool = False
+
+
+def split(line: bytes, number: int) -> list[Record]:
+    """The records of one line: one, or several where values are glued together."""
+    try:
+        return [Record(line, number, orjson.loads(line))]
+    except orjson.JSONDecodeError:
+        return _split_slowly(line, number)
+
+
+def _split_slowly(line: bytes, number: int) -> list[Record]:
+    """What orjson refuses: blank lines, values only Python's parser takes, glued values, and broken ones."""
+    if not line.strip():
+        return [Record(line, number, BLANK)]
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        return [Record(line, number, NOT_JSON, f"not UTF-8 at byte {error.start + 1} of the line")]
+    found: list[Record] = []
+    start = 0
+    while start < len(text):
+        begin = start + (text[start] == "\ufeff")
+        while begin < len(text) and text[begin] in _SPACE:
+            begin += 1
+        if begin == len(text):  # white space after the last value
+            found[-1].data += text[start:].encode()
+            break
+        try:
+            value, end = _decoder.raw_decode(text, begin)
+            if not isinstance(value, (dict, list)) and (found or text[end:].strip()):
+                raise json.JSONDecodeError("extra data", text, end)  # a log line that starts with a number
+        except (ValueError, RecursionError) as error:
+            found.append(Record(text[start:].encode(), number, NOT_JSON, _reason(error, text)))
+            break
+        found.append(Record(text[start:end].encode(), number, value))
+        start = end
+    for record in found:
+        record.is_glued = len(found) > 1
+    return found
+
+
+def dump(value: object) -> str:
+    """A value as compact JSON text, for what the model reads as JSON; never for writing."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # lone surrogates, integers of more than 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def document(data: bytes) -> Record | None:
+    """A whole file as one record where it is a single JSON value, else None.
+
+    A document that breaks off, or breaks, after its first line is a record without value that says where; a file whose
+    lines are values of their own is none.
+    """
+    try:
+        return Record(data, 1, orjson.loads(data))
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return Record(data, 1, json.loads(data.removeprefix(BOM).decode()))
+    except json.JSONDecodeError as error:
+        second = data[data.find(b"\n", len(data) - len(data.lstrip())) + 1 :].lstrip().split(b"\n", 1)[0]
+        if error.lineno == 1 or not second or split(second, 1)[-1].value is not NOT_JSON:
+            return None
+        return Record(data, error.lineno, NOT_JSON, _document_reason(error))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _document_reason(error: json.JSONDecodeError) -> str:
+    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "the document ends in the middle of a value"
+    return f"the document is no JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.colno})"
+
+
+def _reason(error: Exception, text: str) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+            return "the line ends in the middle of a JSON value"
+        return f"not JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1})"
+    if isinstance(error, RecursionError):
+        return "nested too deeply to be read"
+    return f"not JSON ({error})"

@@ -1,0 +1,112 @@
+"""What a conversation is: frozen values, and where in the file each of them is spelled.
+
+Where something is spelled takes no part in equality: two transcripts are equal when a model would read the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Path = tuple[str | int, ...]
+Role = Literal["system", "user", "assistant", "tool"]
+Kind = Literal["text", "reasoning", "tool_call", "tool_result", "attachment"]
+
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
+
+
+class Line(NamedTuple):
+    """The bytes of one JSON value as they stand in the file, terminator included.
+
+    Almost always one line of the file. Two values glued on one line are two of these with the same `number`; a
+    whole JSON document is one. All of them joined are the file, byte for byte.
+    """
+
+    data: bytes
+    number: int  # the line of the file at which it starts, counted from 1
+
+
+class Span(NamedTuple):
+    """A place in a transcript's lines: which line, and the JSON path of a value inside it (`()` is the whole)."""
+
+    line: int
+    path: Path = ()
+
+    def inside(self, *keys: str | int) -> "Span":
+        """The place of a value inside this one."""
+        return Span(self.line, self.path + keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One leaf of a message that the model reads.
+
+    `text` is what the model reads (for a call its arguments, as JSON); an attachment has a `media` type instead.
+    `span` is the string that spells `text`, None where it cannot be rewritten; `block` is the element that goes when
+    the part goes, None where it cannot go alone.
+    """
+
+    kind: Kind
+    text: str = ""
+    call_id: str | None = None
+    name: str | None = None
+    is_error: bool | None = None
+    media: str | None = None
+    span: Span | None = field(default=None, compare=False)
+    block: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One speaker's contribution. A tool result is a message of its own even where it shares an element.
+
+    `is_injected`: a user message that the client wrote, not the person. `metadata`: debug keys that a stage may set,
+    as (key, value) pairs. `index` is the position among the messages as read, None for an inserted one; `spans` is
+    all that goes when the message goes.
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    name: str | None = None
+    is_injected: bool = False
+    metadata: tuple[tuple[str, int], ...] = ()
+    index: int | None = field(default=None, compare=False)
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+
+    @property
+    def calls(self) -> Iterator[Part]:
+        """Its tool calls, in order."""
+        return (part for part in self.parts if part.kind == "tool_call")
+
+    @property
+    def result(self) -> Part | None:
+        """The first part that belongs to a tool result (they all share one call id), or None."""
+        return next((part for part in self.parts if part.kind == "tool_result"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The verbatim lines and the messages that were found in them."""
+
+    lines: tuple[Line, ...]
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One conversation on its way, and what the request sends beside its messages.
+
+    `tools` is the JSON text of the tool schemas. `pointer` is the JSON path of the conversation inside a larger
+    document, `()` where it is the whole line. Stages change `messages`, never `source`.
+    """
+
+    messages: tuple[Message, ...]
+    source: Source = field(compare=False)
+    tools: str | None = None
+    model: str | None = None
+    id: str | None = None
+    pointer: Path = field(default=(), compare=False)
+
+    def line_of(self, message: Message) -> int | None:
+        """The line of the file at which a message starts, counted from 1; None for an inserted one."""
+        return self.source.lines[message.spans[0].line].number if message.spans else None

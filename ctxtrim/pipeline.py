@@ -1,0 +1,101 @@
+"""Run a transcript through stages, measuring each from outside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxtrim.model import Message, Transcript
+from ctxtrim.stage import OVERFLOW, Change, Finding
+from ctxtrim.stages import STAGES
+from ctxtrim.tokens import Budget, Count, Counter
+from ctxtrim.turns import shape
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A stage by name and its settings, complete and checked."""
+
+    name: str
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A change and what the message costs before and after it, in tokens."""
+
+    change: Change
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one stage did: tokens and messages before and after, its changes and findings."""
+
+    stage: str
+    tokens_before: int
+    tokens_after: int
+    messages_before: int
+    messages_after: int
+    changes: tuple[Measured, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go."""
+
+    transcript: Transcript
+    count: Count
+    tokens_read: int
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def overflows(self) -> bool:
+        """Whether it does not fit."""
+        return any(finding.code == OVERFLOW for finding in self.findings)
+
+
+def run(transcript: Transcript, specs: Sequence[Spec], counter: Counter, budget: Budget) -> Result:
+    """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on."""
+    tokens_read = tokens = counter.tokens(transcript)
+    steps = []
+    findings: dict[tuple[str, int | None, str], Finding] = {}
+    for spec in specs:
+        outcome = STAGES[spec.name](counter, budget, **spec.settings)(transcript)
+        after = counter.tokens(outcome.transcript)
+        steps.append(
+            Step(
+                spec.name,
+                tokens,
+                after,
+                len(transcript.messages),
+                len(outcome.transcript.messages),
+                _measured(counter, transcript, outcome.transcript, outcome.changes),
+                outcome.findings,
+            )
+        )
+        findings |= {(one.code, one.index, one.message): one for one in outcome.findings if one.severity != "info"}
+        transcript, tokens = outcome.transcript, after
+        if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
+            break
+    return Result(transcript, counter.count(transcript), tokens_read, tuple(steps), tuple(findings.values()))
+
+
+def _measured(
+    counter: Counter, before: Transcript, after: Transcript, changes: Sequence[Change]
+) -> tuple[Measured, ...]:
+    if not changes:
+        return ()
+    costs = _by_index(counter, before.messages)
+    rest = _by_index(counter, after.messages)
+    return tuple(Measured(one, costs[one.message], rest.get(one.message, 0)) for one in changes)
+
+
+def _by_index(counter: Counter, messages: Sequence[Message]) -> dict[int, int]:
+    costs = counter.costs(messages, shape(messages))
+    return {
+        position if message.index is None else message.index: cost.total
+        for position, (message, cost) in enumerate(zip(messages, costs, strict=True))
+    }

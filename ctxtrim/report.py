@@ -1,0 +1,136 @@
+"""What a run found out, as values: a row a transcript, findings about files, and totals."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ctxtrim.model import Path
+from ctxtrim.pipeline import Spec, Step
+from ctxtrim.stage import OVERFLOW, Finding
+from ctxtrim.tokens import Budget, Count
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One message in `--explain`: where it stands, what it costs, what became of it and why."""
+
+    message: int
+    line: int | None
+    role: str
+    step: int
+    age: int
+    tokens: int
+    decision: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One transcript: where it is, what it costs, what was done. Where not written, `count` is what could not go."""
+
+    path: str
+    line: int
+    index: int
+    pointer: Path
+    id: str | None
+    format: str
+    model: str | None
+    tokenizer: str
+    messages_read: int
+    messages: int
+    tokens_read: int
+    count: Count
+    budget: Budget
+    is_written: bool
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+    lines: dict[int, int] = field(default_factory=dict)  # message index → line of the file
+    explained: tuple[Explained, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether its tokens are within the budget."""
+        return self.count.tokens <= self.budget.available
+
+    @property
+    def overflows(self) -> bool:
+        """Whether a stage says that it does not fit."""
+        return any(finding.code == OVERFLOW for finding in self.findings)
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether it breaks a structure rule."""
+        return any(finding.severity == "error" and finding.code in STRUCTURE for finding in self.findings)
+
+
+STRUCTURE = ("tool-result-without-call", "call-without-result")
+"""The codes of findings about structure."""
+
+INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written")
+"""The codes of findings that leave the answer incomplete."""
+
+
+@dataclass
+class Totals:
+    """Sums over all transcripts of a run."""
+
+    transcripts: int = 0
+    messages_read: int = 0
+    messages: int = 0
+    tokens_read: int = 0
+    tokens: int = 0
+    overflowing: int = 0
+    malformed: int = 0
+    unreadable: int = 0
+
+
+@dataclass
+class Report:
+    """Everything a run has to say. `keeps_rows` is off where only the totals are wanted: memory stays flat."""
+
+    pipeline: tuple[Spec, ...]
+    keeps_rows: bool = True
+    rows: list[Row] = field(default_factory=list)
+    findings: list[tuple[str, Finding]] = field(default_factory=list)  # (path, finding) about files
+    totals: Totals = field(default_factory=Totals)
+    troubled: list[Row] = field(default_factory=list)  # rows with findings, where rows are not kept
+    is_incomplete: bool = False
+
+    def add(self, row: Row) -> None:
+        """Count a transcript in."""
+        totals = self.totals
+        totals.transcripts += 1
+        totals.messages_read += row.messages_read
+        totals.messages += row.messages
+        totals.tokens_read += row.tokens_read
+        totals.tokens += row.count.tokens
+        totals.overflowing += row.overflows
+        totals.malformed += row.is_malformed
+        self._note(row.findings)
+        if self.keeps_rows:
+            self.rows.append(row)
+        elif row.findings:
+            self.troubled.append(row)
+
+    def note(self, path: str, finding: Finding) -> None:
+        """Take in a finding about a file."""
+        self.findings.append((path, finding))
+        self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
+        self._note((finding,))
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        self.is_incomplete |= any(one.code in INCOMPLETE for one in findings)
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 no complete answer, 3 overflow, 4 structure; the worst wins in this order."""
+        if self.is_incomplete:
+            return 1
+        if self.totals.overflowing:
+            return 3
+        return 4 if self.totals.malformed else 0
+
+
+def pointer(path: Path) -> str | None:
+    """A JSON path as people write it: `[2]`, `simulations[0].messages`; None for the whole value."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".") or None

@@ -1,0 +1,105 @@
+"""The report as one JSON document, version 1."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from ctxtrim import __version__
+from ctxtrim.pipeline import Measured, Step
+from ctxtrim.report import Report, Row, pointer
+from ctxtrim.specs import spelled
+from ctxtrim.stage import Finding
+
+
+def render(report: Report) -> str:
+    """All of it, indented."""
+    value = head(report) | {"transcripts": [transcript(row) for row in report.rows]} | foot(report)
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def head(report: Report) -> dict[str, Any]:
+    """Versions and the pipeline with every setting in force."""
+    stages = [
+        {"stage": spec.name, "settings": {spelled(key): value for key, value in spec.settings.items()}}
+        for spec in report.pipeline
+    ]
+    return {"version": 1, "ctxtrim": __version__, "pipeline": stages}
+
+
+def foot(report: Report) -> dict[str, Any]:
+    """Findings about files, and the totals."""
+    return {
+        "findings": [{"path": path} | _finding(one) for path, one in report.findings],
+        "totals": asdict(report.totals),
+    }
+
+
+def transcript(row: Row) -> dict[str, Any]:
+    """One transcript."""
+    count, budget = row.count, row.budget
+    value: dict[str, Any] = {
+        "path": row.path,
+        "line": row.line,
+        "index": row.index,
+        "pointer": pointer(row.pointer),
+        "id": row.id,
+        "format": row.format,
+        "model": row.model,
+        "tokenizer": row.tokenizer,
+        "exactness": count.exactness,
+        "messages_read": row.messages_read,
+        "messages": row.messages,
+        "tokens_read": row.tokens_read,
+        "tokens": count.tokens,
+        "written": row.is_written,
+        "by_role": count.by_role,
+        "by_kind": count.by_kind,
+        "by_tool": count.by_tool,
+        "framing": count.framing,
+        "tools_schema": count.tools_schema,
+        "reported": None,
+        "budget": {
+            "context_window": budget.context_window,
+            "max_input": budget.max_input,
+            "reserve": budget.reserve,
+            "available": budget.available,
+        },
+        "fits": row.fits,
+        "steps": [_step(row, step) for step in row.steps],
+        "findings": [_finding(one) for one in row.findings],
+    }
+    if row.explained:
+        value["messages_explained"] = [asdict(one) for one in row.explained]
+    return value
+
+
+def _step(row: Row, step: Step) -> dict[str, Any]:
+    changes = [one for one in step.changes if row.explained or one.change.action != "kept"]
+    return {
+        "stage": step.stage,
+        "tokens_before": step.tokens_before,
+        "tokens_after": step.tokens_after,
+        "messages_before": step.messages_before,
+        "messages_after": step.messages_after,
+        "changes": [_change(row, one) for one in changes],
+        "findings": [_finding(one) for one in step.findings],
+    }
+
+
+def _change(row: Row, measured: Measured) -> dict[str, Any]:
+    change = measured.change
+    return {
+        "message": change.message,
+        "line": row.lines.get(change.message),
+        "action": change.action,
+        "reason": change.reason,
+        "tokens_before": measured.tokens_before,
+        "tokens_after": measured.tokens_after,
+        "archived": None,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    value: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+    value |= {"line": finding.line, "message_index": finding.index, "tokens": finding.tokens}
+    return value | ({"details": list(finding.details)} if finding.details else {})

@@ -1,0 +1,198 @@
+"""The report for people: tables and lines. The tables are values, so that a terminal can draw them its own way."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ctxtrim.report import Explained, Report, Row, pointer
+from ctxtrim.stage import Finding
+from ctxtrim.tokens import MARKS
+
+_TOOLS = 15  # rows of the table by tool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, column names (those that begin with `>` hold numbers and are set flush right), and rows."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def render(report: Report) -> str:
+    """Everything as plain text: columns set with spaces, no colour, no frame."""
+    blocks = [plain(table) for table in tables(report)]
+    findings = "".join(f"{line}\n" for line in finding_lines(report))
+    return "\n".join([*blocks, *([findings] if findings else []), totals_line(report) + "\n"])
+
+
+def tables(report: Report) -> Iterator[Table]:
+    """The tables that this report needs."""
+    if report.rows:
+        yield _transcripts(report)
+    stages = [spec.name for spec in report.pipeline]
+    if report.rows and "count" in stages:
+        yield _breakdown(report)
+        yield from _by_tool(report)
+        yield from _largest(report)
+    for row in report.rows:
+        if row.explained:
+            yield explained(row)
+
+
+def explained(row: Row) -> Table:
+    """One row a message: what became of it and why."""
+    columns = (">message", ">line", "role", ">step", ">age", ">tokens", "decision", "reason")
+    return Table(f"messages of {place(row)}", columns, tuple(_explained(one) for one in row.explained))
+
+
+def plain(table: Table) -> str:
+    """A table as text."""
+    names = tuple(name.removeprefix(">") for name in table.columns)
+    lines = [names, *table.rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
+    text = [table.title] if table.title else []
+    for line in lines:
+        cells = [
+            cell.rjust(width) if column.startswith(">") else cell.ljust(width)
+            for cell, width, column in zip(line, widths, table.columns, strict=True)
+        ]
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text) + "\n"
+
+
+def finding_lines(report: Report) -> Iterator[str]:
+    """Findings of every severity but `info`, a line each and one for each of their details."""
+    for path, finding in report.findings:
+        yield from finding_text(path, finding)
+    for row in report.rows:
+        for finding in row.findings:
+            yield from finding_text(row.path, finding, row.line)
+
+
+def finding_text(path: str, finding: Finding, line: int | None = None) -> Iterator[str]:
+    """One finding: where, how bad, what; its details are indented."""
+    where = finding.line or line
+    yield clean(f"{path}{f':{where}' if where else ''}: {finding.severity}: {finding.message}")
+    yield from (clean(f"    {detail}") for detail in finding.details)
+
+
+def totals_line(report: Report) -> str:
+    """All of it in one line."""
+    totals = report.totals
+    text = f"{_several(totals.transcripts, 'transcript')}, {_change(totals.messages_read, totals.messages)} messages, "
+    text += f"{_change(totals.tokens_read, totals.tokens)} tokens"
+    for number, what in (
+        (totals.overflowing, "overflowing"),
+        (totals.malformed, "malformed"),
+        (totals.unreadable, "unreadable"),
+    ):
+        text += f", {number} {what}" if number else ""
+    return text
+
+
+def place(row: Row) -> str:
+    """Where a transcript is: file, line, and what tells it from others on that line."""
+    inside = pointer(row.pointer)
+    return clean(f"{row.path}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else ""))
+
+
+def verdict(row: Row) -> str:
+    """Does it fit, and is it well formed: the word for it."""
+    if row.overflows or not row.fits:
+        return "overflow"
+    return "malformed" if row.is_malformed else "fits"
+
+
+def clean(text: str) -> str:
+    """A text with control characters made visible: what stands in a transcript must not steer a terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _change(before: int, after: int) -> str:
+    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+
+
+def _transcripts(report: Report) -> Table:
+    rows = tuple(
+        (
+            place(row),
+            row.format,
+            row.model or "-",
+            row.tokenizer,
+            _change(row.messages_read, row.messages),
+            f"{MARKS[row.count.exactness]}{_change(row.tokens_read, row.count.tokens)}",
+            f"{row.budget.available:,}",
+            verdict(row),
+        )
+        for row in report.rows
+    )
+    columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", ">budget", "verdict")
+    return Table("", columns, rows)
+
+
+def _share(tokens: int, total: int) -> str:
+    return f"{100 * tokens / total:.1f} %" if total else "-"
+
+
+def _breakdown(report: Report) -> Table:
+    """Tokens by role and, inside the roles, by kind, over all transcripts."""
+    total = report.totals.tokens
+    counts = [row.count for row in report.rows]
+    roles = _sum(count.by_role for count in counts)
+    kinds = _sum(count.by_kind for count in counts)
+    rows = [("role", name, tokens) for name, tokens in roles.items()]
+    rows += [
+        ("framing", "", sum(count.framing for count in counts)),
+        ("tool schemas", "", sum(count.tools_schema for count in counts)),
+    ]
+    rows += [("kind", name, tokens) for name, tokens in kinds.items()]
+    cells = tuple((what, name, f"{tokens:,}", _share(tokens, total)) for what, name, tokens in rows if tokens)
+    return Table("where the tokens sit", ("by", "", ">tokens", ">share"), cells)
+
+
+def _by_tool(report: Report) -> Iterator[Table]:
+    tools = _sum(row.count.by_tool for row in report.rows)
+    if tools:
+        total = report.totals.tokens
+        order = sorted(tools.items(), key=lambda item: (-item[1], item[0]))
+        rows = [(clean(name), f"{tokens:,}", _share(tokens, total)) for name, tokens in order[:_TOOLS]]
+        if len(order) > _TOOLS:
+            rest = sum(tokens for _, tokens in order[_TOOLS:])
+            rows.append((f"{len(order) - _TOOLS} more", f"{rest:,}", _share(rest, total)))
+        yield Table("calls and results by tool", ("tool", ">tokens", ">share"), tuple(rows))
+
+
+def _largest(report: Report) -> Iterator[Table]:
+    found = [
+        (finding.tokens or 0, row, finding)
+        for row in report.rows
+        for step in row.steps
+        for finding in step.findings
+        if finding.code == "large-message"
+    ]
+    most = max((spec.settings["largest"] for spec in report.pipeline if spec.name == "count"), default=0)
+    found.sort(key=lambda item: -item[0])
+    rows = tuple(
+        (f"{tokens:,}", clean(finding.message.rsplit(":", 1)[0]), place(row)) for tokens, row, finding in found[:most]
+    )
+    if rows:
+        yield Table("largest messages", (">tokens", "message", "transcript"), rows)
+
+
+def _sum(parts: Iterator[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, tokens in part.items():
+            total[name] = total.get(name, 0) + tokens
+    return total
+
+
+def _explained(one: Explained) -> tuple[str, ...]:
+    line = "" if one.line is None else str(one.line)
+    numbers = (str(one.message), line, one.role, str(one.step), str(one.age), f"{one.tokens:,}")
+    return (*numbers, one.decision, clean(one.reason))

@@ -1,0 +1,87 @@
+"""What a user says of stages, checked and completed: `trim`, `truncate:max-age=5,placeholder=x`, `truncate:{JSON}`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import Field
+from difflib import get_close_matches
+from typing import Any
+
+from ctxtrim.errors import UsageError
+from ctxtrim.pipeline import Spec
+from ctxtrim.stage import settings_of
+from ctxtrim.stages import STAGES
+
+_TRUE = ("true", "yes", "on", "1")
+_FALSE = ("false", "no", "off", "0")
+
+
+def parse(text: str, defaults: Mapping[str, Any]) -> Spec:
+    """One `-s`; what it does not say is taken from `defaults` where the stage has it, else from the stage itself."""
+    name, _, rest = text.partition(":")
+    if name not in STAGES:
+        raise UsageError(f"-s {text}: no such stage{_nearest(name, STAGES)}; there are {', '.join(STAGES)}")
+    known = {field.name: field for field in settings_of(STAGES[name])}
+    said = _members(text, rest)
+    for key in said:
+        if key.replace("-", "_") not in known:
+            there = f"there are {', '.join(map(spelled, known))}" if known else "it has none"
+            raise UsageError(f"-s {text}: {name} has no setting {key}{_nearest(key, known)}; {there}")
+    values = {key.replace("-", "_"): value for key, value in said.items()}
+    return Spec(
+        name,
+        {
+            key: _value(f"-s {text}: {spelled(key)}", field, values[key])
+            if key in values
+            else _default(field, defaults)
+            for key, field in known.items()
+        },
+    )
+
+
+def spelled(name: str) -> str:
+    """A setting as users write it."""
+    return name.replace("_", "-")
+
+
+def _default(field: Field[Any], defaults: Mapping[str, Any]) -> Any:
+    value = defaults.get(field.name)
+    return field.default if value is None else _value(f"--{spelled(field.name)}", field, value)
+
+
+def _members(text: str, rest: str) -> dict[str, Any]:
+    if rest.startswith("{"):
+        try:
+            value = json.loads(rest)
+        except ValueError as error:
+            raise UsageError(f"-s {text}: the settings are no JSON object ({error})") from error
+        return dict(value)
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
+    for key, equals, _ in pairs:
+        if not equals:
+            raise UsageError(f"-s {text}: expected key=value, found {key}")
+    return {key: value for key, _, value in pairs}
+
+
+def _value(where: str, field: Field[Any], value: Any) -> Any:
+    """A value of the type that the setting's default has, and not below its least value."""
+    kind: type = type(field.default)
+    if kind is bool:
+        word = str(value).lower()
+        if word not in _TRUE + _FALSE:
+            raise UsageError(f"{where}: expected true or false, found {value}")
+        return word in _TRUE
+    if kind is int:
+        try:
+            number = int(str(value))
+        except ValueError as error:
+            raise UsageError(f"{where}: expected a whole number, found {value}") from error
+        least = field.metadata["least"]
+        if least is not None and number < least:
+            raise UsageError(f"{where}: expected at least {least}, found {number}")
+        return number
+    return str(value)
+
+
+def _nearest(word: str, known: Mapping[str, Any]) -> str:
+    found = get_close_matches(word.replace("-", "_"), known, n=1)
+    return f" (did you mean {spelled(found[0])}?)" if found else ""

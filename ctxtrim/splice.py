@@ -1,0 +1,118 @@
+"""Rewrite single values inside a JSON text and leave every other character as it is.
+
+Nothing is dumped again: the text is scanned once, the spans of the values at the wanted paths are found, and only
+those are cut out. Where a key stands twice in an object the last one counts, as it does for every JSON parser in use.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ctxtrim.model import Path
+
+Patch = tuple[int, int, str]  # replace text[start:end]
+
+_scan = json.JSONDecoder().raw_decode
+_SPACE = " \t\r\n"
+
+
+@dataclass
+class _Wish:
+    """What is to happen to one value, and the wishes for values inside it."""
+
+    replacement: str | None = None
+    is_removed: bool = False
+    added: Sequence[tuple[str, str]] = ()
+    inside: dict[str | int, "_Wish"] = field(default_factory=dict)
+
+
+def splice(
+    text: str,
+    replace: Mapping[Path, str] | None = None,
+    remove: Collection[Path] = (),
+    add: Mapping[Path, Sequence[tuple[str, str]]] | None = None,
+) -> str:
+    """The text with values replaced, elements or members removed, and members added.
+
+    `replace` maps a path to the JSON text that takes its place, `remove` names array elements and object members,
+    `add` maps an object's path to (key, JSON text) pairs that it does not have yet. A path that leads nowhere is a
+    `KeyError`: the caller read it from this very text.
+    """
+    root = _Wish()
+    for path, new in (replace or {}).items():
+        _at(root, path).replacement = new
+    for path in remove:
+        _at(root, path).is_removed = True
+    for path, members in (add or {}).items():
+        _at(root, path).added = members
+    patches: list[Patch] = []
+    _value(text, _skip(text, text.startswith("\ufeff")), root, (), patches)
+    pieces: list[str] = []
+    done = 0
+    for start, end, new in sorted(patches):
+        pieces += (text[done:start], new)
+        done = end
+    return "".join(pieces) + text[done:]
+
+
+def _at(root: _Wish, path: Path) -> _Wish:
+    for key in path:
+        root = root.inside.setdefault(key, _Wish())
+    return root
+
+
+def _skip(text: str, position: int) -> int:
+    while text[position] in _SPACE:
+        position += 1
+    return position
+
+
+def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    """Note the patches that a wish makes of the value that starts at `start`."""
+    if wish.replacement is not None:
+        patches.append((start, _scan(text, start)[1], wish.replacement))
+    elif wish.inside or wish.added:
+        if text[start] not in "[{":
+            raise KeyError(path)
+        _container(text, start, wish, path, patches)
+
+
+def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    is_object = text[start] == "{"
+    members: list[tuple[int, int, str | int]] = []  # start, end, key
+    values: dict[str | int, int] = {}  # where the value of a key starts; of a key that stands twice, the last
+    colon = ": "
+    position = _skip(text, start + 1)
+    while text[position] not in "]}":
+        begin = position
+        key: str | int = len(members)
+        if is_object:
+            key, after = _scan(text, position)
+            position = _skip(text, _skip(text, after) + 1)
+            colon = text[after:position]
+        values[key] = position
+        position = _scan(text, position)[1]
+        members.append((begin, position, key))
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    for key, inner in wish.inside.items():
+        if key not in values:
+            raise KeyError((*path, key))
+        if not inner.is_removed:
+            _value(text, values[key], inner, (*path, key), patches)
+    gone = [key in wish.inside and wish.inside[key].is_removed for _, _, key in members]
+    kept = [index for index, is_gone in enumerate(gone) if not is_gone]
+    if not kept and members:
+        patches.append((members[0][0], members[-1][1], ""))
+    elif kept:
+        if kept[0] > 0:
+            patches.append((members[0][0], members[kept[0]][0], ""))
+        patches += [
+            (members[index - 1][1], members[index][1], "") for index in range(kept[0], len(members)) if gone[index]
+        ]
+    if wish.added:
+        between = text[members[0][1] : members[1][0]] if len(members) > 1 else ", "
+        new = between.join(f"{json.dumps(key)}{colon}{value}" for key, value in wish.added)
+        where = members[-1][1] if members else start + 1
+        patches.append((where, where, between + new if kept else new))

@@ -1,0 +1,94 @@
+"""What a stage is and what it says: settings, outcomes, changes and findings, all of them values."""
+
+from collections.abc import Iterable
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal, Protocol
+
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.tokens import Budget, Counter
+
+Action = Literal[
+    "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped", "repaired"
+]  # fmt: skip
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to one message (its index as read) and why. `kept` is told too, for `--explain`."""
+
+    message: int
+    action: Action
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to say about a transcript or a file; `details` are further lines, `tokens` what it is about costs.
+
+    `line` counts the lines of the file from 1; `index` is the message among the transcript's messages as read.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    line: int | None = None
+    index: int | None = None
+    tokens: int | None = None
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a stage made of a transcript. With an `overflow` finding the transcript is what could not go."""
+
+    transcript: Transcript
+    changes: tuple[Change, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class Stage(Protocol):
+    """A frozen dataclass you can call: a transcript in, an outcome out, nothing remembered.
+
+    Its first fields are the counter to measure with and the budget to keep; the others are its settings.
+    """
+
+    def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
+
+    def __call__(self, transcript: Transcript) -> Outcome:
+        """Run the stage."""
+        ...
+
+
+def setting(default: Any, text: str, least: int | None = None) -> Any:
+    """A field that a user may set: its default, its help text, and the least value it may have."""
+    return field(default=default, metadata={"help": text, "least": least})
+
+
+def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
+    """The fields of a stage that a user may set."""
+    return tuple(one for one in fields(stage) if "help" in one.metadata)  # type: ignore[arg-type]
+
+
+OVERFLOW = "overflow"
+
+
+def overflow(tokens: int, available: int, details: Iterable[str]) -> Finding:
+    """The finding that a transcript does not fit; `details` name what could not go, a line each."""
+    return Finding(
+        OVERFLOW,
+        "error",
+        f"Cannot fit request within context limit. Current: {tokens} tokens, Max: {available} tokens. "
+        "Please narrow the scope or start a new session.",
+        tokens=tokens,
+        details=(*details, "Split the input into several transcripts, or raise the budget."),
+    )
+
+
+def describe(transcript: Transcript, message: Message, call: Part | None, tokens: int) -> str:
+    """One line that says which message it is (`call`: the one it answers, if any) and what it costs."""
+    result = message.result
+    tool = None if result is None else result.name or (call.name if call else None)
+    what = f"result of {tool}" if tool else f"{message.role} message"
+    line = transcript.line_of(message)
+    return f"{what}{'' if line is None else f' at line {line}'}: {tokens} tokens"

@@ -1,0 +1,14 @@
+"""The stages by name, one module each."""
+
+from ctxtrim.stage import Stage
+from ctxtrim.stages.check import Check
+from ctxtrim.stages.count import Count
+from ctxtrim.stages.trim import Trim
+from ctxtrim.stages.truncate import Truncate
+
+STAGES: dict[str, type[Stage]] = {
+    "count": Count,
+    "truncate": Truncate,
+    "trim": Trim,
+    "check": Check,
+}

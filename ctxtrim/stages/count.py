@@ -1,0 +1,30 @@
+"""Say where the tokens sit; changes nothing."""
+
+from dataclasses import dataclass
+
+from ctxtrim.model import Transcript
+from ctxtrim.stage import Finding, Outcome, describe, setting
+from ctxtrim.tokens import Budget, Counter
+from ctxtrim.turns import Shape, shape
+
+
+@dataclass(frozen=True)
+class Count:
+    """Names the largest messages; what they and all others cost, every report shows."""
+
+    counter: Counter
+    budget: Budget
+    largest: int = setting(5, "How many of the largest messages to name.", least=0)
+
+    def __call__(self, transcript: Transcript) -> Outcome:
+        """Findings of severity `info`, the largest first."""
+        where = shape(transcript.messages)
+        costs = [cost.total for cost in self.counter.costs(transcript.messages, where)]
+        order = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[: self.largest]
+        return Outcome(transcript, findings=tuple(_finding(transcript, where, index, costs[index]) for index in order))
+
+
+def _finding(transcript: Transcript, where: Shape, index: int, tokens: int) -> Finding:
+    message = transcript.messages[index]
+    text = describe(transcript, message, where.call[index], tokens)
+    return Finding("large-message", "info", text, transcript.line_of(message), message.index, tokens)

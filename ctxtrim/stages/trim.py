@@ -1,0 +1,106 @@
+"""Drop the oldest exchanges until the transcript fits its budget, or say what cannot go.
+
+What goes first::
+
+    exchanges of the oldest turn, oldest first; with the last of them its user message
+    … of the next turn, and so on up to the current one, so recent turns are only touched when nothing older is left
+    the prompt that opened the session
+    never: system messages and the current task
+
+An exchange goes as a whole, so no call loses its result. A turn's user message goes with the last of its turn, so what
+is kept begins with a user message wherever the input did.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ctxtrim.model import Transcript
+from ctxtrim.stage import Change, Outcome, describe, overflow
+from ctxtrim.tokens import Budget, Counter
+from ctxtrim.turns import Shape, current_task, opening_task, shape
+
+
+@dataclass(frozen=True)
+class Trim:
+    """Never a transcript above its budget: with an `overflow` finding the outcome is what could not go."""
+
+    counter: Counter
+    budget: Budget
+
+    def __call__(self, transcript: Transcript) -> Outcome:
+        """Changes name every message where any had to go."""
+        messages = transcript.messages
+        where = shape(messages)
+        costs = [cost.total for cost in self.counter.costs(messages, where)]
+        tokens = self.counter.fixed(transcript) + sum(costs)
+        available = self.budget.available
+        if tokens <= available:
+            return Outcome(transcript)
+        pinned = _pinned(transcript, where)
+        changes = []
+        dropped: set[int] = set()
+        for unit in _order(transcript, where, set(pinned)):
+            if tokens <= available:
+                break
+            dropped.update(unit)
+            tokens -= sum(costs[index] for index in unit)
+            for index in unit:
+                reason = f"oldest first: turn {where.turn[index]}, step {where.step[index]}"
+                changes.append(Change(_index(transcript, index), "dropped", reason))
+        kept = [index for index in range(len(messages)) if index not in dropped]
+        rest = replace(transcript, messages=tuple(messages[index] for index in kept))
+        changes += [
+            Change(_index(transcript, index), "kept", pinned.get(index, "newer than what went")) for index in kept
+        ]
+        changes.sort(key=lambda change: change.message)
+        if tokens <= available:
+            return Outcome(rest, tuple(changes))
+        details = [f"{describe(transcript, messages[i], where.call[i], costs[i])} ({pinned[i]})" for i in kept]
+        if self.counter.fixed(transcript):
+            details.append(f"tool schemas and the frame of the request: {self.counter.fixed(transcript)} tokens")
+        return Outcome(rest, tuple(changes), (overflow(tokens, available, details),))
+
+
+def _index(transcript: Transcript, position: int) -> int:
+    """The index as read; where a message was inserted, the position it has now."""
+    index = transcript.messages[position].index
+    return position if index is None else index
+
+
+def _pinned(transcript: Transcript, where: Shape) -> dict[int, str]:
+    """What may never go, and why: system messages and the current task; the last exchange where nobody asked."""
+    messages = transcript.messages
+    pinned = {index: "system" for index, message in enumerate(messages) if message.role == "system"}
+    task = current_task(messages)
+    if task is not None:
+        pinned[task] = "current task"
+    elif len(pinned) < len(messages):
+        last = max(index for index in range(len(messages)) if index not in pinned)
+        home = where.exchange[last]
+        pinned |= {index: "last exchange" for index in range(len(messages)) if where.exchange[index] == home}
+    return pinned
+
+
+def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[list[int]]:
+    """The units in which messages go, first to go first."""
+    messages = transcript.messages
+    opening = opening_task(messages)
+    turns: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
+    for index, message in enumerate(messages):
+        if index in pinned or index == opening:
+            continue
+        home = where.exchange[index]
+        exchanges, prompts = turns.setdefault(where.turn[home], ({}, []))
+        if message.role == "user":
+            prompts.append(index)
+        else:
+            exchanges.setdefault(home, []).append(index)
+    for _, (exchanges, prompts) in sorted(turns.items()):
+        units = list(exchanges.values())
+        if units:
+            units[-1] = sorted((*prompts, *units[-1]))
+        elif prompts:
+            units = [prompts]
+        yield from units
+    if opening is not None and opening not in pinned:
+        yield [opening]

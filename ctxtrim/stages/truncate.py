@@ -1,0 +1,135 @@
+"""Shorten tool results: too old ones become a placeholder, too long ones lose their middle.
+
+Structure stays: count, order, role, ids and every other field. Old means more steps ago than `max_age`, where a step
+is an assistant message with calls. Errors and small results are kept however old they are; the size limit holds for
+every age.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from ctxtrim.evidence import error_line, is_error
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.stage import Change, Outcome, setting
+from ctxtrim.tokens import Budget, Counter, head, tail
+from ctxtrim.turns import shape
+
+_LEAST = 32  # tokens: room for the marker and something beside it
+
+
+@dataclass(frozen=True)
+class Truncate:
+    """Shorten tool results that are too old or too long."""
+
+    counter: Counter
+    budget: Budget
+    max_age: int = setting(5, "Keep the results of this many steps in full; older ones go.", least=0)
+    max_tokens: int = setting(2000, "The most tokens one result may have, marker included.", least=_LEAST)
+    placeholder: str = setting(
+        "[content truncated - {age} steps ago]", "What stands in the place of an old result; {age} is its age in steps."
+    )
+    keep_errors: bool = setting(True, "Keep results that tell of an error, however old.")
+    keep_small: int = setting(100, "Keep results of fewer tokens than this, however old.", least=0)
+    metadata: bool = setting(False, "Put _originalLength and _truncatedAt beside what was shortened.")
+
+    def __call__(self, transcript: Transcript) -> Outcome:
+        """Changes name every tool result, the kept ones with the reason why."""
+        where = shape(transcript.messages)
+        messages = list(transcript.messages)
+        changes = []
+        for position, message in enumerate(messages):
+            if message.role == "tool":
+                age = where.steps - where.step[position]
+                messages[position], action, reason = self._shorten(message, age)
+                index = position if message.index is None else message.index
+                changes.append(Change(index, "truncated" if action else "kept", reason))
+        return Outcome(replace(transcript, messages=tuple(messages)), tuple(changes))
+
+    def _shorten(self, message: Message, age: int) -> tuple[Message, bool, str]:
+        """The message as it shall be, whether it changed, and the reason."""
+        texts = [part for part in message.parts if part.kind == "tool_result"]
+        if any(part.span is None for part in texts):
+            return message, False, "not rewritable"
+        text = "\n".join(part.text for part in texts)
+        tokens = self.counter.text(text)
+        if self._is_placeholder(text):
+            return message, False, "truncated before"
+        new, reason = self._judge(message, text, tokens, age)
+        if new is None:
+            return message, False, reason
+        if self.counter.text(new) >= tokens:
+            return message, False, "shortening it would not make it smaller"
+        return self._with_text(message, new, len(text), age), True, reason
+
+    def _judge(self, message: Message, text: str, tokens: int, age: int) -> tuple[str | None, str]:
+        """The new text of a result, None where it stays, and the reason."""
+        if age <= self.max_age:
+            reason = f"age {age} <= {self.max_age}"
+        elif tokens < self.keep_small:
+            reason = f"small: {tokens} < {self.keep_small} tokens"
+        elif self.keep_errors and is_error(message):
+            reason = "error"
+        else:
+            return self._fill(age), f"age {age} > {self.max_age}"
+        if tokens > self.max_tokens:
+            keep = error_line(text) if is_error(message) else None
+            return self._clip(text, keep), f"{tokens} > {self.max_tokens} tokens"
+        return None, reason
+
+    def _fill(self, age: int) -> str:
+        return self.placeholder.replace("{age}", str(age)).replace("{N}", str(age))
+
+    def _is_placeholder(self, text: str) -> bool:
+        pattern = re.escape(self.placeholder).replace(r"\{age\}", r"\d+").replace(r"\{N\}", r"\d+")
+        return re.fullmatch(pattern, text) is not None
+
+    def _clip(self, text: str, keep: str | None) -> str:
+        """Head, marker and tail of a text, `max_tokens` all together; `keep` is a line that stays in any case."""
+        count = self.counter.tokenizer
+        room = self.max_tokens - count.count(_marker(len(text)))
+        while True:
+            first = _whole_lines(head(count, text, room // 2))
+            end = len(first)  # of what the beginning keeps
+            last = _last_lines(tail(count, text[end:], room - count.count(first)))
+            gone = len(text) - len(first) - len(last)
+            if keep is not None and keep not in first and keep not in last:
+                start = text.index(keep)
+                line = head(count, keep, room // 4)
+                first = head(count, text[:start], room // 4)
+                last = _last_lines(tail(count, text[start + len(line) :], room // 4))
+                gone = len(text) - len(first) - len(line) - len(last)
+                first += "\n" + line
+            clip = first + _marker(gone) + last
+            over = count.count(clip) - self.max_tokens
+            if over <= 0:
+                return clip
+            room -= over
+
+    def _with_text(self, message: Message, text: str, size: int, age: int) -> Message:
+        """The message with one text in the place of all its result texts; images and other parts stay."""
+        parts: list[Part] = []
+        for part in message.parts:
+            if part.kind != "tool_result":
+                parts.append(part)
+            elif not any(kept.kind == "tool_result" for kept in parts):
+                parts.append(replace(part, text=text))
+        metadata = message.metadata
+        if self.metadata:
+            metadata = (("_originalLength", size), ("_truncatedAt", age))
+        return replace(message, parts=tuple(parts), metadata=metadata)
+
+
+def _marker(characters: int) -> str:
+    return f"\n... [truncated {characters} characters] ...\n"
+
+
+def _whole_lines(text: str) -> str:
+    """A beginning up to its last line break, where that keeps more than half of it."""
+    end = text.rfind("\n")
+    return text[:end] if end > len(text) // 2 else text
+
+
+def _last_lines(text: str) -> str:
+    """An end from its first line break on, where that keeps more than half of it."""
+    start = text.find("\n") + 1
+    return text[start:] if 0 < start < len(text) // 2 else text

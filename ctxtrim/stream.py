@@ -1,0 +1,166 @@
+"""Read, run, write: the whole program on one page.
+
+::
+
+     lines ──▶ Chunk ──▶ Transcript ──▶ stage ──▶ stage ──▶ Transcript ──▶ lines
+                                          └── Step ─┴── Step ──▶ Row
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ctxtrim.binding import Binding, Bound
+from ctxtrim.errors import SelfCheckError
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.chunks import Chunk, Reading
+from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.model import Transcript
+from ctxtrim.pipeline import Result, Spec, run
+from ctxtrim.report import Explained, Row
+from ctxtrim.stage import Finding
+from ctxtrim.turns import shape
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with every transcript.
+
+    `is_quick`: an upper bound of the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
+    """
+
+    specs: tuple[Spec, ...]
+    binding: Binding
+    on_overflow: Literal["fail", "keep"] = "fail"
+    is_quick: bool = False
+    keeps_changes: bool = True
+    explains: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """One chunk, worked: the bytes to write, None where it is left out; its rows; findings about its lines.
+
+    `is_lossy`: something was left out, so a file that is to hold everything must stay as it is.
+    """
+
+    data: bytes | None
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+    is_changed: bool
+    is_lossy: bool
+
+
+def stream(path: str, reading: Reading, job: Job) -> Iterator[Done]:
+    """Every chunk of a file, one at a time."""
+    for chunk in reading.chunks:
+        yield _work(path, reading.format or "", chunk, job)
+
+
+def _work(path: str, dialect: str, chunk: Chunk, job: Job) -> Done:
+    worked = [_run(transcript, job) for transcript in chunk.transcripts]
+    out = [
+        transcript if result.overflows and job.on_overflow == "keep" else result.transcript
+        for transcript, (_, result) in zip(chunk.transcripts, worked, strict=True)
+    ]
+    failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
+    findings = chunk.findings
+    try:
+        data = _written(dialect, chunk, out, failed)
+    except SelfCheckError as error:
+        data, failed = None, [True] * len(failed)
+        findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
+    rows = tuple(
+        _row(path, dialect, index, chunk, *work, is_written=data is not None and not lost, job=job)
+        for index, (work, lost) in enumerate(zip(worked, failed, strict=True))
+    )
+    return Done(data, rows, findings, data != chunk.data, any(failed))
+
+
+def _written(dialect: str, chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
+    """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
+
+    A document cannot be written in part: with one of its transcripts it goes as a whole.
+    """
+    if any(failed) and (all(failed) or any(transcript.pointer for transcript in out)):
+        return None
+    kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
+    lost = {
+        message.spans[0].line
+        for transcript, is_lost in zip(out, failed, strict=True)
+        for message in transcript.source.messages
+        if is_lost
+    }
+    if not lost and all(transcript.messages == transcript.source.messages for transcript in kept):
+        return chunk.data
+    written = rewrite(FORMATS[dialect], chunk.lines, kept, lost)
+    check(FORMATS[dialect], chunk.lines, written, kept)
+    return b"".join(written)
+
+
+def _run(transcript: Transcript, job: Job) -> tuple[Bound, Result]:
+    bound = job.binding.bind(transcript)
+    if job.is_quick:
+        quick = replace(bound, counter=bound.counter.bound())
+        result = run(transcript, job.specs, quick.counter, quick.budget)
+        if not result.overflows:
+            return quick, result
+    return bound, run(transcript, job.specs, bound.counter, bound.budget)
+
+
+def _row(
+    path: str,
+    dialect: str,
+    index: int,
+    chunk: Chunk,
+    bound: Bound,
+    result: Result,
+    *,
+    is_written: bool,
+    job: Job,
+) -> Row:
+    steps = result.steps if job.keeps_changes else tuple(replace(step, changes=()) for step in result.steps)
+    transcript = chunk.transcripts[index]
+    messages = transcript.messages
+    return Row(
+        path,
+        chunk.lines[0].number,
+        index,
+        transcript.pointer,
+        transcript.id,
+        dialect,
+        bound.model,
+        bound.counter.tokenizer.name,
+        len(messages),
+        len(result.transcript.messages),
+        result.tokens_read,
+        result.count,
+        bound.budget,
+        is_written,
+        steps,
+        (*bound.notes, *result.findings),
+        {message.index: transcript.line_of(message) or 0 for message in messages if message.index is not None}
+        if job.keeps_changes
+        else {},
+        tuple(_explain(transcript, bound, result)) if job.explains else (),
+    )
+
+
+def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[Explained]:
+    """Every message as read, with the last thing that was said of it."""
+    where = shape(transcript.messages)
+    said = {one.change.message: one.change for step in result.steps for one in step.changes}
+    for position, cost in enumerate(bound.counter.costs(transcript.messages, where)):
+        message = transcript.messages[position]
+        change = said.get(position)
+        step = where.step[position]
+        yield Explained(
+            position,
+            transcript.line_of(message),
+            message.role,
+            step,
+            where.steps - step,
+            cost.total,
+            change.action if change else "kept",
+            change.reason if change else "nothing to do",
+        )

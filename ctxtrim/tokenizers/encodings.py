@@ -1,0 +1,110 @@
+"""OpenAI's byte-level BPE encodings, from the vocabularies inside this package.
+
+gigatoken counts where it is installed, tiktoken everywhere else: the same tokens, twenty times the speed. Neither may
+download anything: both are built from our own files.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ctxtrim.errors import TokenizerError
+from ctxtrim.tokens import Exactness
+
+VOCABULARIES = Path(__file__).parent / "vocabularies"
+
+# How each encoding cuts a text into words before merging; they are part of the encoding, as its vocabulary is.
+# Source: tiktoken_ext/openai_public.py of openai/tiktoken (MIT).
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+PATTERNS = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    "o200k_base": "|".join(
+        (
+            rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SUFFIX}",
+            rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SUFFIX}",
+            r"\p{N}{1,3}",
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+            r"\s*[\r\n]+",
+            r"\s+(?!\S)",
+            r"\s+",
+        )
+    ),
+}
+_PRETOKENIZERS = {"cl100k_base": "cl100k", "o200k_base": "o200k"}  # gigatoken's names for them
+_TIKTOKEN_RUN = 100_000  # characters
+_BLANKS = re.compile(rf"\s{{{_TIKTOKEN_RUN}}}")  # tiktoken gives up on about a million of them in a row
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One encoding: exact for the models it belongs to, `estimated` where it stands in for another."""
+
+    name: str
+    exactness: Exactness = "exact"
+
+    def count(self, text: str) -> int:
+        """The tokens of a text; special tokens in it are counted as the text they are."""
+        return _engine(self.name)(text)
+
+    def ceiling(self, text: str) -> int:
+        """The UTF-8 bytes of a text: every token of a byte-level encoding covers at least one."""
+        try:
+            return len(text) if text.isascii() else len(text.encode())
+        except UnicodeEncodeError:  # lone surrogates
+            return len(printable(text).encode())
+
+
+def printable(text: str) -> str:
+    """The text as a provider can receive it: a lone surrogate has no UTF-8 spelling and becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@cache
+def _engine(name: str) -> Callable[[str], int]:
+    path = VOCABULARIES / f"{name}.tiktoken"
+    if not path.is_file():
+        raise TokenizerError(f"{path}: the vocabulary is missing from the installation; reinstall ctxtrim")
+    try:
+        return gigatoken_engine(name, path)
+    except ImportError:
+        return tiktoken_engine(name, path)
+
+
+def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
+    """Counts with gigatoken; an `ImportError` where it is not installed."""
+    from gigatoken import Tokenizer
+
+    encode = Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}).backend.encode
+
+    def count(text: str) -> int:
+        try:
+            return int(encode(text).size)
+        except TypeError:  # lone surrogates
+            return int(encode(printable(text)).size)
+
+    return count
+
+
+def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
+    """Counts with tiktoken, built from our own vocabulary so that nothing is downloaded."""
+    import tiktoken
+
+    lines = path.read_bytes().splitlines()
+    ranks = {b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
+    encoding = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+
+    def count(text: str) -> int:
+        if len(text) > _TIKTOKEN_RUN and _BLANKS.search(text):
+            pieces = (text[start : start + _TIKTOKEN_RUN] for start in range(0, len(text), _TIKTOKEN_RUN))
+            return sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
+        return len(encoding.encode_ordinary(text))
+
+    return count

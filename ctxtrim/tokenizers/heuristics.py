@@ -1,0 +1,42 @@
+"""Stand-ins that need no vocabulary, and the larger of several tokenizers."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ctxtrim.tokens import Exactness, Tokenizer
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One token for every four characters (code points), or for every four bytes of UTF-8, rounded up."""
+
+    name: Literal["chars4", "bytes4"]
+    exactness: Exactness = "estimated"
+
+    def count(self, text: str) -> int:
+        """The estimate."""
+        size = len(text) if self.name == "chars4" else len(text.encode(errors="replace"))
+        return -(-size // 4)
+
+    ceiling = count
+
+
+@dataclass(frozen=True)
+class Larger:
+    """The largest count of several tokenizers, text by text: better over than under."""
+
+    tokenizers: tuple[Tokenizer, ...]
+    exactness: Exactness = "estimated"
+
+    @property
+    def name(self) -> str:
+        """All their names."""
+        return "max(" + ", ".join(tokenizer.name for tokenizer in self.tokenizers) + ")"
+
+    def count(self, text: str) -> int:
+        """The largest count."""
+        return max(tokenizer.count(text) for tokenizer in self.tokenizers)
+
+    def ceiling(self, text: str) -> int:
+        """The largest ceiling."""
+        return max(tokenizer.ceiling(text) for tokenizer in self.tokenizers)

@@ -1,0 +1,85 @@
+"""Steps, turns, exchanges, and which call belongs to which result: the shape of a conversation.
+
+Call ids are not unique in real files, so calls and results are paired by order: a result answers the nearest call
+before it with its id that has no result yet.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtrim.model import Message, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What each message is in its conversation; all sequences are parallel to the messages.
+
+    `step`: the step a message belongs to, from 1; 0 before the first one. `turn`: the same for turns. `exchange`:
+    the index of the first message of its exchange, which goes as a whole. `call`: for a result the call it answers,
+    else None. `fan`: how many calls the assistant message of its exchange makes. `unanswered`: (message index, call).
+    """
+
+    step: tuple[int, ...]
+    turn: tuple[int, ...]
+    exchange: tuple[int, ...]
+    call: tuple[Part | None, ...]
+    fan: tuple[int, ...]
+    unanswered: tuple[tuple[int, Part], ...]
+
+    @property
+    def steps(self) -> int:
+        """How many steps the conversation has."""
+        return max(self.step, default=0)
+
+
+def shape(messages: Sequence[Message]) -> Shape:
+    """The shape of a conversation, in one pass.
+
+    A step is an assistant message with calls, and their results. A turn is a user message and everything up to the
+    next one. An exchange is a step, or a message alone.
+    """
+    step: list[int] = []
+    turn: list[int] = []
+    exchange: list[int] = []
+    answered: list[Part | None] = []
+    fan: list[int] = []
+    waiting: dict[str | None, list[tuple[int, Part]]] = {}
+    steps = turns = 0
+    for index, message in enumerate(messages):
+        home, answers, width = index, None, 0
+        if message.role == "assistant":
+            calls = [part for part in message.parts if part.kind == "tool_call"]
+            width = len(calls)
+            steps += width > 0
+            for call in calls:
+                waiting.setdefault(call.call_id, []).append((index, call))
+        elif message.role == "tool":
+            result = message.result
+            open_calls = waiting.get(result.call_id) if result else None
+            if open_calls:
+                home, answers = open_calls.pop(0 if result and result.call_id is None else -1)
+                width = fan[home]
+        elif message.role == "user":
+            turns += 1
+        step.append(step[home] if home < index else steps)
+        turn.append(turns)
+        exchange.append(home)
+        answered.append(answers)
+        fan.append(width)
+    unanswered = sorted((entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0])
+    return Shape(tuple(step), tuple(turn), tuple(exchange), tuple(answered), tuple(fan), tuple(unanswered))
+
+
+def current_task(messages: Sequence[Message]) -> int | None:
+    """The index of the newest user message that the person wrote; of any user message where the person wrote none."""
+    return _prompt(range(len(messages) - 1, -1, -1), messages)
+
+
+def opening_task(messages: Sequence[Message]) -> int | None:
+    """The index of the prompt that opened the session, found like `current_task`."""
+    return _prompt(range(len(messages)), messages)
+
+
+def _prompt(order: range, messages: Sequence[Message]) -> int | None:
+    users = [index for index in order if messages[index].role == "user"]
+    return next((index for index in users if not messages[index].is_injected), users[0] if users else None)

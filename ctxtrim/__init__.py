@@ -7,24 +7,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ctxtrim.counter import Count, Counter, Framing
     from ctxtrim.errors import CtxtrimError
     from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.models import Model, find_model
     from ctxtrim.stage import Change, Finding, Outcome, Stage
     from ctxtrim.stages import STAGES
     from ctxtrim.tokenizers import tokenizer
-    from ctxtrim.tokens import Budget, Count, Counter, Framing, Tokenizer
+    from ctxtrim.tokens import Budget, Tokenizer
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Budget": "tokens",
     "Change": "stage",
-    "Count": "tokens",
-    "Counter": "tokens",
+    "Count": "counter",
+    "Counter": "counter",
     "CtxtrimError": "errors",
     "Finding": "stage",
-    "Framing": "tokens",
+    "Framing": "counter",
     "Message": "model",
     "Model": "models",
     "Outcome": "stage",

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
 from ctxtrim.model import Transcript
 from ctxtrim.models import DEFAULT, FRAMINGS, UNKNOWN, Model, find_model, nearest_models
 from ctxtrim.stage import Finding
-from ctxtrim.tokens import Budget, Counter, Tokenizer
+from ctxtrim.tokens import Budget, Tokenizer
 
 RESERVE = 4096  # tokens kept free for the answer
 

@@ -96,15 +96,16 @@ class Source:
 class Transcript:
     """One conversation on its way, and what the request sends beside its messages.
 
-    `tools` is the JSON text of the tool schemas. `pointer` is the JSON path of the conversation inside a larger
+    `tools` is the JSON text of the tool schemas; `model` the last one that answered, `id` the file's own name for it.
+    `pointer` is the JSON path of the conversation inside a larger
     document, `()` where it is the whole line. Stages change `messages`, never `source`.
     """
 
     messages: tuple[Message, ...]
     source: Source = field(compare=False)
     tools: str | None = None
-    model: str | None = None
-    id: str | None = None
+    model: str | None = field(default=None, compare=False)
+    id: str | None = field(default=None, compare=False)
     pointer: Path = field(default=(), compare=False)
 
     def line_of(self, message: Message) -> int | None:

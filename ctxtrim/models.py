@@ -6,7 +6,7 @@ stands. Sources: litellm 1.109.1's model list (MIT) and the vendors' pages, Nove
 
 from dataclasses import dataclass
 
-from ctxtrim.tokens import Framing
+from ctxtrim.counter import Framing
 
 # OpenAI: the cookbook's counting notebook (plain messages equal the API's counts to the token) and the bound for calls,
 # parallel results and schemas that held on every published API count. The reasoning families write a channel into each

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ctxtrim.counter import Count, Counter
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import OVERFLOW, Change, Finding
 from ctxtrim.stages import STAGES
-from ctxtrim.tokens import Budget, Count, Counter
+from ctxtrim.tokens import Budget
 from ctxtrim.turns import shape
 
 
@@ -61,7 +62,7 @@ def run(transcript: Transcript, specs: Sequence[Spec], counter: Counter, budget:
     """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on."""
     tokens_read = tokens = counter.tokens(transcript)
     steps = []
-    findings: dict[tuple[str, int | None, str], Finding] = {}
+    found: list[Finding] = []
     for spec in specs:
         outcome = STAGES[spec.name](counter, budget, **spec.settings)(transcript)
         after = counter.tokens(outcome.transcript)
@@ -76,11 +77,19 @@ def run(transcript: Transcript, specs: Sequence[Spec], counter: Counter, budget:
                 outcome.findings,
             )
         )
-        findings |= {(one.code, one.index, one.message): one for one in outcome.findings if one.severity != "info"}
+        found += (one for one in outcome.findings if one.severity != "info")
         transcript, tokens = outcome.transcript, after
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break
-    return Result(transcript, counter.count(transcript), tokens_read, tuple(steps), tuple(findings.values()))
+    count = counter.count(transcript)
+    return Result(transcript, count, tokens_read, tuple(steps), _standing(found, count.tokens <= budget.available))
+
+
+def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
+    """The findings that hold after the last stage: each once, and of overflows the last if it was not mended."""
+    overflows = [one for one in found if one.code == OVERFLOW]
+    others = dict.fromkeys(one for one in found if one.code != OVERFLOW)
+    return (*(() if fits else overflows[-1:]), *others)
 
 
 def _measured(

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ctxtrim.counter import Count
 from ctxtrim.model import Path
 from ctxtrim.pipeline import Spec, Step
 from ctxtrim.stage import OVERFLOW, Finding
-from ctxtrim.tokens import Budget, Count
+from ctxtrim.tokens import Budget
 
 
 @dataclass(frozen=True)

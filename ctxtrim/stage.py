@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
+from ctxtrim.counter import Counter
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.tokens import Budget, Counter
+from ctxtrim.tokens import Budget
 
 Action = Literal[
     "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped", "repaired"

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ctxtrim.reports import REPORTS
 from ctxtrim.specs import parse
 from ctxtrim.stage import Finding
 from ctxtrim.stream import Job, stream
-from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokenizers import LIGHT, tokenizer
 
 Values = Mapping[str, Any]
 
@@ -47,7 +48,7 @@ def _work(stages: Sequence[str] | None, writes: bool, values: Values) -> int:
                    in_place=bool(values.get("in_place")))  # fmt: skip
     job = Job(
         specs,
-        _binding(values),
+        _binding(values, sources),
         values.get("on_overflow", "fail"),
         is_quick=[spec.name for spec in specs] == ["check"] and form is None and not values["explain"],
         keeps_changes=form not in (None, "text") or values["explain"],
@@ -92,7 +93,7 @@ def _report_options(values: Values, writes: bool) -> tuple[str | None, str | Non
     return form, path
 
 
-def _binding(values: Values) -> Binding:
+def _binding(values: Values, sources: Sequence[Input]) -> Binding:
     for name in ("context_window", "budget"):
         if values[name] is not None and values[name] < 1:
             raise UsageError(f"--{name.replace('_', '-')} {values[name]}: expected at least 1 token")
@@ -104,8 +105,10 @@ def _binding(values: Values) -> Binding:
         )
     if values["format"] not in (None, "auto", *FORMATS):
         raise UsageError(f"--format {values['format']}: no such format; there are auto, {', '.join(FORMATS)}")
+    sizes = [source.size for source in sources]
+    is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
     return Binding(
-        tokenizer,
+        partial(tokenizer, is_light=is_light),
         values["model"],
         values["tokenizer"],
         values["context_window"],

@@ -8,7 +8,7 @@ Which lines are live, and which links are mended when a line goes, is told in `c
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.claude_links import Event, live, mend
+from ctxtrim.formats.claude_links import Event, events_in, live, mend
 from ctxtrim.formats.format import METADATA, Format, Layout
 from ctxtrim.lines import Record, dump
 from ctxtrim.model import Line, Message, Part, Path, Source, Span, Transcript
@@ -50,7 +50,7 @@ def sniff(value: object) -> Layout | None:
 def read(records: Sequence[Record]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
     lines = tuple(Line(record.data, record.number) for record in records)
-    events = list(_events(records))
+    events = list(events_in([record.value for record in records]))
     messages = tuple(_messages(live(events, is_context), _cleared(events)))
     if not messages:
         return []
@@ -68,17 +68,6 @@ def owner(array: Path) -> Path | None:
 
 
 FORMAT = Format(sniff, read, owner, mend)
-
-
-def _events(records: Sequence[Record]) -> Iterator[Event]:
-    for line, record in enumerate(records):
-        value = record.value
-        if isinstance(value, dict) and isinstance(value.get("loglines"), list):
-            for index, item in enumerate(value["loglines"]):
-                if isinstance(item, dict):
-                    yield Event(item, Span(line, ("loglines", index)))
-        elif isinstance(value, dict):
-            yield Event(value, Span(line))
 
 
 def _cleared(events: Sequence[Event]) -> set[str]:

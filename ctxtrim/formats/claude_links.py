@@ -7,7 +7,7 @@ results that answer its calls.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,17 @@ class Event:
         """The uuid in a field, None where there is none."""
         name = self.value.get(field)
         return name if isinstance(name, str) else None
+
+
+def events_in(values: Sequence[Any]) -> Iterator[Event]:
+    """The events among the values of some lines; a document holds them under `loglines`."""
+    for line, value in enumerate(values):
+        if isinstance(value, dict) and isinstance(value.get("loglines"), list):
+            for index, item in enumerate(value["loglines"]):
+                if isinstance(item, dict):
+                    yield Event(item, Span(line, ("loglines", index)))
+        elif isinstance(value, dict):
+            yield Event(value, Span(line))
 
 
 class Family:
@@ -144,11 +155,8 @@ def mend(lines: Sequence[Line], removed: Set[Span]) -> Mapping[Span, str | None]
 
     A leaf of a summary that has no such ancestor stays as it is: it may name another session's event anyway.
     """
-    events: list[Event] = []
-    for index, line in enumerate(lines):
-        value = (split(line.data, 1)[0] if len(lines) > 1 else document(line.data) or split(line.data, 1)[0]).value
-        if isinstance(value, dict):
-            events.append(Event(value, Span(index)))
+    records = [document(line.data) or split(line.data, 1)[0] for line in lines]
+    events = list(events_in([record.value for record in records]))
     gone = {index for index, event in enumerate(events) if event.span in removed}
     family = Family(events)
     mended: dict[Span, str | None] = {}

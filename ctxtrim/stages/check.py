@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, overflow
-from ctxtrim.tokens import Budget, Counter
+from ctxtrim.tokens import Budget
 from ctxtrim.turns import Shape, shape
 
 _NAMED = 5  # of the largest messages

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, setting
-from ctxtrim.tokens import Budget, Counter
+from ctxtrim.tokens import Budget
 from ctxtrim.turns import Shape, shape
 
 

@@ -14,9 +14,10 @@ is kept begins with a user message wherever the input did.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Change, Outcome, describe, overflow
-from ctxtrim.tokens import Budget, Counter
+from ctxtrim.tokens import Budget
 from ctxtrim.turns import Shape, current_task, opening_task, shape
 
 

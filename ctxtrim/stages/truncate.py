@@ -8,10 +8,11 @@ every age.
 import re
 from dataclasses import dataclass, replace
 
+from ctxtrim.counter import Counter
 from ctxtrim.evidence import error_line, is_error
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Change, Outcome, setting
-from ctxtrim.tokens import Budget, Counter, head, tail
+from ctxtrim.tokens import Budget, head, tail
 from ctxtrim.turns import shape
 
 _LEAST = 32  # tokens: room for the marker and something beside it
@@ -59,22 +60,28 @@ class Truncate:
             return message, False, reason
         if self.counter.text(new) >= tokens:
             return message, False, "shortening it would not make it smaller"
-        return self._with_text(message, new, len(text), age), True, reason
+        message = _with_text(message, new)
+        if self.metadata:
+            message = replace(message, metadata=(("_originalLength", len(text)), ("_truncatedAt", age)))
+        return message, True, reason
 
     def _judge(self, message: Message, text: str, tokens: int, age: int) -> tuple[str | None, str]:
         """The new text of a result, None where it stays, and the reason."""
-        if age <= self.max_age:
+        is_old, is_failure = age > self.max_age, is_error(message)
+        if not is_old:
             reason = f"age {age} <= {self.max_age}"
         elif tokens < self.keep_small:
             reason = f"small: {tokens} < {self.keep_small} tokens"
-        elif self.keep_errors and is_error(message):
+        elif self.keep_errors and is_failure:
             reason = "error"
         else:
             return self._fill(age), f"age {age} > {self.max_age}"
-        if tokens > self.max_tokens:
-            keep = error_line(text) if is_error(message) else None
-            return self._clip(text, keep), f"{tokens} > {self.max_tokens} tokens"
-        return None, reason
+        if tokens <= self.max_tokens:
+            return None, reason
+        clip = self._clip(text, error_line(text) if is_failure else None)
+        if is_old and is_failure and not is_error(_with_text(message, clip)):
+            return self._fill(age), f"age {age} > {self.max_age}, and what shows the error does not fit"
+        return clip, f"{tokens} > {self.max_tokens} tokens"
 
     def _fill(self, age: int) -> str:
         return self.placeholder.replace("{age}", str(age)).replace("{N}", str(age))
@@ -105,18 +112,16 @@ class Truncate:
                 return clip
             room -= over
 
-    def _with_text(self, message: Message, text: str, size: int, age: int) -> Message:
-        """The message with one text in the place of all its result texts; images and other parts stay."""
-        parts: list[Part] = []
-        for part in message.parts:
-            if part.kind != "tool_result":
-                parts.append(part)
-            elif not any(kept.kind == "tool_result" for kept in parts):
-                parts.append(replace(part, text=text))
-        metadata = message.metadata
-        if self.metadata:
-            metadata = (("_originalLength", size), ("_truncatedAt", age))
-        return replace(message, parts=tuple(parts), metadata=metadata)
+
+def _with_text(message: Message, text: str) -> Message:
+    """The message with one text in the place of all its result texts; images and other parts stay."""
+    parts: list[Part] = []
+    for part in message.parts:
+        if part.kind != "tool_result":
+            parts.append(part)
+        elif not any(kept.kind == "tool_result" for kept in parts):
+            parts.append(replace(part, text=text))
+    return replace(message, parts=tuple(parts))
 
 
 def _marker(characters: int) -> str:

@@ -14,8 +14,6 @@ from math import ceil
 from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokens import Exactness
 
-_LATIN = Encoding("o200k_base")
-_OTHER = Encoding("cl100k_base")
 _RUN = re.compile(r"(.)\1{15,}", re.DOTALL)
 _STRIDE = 4
 _TRACE = re.compile(rf"(.)\1{{{16 // _STRIDE - 2}}}", re.DOTALL)
@@ -27,6 +25,8 @@ class ClaudeBound:
 
     name: str
     factor: float
+    latin: Encoding
+    other: Encoding
     exactness: Exactness = "bounded"
 
     def count(self, text: str) -> int:
@@ -36,14 +36,14 @@ class ClaudeBound:
             runs = sum(len(run[0].encode(errors="replace")) for run in _RUN.finditer(text))
             if runs:
                 text = _RUN.sub(r"\1", text)
-        tokens = _LATIN.count(text)
+        tokens = self.latin.count(text)
         if not text.isascii():
-            tokens = max(tokens, _OTHER.count(text))
+            tokens = max(tokens, self.other.count(text))
         return ceil(self.factor * tokens) + runs
 
     def ceiling(self, text: str) -> int:
         """The factor times the bytes, which covers the runs too."""
-        return ceil(self.factor * _LATIN.ceiling(text))
+        return ceil(self.factor * self.latin.ceiling(text))
 
 
 def _has_trace_of_run(text: str) -> bool:

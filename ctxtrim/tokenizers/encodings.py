@@ -1,11 +1,11 @@
 """OpenAI's byte-level BPE encodings, from the vocabularies inside this package.
 
-gigatoken counts where it is installed, tiktoken everywhere else: the same tokens, twenty times the speed. Neither may
-download anything: both are built from our own files.
+gigatoken counts where it is installed, tiktoken everywhere else: the same tokens, ten to twenty times the speed. A run
+that is known to be small starts sooner with tiktoken. Neither may download anything: both are built from our own files.
 """
 
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -45,14 +45,18 @@ _BLANKS = re.compile(rf"\s{{{_TIKTOKEN_RUN}}}")  # tiktoken gives up on about a 
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding: exact for the models it belongs to, `estimated` where it stands in for another."""
+    """One encoding: exact for the models it belongs to, `estimated` where it stands in for another.
+
+    `is_light`: there is little to count, so the engine that is ready sooner is the better one.
+    """
 
     name: str
     exactness: Exactness = "exact"
+    is_light: bool = False
 
     def count(self, text: str) -> int:
         """The tokens of a text; special tokens in it are counted as the text they are."""
-        return _engine(self.name)(text)
+        return _engine(self.name, self.is_light)(text)
 
     def ceiling(self, text: str) -> int:
         """The UTF-8 bytes of a text: every token of a byte-level encoding covers at least one."""
@@ -68,14 +72,16 @@ def printable(text: str) -> str:
 
 
 @cache
-def _engine(name: str) -> Callable[[str], int]:
+def _engine(name: str, is_light: bool) -> Callable[[str], int]:
     path = VOCABULARIES / f"{name}.tiktoken"
     if not path.is_file():
         raise TokenizerError(f"{path}: the vocabulary is missing from the installation; reinstall ctxtrim")
-    try:
-        return gigatoken_engine(name, path)
-    except ImportError:
-        return tiktoken_engine(name, path)
+    if not is_light:
+        try:
+            return gigatoken_engine(name, path)
+        except ImportError:
+            pass  # it is an extra
+    return tiktoken_engine(name, path)
 
 
 def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
@@ -97,8 +103,8 @@ def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
     """Counts with tiktoken, built from our own vocabulary so that nothing is downloaded."""
     import tiktoken
 
-    lines = path.read_bytes().splitlines()
-    ranks = {b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
+    fields = path.read_bytes().split()
+    ranks = dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
     encoding = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 
     def count(text: str) -> int:

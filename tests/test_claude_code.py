@@ -1,0 +1,191 @@
+"""Claude Code sessions: which lines are live, what a message is, and which links are mended."""
+
+import json
+from typing import Any
+
+from running import read, run
+
+from ctxtrim.model import Transcript
+
+Event = dict[str, Any]
+
+
+def line(uuid: str, parent: str | None, kind: str, content: Any = None, **more: Any) -> Event:
+    event = {"parentUuid": parent, "isSidechain": False, "type": kind, "uuid": uuid, "sessionId": "s"} | more
+    if content is not None:
+        event["message"] = {"role": kind, "content": content} | ({"id": more["id"]} if "id" in more else {})
+    return event
+
+
+def says(uuid: str, parent: str | None, message: str, **block: Any) -> Event:
+    return line(uuid, parent, "assistant", [block], id=message)
+
+
+def called(uuid: str, parent: str | None, message: str, call: str) -> Event:
+    block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "ls"}}
+    return line(uuid, parent, "assistant", [block], id=message)
+
+
+def answers(uuid: str, parent: str | None, call: str, text: str = "out", **more: Any) -> Event:
+    return line(uuid, parent, "user", [{"type": "tool_result", "tool_use_id": call, "content": text}], **more)
+
+
+def session(*events: Event) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def transcript(*events: Event) -> Transcript:
+    return read(session(*events))[0].transcripts[0]
+
+
+def told(one: Transcript) -> list[tuple[str, str]]:
+    return [(message.role, " | ".join(part.text for part in message.parts)) for message in one.messages]
+
+
+PARALLEL = (
+    line("u1", None, "user", "list both"),
+    says("a1", "u1", "m1", type="thinking", thinking="hmm", signature="x"),
+    says("a2", "a1", "m1", type="text", text="Listing."),
+    called("a3", "a2", "m1", "c1"),
+    line("p1", "a3", "progress", data={"output": "never read"}),
+    called("a4", "p1", "m1", "c2"),
+    answers("r1", "a3", "c1", "first", toolUseResult={"stdout": "first, in full"}, sourceToolAssistantUUID="a3"),
+    answers("r2", "a4", "c2", "second", sourceToolAssistantUUID="a4"),
+    says("b1", "r2", "m2", type="text", text="Done."),
+    line("u2", "b1", "user", "thanks"),
+)
+
+
+def test_one_message_spreads_over_lines_and_parallel_results_hang_beside_the_chain() -> None:
+    call = '{"command":"ls"}'
+    assert told(transcript(*PARALLEL)) == [
+        ("user", "list both"),
+        ("assistant", f"hmm | Listing. | {call} | {call}"),
+        ("tool", "first"),
+        ("tool", "second"),
+        ("assistant", "Done."),
+        ("user", "thanks"),
+    ]
+
+
+def test_an_abandoned_branch_and_a_sidechain_are_no_context() -> None:
+    branch = line("x1", "b1", "user", "a prompt that was rewound")
+    side = line("s1", None, "user", "a subagent's prompt") | {"isSidechain": True}
+    assert told(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == told(transcript(*PARALLEL))
+
+
+def test_a_file_with_nothing_but_a_sidechain_is_that_sidechain() -> None:
+    events = [event | {"isSidechain": True} for event in PARALLEL]
+    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+
+
+def test_what_was_compacted_is_no_context() -> None:
+    boundary = line("k1", None, "system", subtype="compact_boundary", logicalParentUuid="u2")
+    summary = line(
+        "k2", "k1", "user", "This session is being continued…", isCompactSummary=True, isVisibleInTranscriptOnly=True
+    )
+    after = line("u3", "k2", "user", "go on")
+    one = transcript(*PARALLEL, boundary, summary, after)
+    assert told(one) == [("user", "This session is being continued…"), ("user", "go on")]
+    assert [message.is_injected for message in one.messages] == [True, False]
+
+
+def test_results_that_the_client_cleared_count_as_cleared() -> None:
+    boundary = line(
+        "k1", "r2", "system", subtype="microcompact_boundary", microcompactMetadata={"compactedToolIds": ["c1"]}
+    )
+    one = transcript(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
+    assert [text for role, text in told(one) if role == "tool"] == ["[Old tool result content cleared]", "second"]
+    data = session(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
+    assert run(data, [("truncate", {"max_age": 0, "keep_small": 0})]).data == data.replace(b"second", b"second")
+
+
+def test_messages_the_client_made_up_are_no_context() -> None:
+    event = says("z1", "u2", "m9", type="text", text="API Error")
+    event["message"]["model"] = "<synthetic>"
+    one = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
+    assert told(one)[-2:] == [("user", "thanks"), ("user", "again")]
+
+
+def test_one_user_line_may_hold_results_and_a_text() -> None:
+    content = [
+        {"type": "tool_result", "tool_use_id": "c1", "content": "one"},
+        {
+            "type": "tool_result",
+            "tool_use_id": "c2",
+            "content": [{"type": "text", "text": "two"}, {"type": "image", "source": {}}],
+        },
+        {"type": "text", "text": "and now this"},
+    ]
+    one = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
+    assert told(one)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
+    assert one.messages[3].parts[1].media == "image"
+
+
+def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
+    data = session(*PARALLEL)
+    count = run(data).rows[0].count.tokens
+    assert (
+        run(data.replace(b"first, in full", b"x" * 10_000).replace(b"never read", b"y" * 10_000)).rows[0].count.tokens
+        == count
+    )
+
+
+def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
+    leaf = {"type": "summary", "summary": "a title", "leafUuid": "b1"}
+    late = line("p2", "b1", "progress", data={})
+    branch = line("x1", "a4", "user", "rewound")
+    data = session(leaf, *PARALLEL[:-1], late, branch, PARALLEL[-1] | {"parentUuid": "p2"})
+    out = run(data, [("trim", {})], limit=16).data or b""
+    events = {event.get("uuid"): event for event in map(json.loads, out.splitlines())}
+    assert list(events) == [None, "u1", "p1", "p2", "x1", "u2"]
+    assert [events[name]["parentUuid"] for name in ("u1", "p1", "p2", "x1", "u2")] == [None, "u1", "p1", "p1", "p2"]
+    assert events[None]["leafUuid"] == "p1"
+    assert told(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
+
+
+def test_a_line_goes_only_when_all_its_blocks_go() -> None:
+    content = [
+        {"type": "tool_result", "tool_use_id": "c1", "content": "one " * 50},
+        {"type": "text", "text": "now this"},
+    ]
+    data = session(PARALLEL[0], called("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content))
+    out = run(data, [("trim", {})], limit=40).data or b""
+    events = [json.loads(one) for one in out.splitlines()]
+    assert [event["uuid"] for event in events] == ["u1", "r1"]
+    assert events[1]["message"]["content"] == [{"type": "text", "text": "now this"}]
+    assert events[1]["parentUuid"] == "u1"
+
+
+def test_old_files_without_links_are_read_in_order() -> None:
+    events = [{key: value for key, value in event.items() if key not in ("parentUuid", "uuid")} for event in PARALLEL]
+    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+
+
+def test_a_parent_that_is_not_in_the_file_ends_the_chain() -> None:
+    first = PARALLEL[0] | {"parentUuid": "elsewhere"}
+    assert told(transcript(first, *PARALLEL[1:])) == told(transcript(*PARALLEL))
+
+
+def test_parents_in_a_circle_end_too() -> None:
+    assert told(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
+        ("user", "a"),
+        ("user", "b"),
+    ]
+
+
+def test_all_events_in_one_document() -> None:
+    data = json.dumps({"loglines": PARALLEL}, indent=2).encode()
+    assert told(read(data)[0].transcripts[0]) == told(transcript(*PARALLEL))
+    out = json.loads(run(data, [("trim", {})], limit=16).data or b"")
+    assert [event["uuid"] for event in out["loglines"]] == ["u1", "p1", "u2"]
+
+
+def test_the_model_is_the_last_real_one() -> None:
+    events = [json.loads(json.dumps(event)) for event in PARALLEL]
+    for event in events:
+        if event["type"] == "assistant":
+            event["message"]["model"] = "claude-opus-4-6"
+    made_up = says("z1", "u2", "m9", type="text", text="API Error")
+    made_up["message"]["model"] = "<synthetic>"
+    assert transcript(*events, made_up).model == "claude-opus-4-6"

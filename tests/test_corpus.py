@@ -1,0 +1,120 @@
+"""The promises over real transcripts, where a corpus of them lies beside the checkout (`../shared/corpus`)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from running import Ran, read, run
+
+from ctxtrim.lines import split
+from ctxtrim.model import Transcript
+from ctxtrim.turns import shape
+
+CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
+TIER_1 = [path for path in FILES if path.parent.name in ("claude-code", "openai-chat-json", "openai-chat-jsonl")]
+WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
+needs_corpus = pytest.mark.skipif(not FILES, reason=WHY)
+
+
+def files(paths: list[Path]) -> pytest.MarkDecorator:
+    names = [f"{path.parent.name}/{path.name}" for path in paths]
+    return pytest.mark.parametrize("path", paths or [CORPUS], ids=names or ["none"])
+
+
+def transcripts(data: bytes) -> list[Transcript]:
+    return [one for chunk in read(data) for one in chunk.transcripts if one.messages]
+
+
+def orphans(transcript: Transcript) -> int:
+    where = shape(transcript.messages)
+    lone = sum(one.role == "tool" and where.call[place] is None for place, one in enumerate(transcript.messages))
+    return lone + len(where.unanswered)
+
+
+@needs_corpus
+@files(FILES)
+def test_identity_every_file_comes_back_byte_for_byte(path: Path) -> None:
+    data = path.read_bytes()
+    ran = run(data)
+    assert ran.data == data
+    assert all(finding.code != "self-check" for finding in ran.findings)
+
+
+@needs_corpus
+@files(TIER_1)
+@pytest.mark.parametrize("budget", [500, 2000, 8000, 32000])
+def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result(path: Path, budget: int) -> None:
+    data = path.read_bytes()
+    for stages in ([("trim", {})], [("truncate", {"max_tokens": 500}), ("trim", {})]):
+        ran = run(data, stages, limit=budget, tokenizer="auto")
+        assert all(finding.code != "self-check" for finding in ran.findings)
+        for row in ran.rows:
+            assert row.fits or row.overflows
+            assert all(step.tokens_after <= step.tokens_before for step in row.steps)
+        _compare(data, ran, budget)
+
+
+def _compare(data: bytes, ran: Ran, budget: int) -> None:
+    """What was written fits, has no new orphan, is a subset in order, and does not change in a second run."""
+    if ran.data is None:
+        return
+    model = next((row.model for row in ran.rows if row.model), None)
+    again = run(ran.data, [("trim", {})], limit=budget, tokenizer="auto", model=model)
+    assert again.data == ran.data
+    assert all(row.fits for row in again.rows)
+    before = {one.id: one for one in transcripts(data)}
+    after = transcripts(ran.data)
+    if len(before) == 1:
+        assert orphans(after[0]) <= orphans(next(iter(before.values())))
+    written = [row for row in ran.rows if row.is_written and row.messages]
+    assert [row.messages for row in written] == [len(one.messages) for one in after]
+
+
+@needs_corpus
+@files(TIER_1)
+def test_locality_lines_without_an_edited_message_are_the_same_bytes(path: Path) -> None:
+    data = path.read_bytes()
+    ran = run(data, [("truncate", {"max_tokens": 200})], tokenizer="o200k_base")
+    before, after = data.split(b"\n"), (ran.data or b"").split(b"\n")
+    assert len(before) == len(after)
+    edited = {
+        row.lines[one.change.message]
+        for row in ran.rows
+        for step in row.steps
+        for one in step.changes
+        if one.change.action == "truncated"
+    }
+    different = {number for number, (one, other) in enumerate(zip(before, after, strict=True), 1) if one != other}
+    assert different == edited or path.suffix == ".json"
+
+
+@needs_corpus
+@files(TIER_1)
+def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
+    once = run(path.read_bytes(), [("truncate", {})], tokenizer="auto").data or b""
+    assert run(once, [("truncate", {})], tokenizer="auto").data == once
+
+
+@needs_corpus
+@files([path for path in TIER_1 if path.parent.name != "claude-code"])
+def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Path) -> None:
+    text = path.read_text()
+    values = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
+    found = transcripts(path.read_bytes())
+    assert [len(one.messages) for one in found] == [len(value["messages"]) for value in values]
+    calls = [sum(len(message.get("tool_calls") or ()) for message in value["messages"]) for value in values]
+    assert [sum(sum(1 for _ in one.calls) for one in each.messages) for each in found] == calls
+
+
+@needs_corpus
+@files([path for path in TIER_1 if path.parent.name == "claude-code" and path.suffix == ".jsonl"])
+def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_result(path: Path) -> None:
+    answered = set()
+    for record in (record for line in path.read_bytes().split(b"\n") for record in split(line, 1)):
+        message = record.value.get("message") if isinstance(record.value, dict) else None
+        content = message.get("content") if isinstance(message, dict) else None
+        answered |= {block.get("tool_use_id") for block in content or () if isinstance(block, dict)} - {None}
+    for transcript in transcripts(path.read_bytes()):
+        where = shape(transcript.messages)
+        assert [call.call_id for _, call in where.unanswered if call.call_id in answered] == []

@@ -1,0 +1,106 @@
+"""Imports point down: the house stays as it is drawn."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
+
+# A module may import modules of its own floor and of those below. The first floor is pure values and functions.
+FLOORS = (
+    ("model", "errors"),
+    ("lines", "splice", "turns", "tokens"),
+    ("counter", "evidence"),
+    ("stage",),
+    ("stages",),
+    ("pipeline", "formats", "models"),
+    ("specs", "binding", "report"),
+    ("stream", "reports"),
+    ("files", "tokenizers"),
+    ("cli", "__main__", "__init__"),
+)
+CORE = {name for floor in FLOORS[:5] for name in floor} | {"pipeline"}
+# Which parts of the house may import which packages from outside, and which parts of the standard library.
+OUTSIDE = {
+    "orjson": {"lines"},
+    "tiktoken": {"tokenizers"},
+    "gigatoken": {"tokenizers"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "os": {"files", "cli"},
+    "sys": {"files", "cli"},
+    "pathlib": {"files", "tokenizers", "cli"},
+    "time": {"cli"},
+    "tempfile": {"files"},
+    "importlib": {"cli", "__init__"},
+}
+NEVER = {"logging", "random", "socket", "urllib", "http", "requests", "datetime"}
+MODULES = sorted(HOUSE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    """The module or folder directly inside the package that a file belongs to."""
+    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """All modules that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+            if node.module == "ctxtrim":
+                found |= {f"ctxtrim.{alias.name}" for alias in node.names if alias.name != "__version__"}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])
+def test_imports_point_down_and_packages_stay_where_they_belong(path: Path) -> None:
+    height = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+    mine = room(path)
+    for module in imports(path):
+        package, _, rest = module.partition(".")
+        if package == "ctxtrim":
+            other = rest.split(".")[0]
+            if other and mine != "__init__":
+                assert height[other] <= height[mine], f"{mine} imports {other}, which stands above it"
+            if mine == "stages" and path.stem != "__init__":
+                assert other != "stages", "a stage imports another stage"
+        else:
+            assert package not in NEVER, f"{mine} imports {package}"
+            assert mine in OUTSIDE.get(package, {mine}), f"{mine} imports {package}"
+    if mine in CORE:
+        assert {"os", "sys", "pathlib", "time", "io"}.isdisjoint(imports(path))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])
+def test_only_files_opens_files_and_only_the_command_line_prints_or_exits(path: Path) -> None:
+    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    assert "print" not in names
+    assert "open" not in names
+    assert room(path) == "cli" or "SystemExit" not in names
+
+
+def test_the_library_loads_neither_typer_nor_rich() -> None:
+    import subprocess
+    import sys
+
+    code = "import ctxtrim, sys; [getattr(ctxtrim, name) for name in ctxtrim.__all__]; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"typer", "rich", "tiktoken", "gigatoken", "numpy"}.isdisjoint(done.stdout.split())
+
+
+def test_the_public_names_are_sorted_and_all_there() -> None:
+    import ctxtrim
+
+    names = ctxtrim.__all__
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name))
+    assert all(getattr(ctxtrim, name) is not None for name in names)
+
+
+def test_no_file_is_long() -> None:
+    assert {str(path.name): lines for path in MODULES if (lines := len(path.read_text().splitlines())) > 300} == {}

@@ -1,0 +1,212 @@
+"""The properties that are the specification, over generated transcripts and random pipelines."""
+
+import subprocess
+import sys
+from collections import Counter as Tally
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from running import read, run
+from strategies import budgets, conversations, files, truncations
+
+from ctxtrim.model import Transcript
+from ctxtrim.turns import shape
+
+settings.register_profile(
+    "ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("ctxtrim")
+
+MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+TOKENIZERS = ("chars4", "o200k_base", "claude-v3")
+stages = st.lists(
+    st.one_of(
+        st.tuples(st.just("truncate"), truncations),
+        st.just(("trim", {})),
+        st.just(("count", {})),
+        st.just(("check", {})),
+    ),
+    max_size=3,
+)
+tokenizers = st.sampled_from(TOKENIZERS)
+
+
+def transcripts(data: bytes | None) -> list[Transcript]:
+    """All transcripts of a file that hold messages."""
+    chunks = read(data) if data else []
+    return [one for chunk in chunks for one in chunk.transcripts if one.messages]
+
+
+@given(files())
+def test_identity_without_stages_the_bytes_come_out_as_they_went_in(data: bytes) -> None:
+    assert run(data).data == data
+
+
+@given(files(), stages)
+def test_identity_where_nothing_is_too_old_too_long_or_too_much(data: bytes, pipeline: list[tuple[str, dict]]) -> None:
+    calm = [(name, {"max_age": 10_000, "max_tokens": 10_000_000} if name == "truncate" else {}) for name, _ in pipeline]
+    assert run(data, calm, limit=10_000_000).data == data
+
+
+@given(files(), stages, budgets)
+def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
+    data: bytes, pipeline: list[tuple[str, dict]], budget: int
+) -> None:
+    ran = run(data, pipeline, limit=budget)
+    if ran.data is None:
+        return
+    before = [line for chunk in read(data) for line in chunk.lines]
+    touched = {
+        before[span.line].number if len(read(data)) == 1 else chunk.lines[span.line].number
+        for chunk, rows in _by_chunk(data, ran.rows)
+        for transcript, row in zip(chunk.transcripts, rows, strict=True)
+        for message in transcript.messages
+        for span in message.spans
+        if not row.is_written
+        or any(
+            one.change.message == message.index and one.change.action != "kept"
+            for step in row.steps
+            for one in step.changes
+        )
+    }
+    is_linked = any(row.format == "claude-code" for row in ran.rows)
+    kept = [line.data.strip() for line in before if line.number not in touched]
+    after = [_unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines]
+    position = 0
+    for line in kept:  # every untouched line is found again, in order
+        position = after.index(_unlinked(line, is_linked), position) + 1
+
+
+def _unlinked(line: bytes, is_linked: bool) -> bytes:
+    """A line without the values of its link fields, which are mended when a parent goes."""
+    import re
+
+    if not is_linked:
+        return line
+    return re.sub(rb'("(?:parentUuid|sourceToolAssistantUUID)"\s*:\s*)(?:"u\d+"|null)', rb"\1_", line)
+
+
+def _by_chunk(data: bytes, rows: tuple) -> list[tuple]:
+    left = list(rows)
+    return [(chunk, [left.pop(0) for _ in chunk.transcripts]) for chunk in read(data)]
+
+
+@given(files(), stages, budgets, tokenizers)
+def test_agreement_what_was_written_reads_as_what_was_meant(
+    data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
+) -> None:
+    ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
+    assert [finding for finding in ran.findings if finding.code == "self-check"] == []
+    written = [row for row in ran.rows if row.is_written and row.messages]
+    found = transcripts(ran.data)
+    assert [len(one.messages) for one in found] == [row.messages for row in written]
+    again = run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL)
+    assert [row.count.tokens for row in again.rows if row.messages] == [row.count.tokens for row in written]
+
+
+@given(files(), stages, budgets)
+def test_pairing_no_stage_parts_a_call_from_its_result(
+    data: bytes, pipeline: list[tuple[str, dict]], budget: int
+) -> None:
+    ran = run(data, pipeline, limit=budget)
+    for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
+        if len([row for row in ran.rows if row.messages]) == 1:
+            assert _unpaired(after) <= _unpaired(before)
+
+
+def _unpaired(transcript: Transcript) -> Tally[str]:
+    where = shape(transcript.messages)
+    results = Tally(
+        "result" for place, one in enumerate(transcript.messages) if one.role == "tool" and where.call[place] is None
+    )
+    return results + Tally("call" for _ in where.unanswered)
+
+
+@given(files(), stages, budgets, tokenizers)
+def test_fit_after_trim_the_tokens_are_within_the_budget_or_the_report_says_what_cannot_go(
+    data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
+) -> None:
+    ran = run(data, [*pipeline, ("trim", {})], limit=budget, tokenizer=name)
+    for row in ran.rows:
+        assert row.fits or row.overflows
+        assert not (row.is_written and row.overflows)
+        if not row.is_written:  # a document goes as a whole
+            assert row.overflows or (row.pointer and any(other.overflows for other in ran.rows))
+        if row.overflows:
+            overflow = next(finding for finding in row.findings if finding.code == "overflow")
+            assert overflow.tokens == row.count.tokens > budget
+            assert str(row.count.tokens) in overflow.message
+            assert overflow.details
+    for row in run(ran.data or b"", limit=budget, tokenizer=name).rows:
+        assert row.count.tokens <= budget
+
+
+@given(files(), stages, budgets, tokenizers)
+def test_no_growth_no_stage_makes_a_transcript_longer(
+    data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
+) -> None:
+    for row in run(data, pipeline, limit=budget, tokenizer=name).rows:
+        for step in row.steps:
+            assert step.tokens_after <= step.tokens_before
+            assert step.messages_after <= step.messages_before
+
+
+@given(files(), truncations, tokenizers)
+def test_stillness_truncate_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
+    once = run(data, [("truncate", how)], tokenizer=name).data
+    assert run(once or b"", [("truncate", how)], tokenizer=name).data == (once or b"")
+
+
+@given(files(), budgets, tokenizers)
+def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, budget: int, name: str) -> None:
+    once = run(data, [("trim", {})], limit=budget, tokenizer=name).data
+    if once is not None:
+        assert run(once, [("trim", {})], limit=budget, tokenizer=name).data == once
+
+
+@given(files(), stages, budgets)
+def test_purity_the_same_input_twice_gives_equal_bytes(
+    data: bytes, pipeline: list[tuple[str, dict]], budget: int
+) -> None:
+    assert run(data, pipeline, limit=budget).data == run(data, pipeline, limit=budget).data
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4242"])
+def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
+    line = (
+        b'{"messages": [{"role": "user", "content": "' + b"word " * 400 + b'"}, {"role": "user", "content": "now"}]}\n'
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "ctxtrim",
+        "run",
+        "-s",
+        "truncate",
+        "-s",
+        "trim",
+        "--budget",
+        "200",
+        "--tokenizer",
+        "chars4",
+    ]
+    done = subprocess.run(command, input=line * 3, capture_output=True, env={"PYTHONHASHSEED": seed}, check=True)
+    assert done.stdout == b'{"messages": [{"role": "user", "content": "now"}]}\n' * 3
+
+
+@settings(max_examples=50)
+@given(conversations())
+def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
+    from strategies import openai_message, spell
+
+    data = b"".join(spell(openai_message(one), {}) + b"\n" for one in talk)
+    for transcript in transcripts(data):
+        where = shape(transcript.messages)
+        for place, message in enumerate(transcript.messages):
+            assert where.exchange[place] <= place
+            assert where.exchange[where.exchange[place]] == where.exchange[place]
+            if message.role != "tool":
+                assert where.exchange[place] == place
+        assert list(where.turn) == sorted(where.turn)
+        assert where.steps == sum(any(True for _ in message.calls) for message in transcript.messages)

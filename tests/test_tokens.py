@@ -1,0 +1,255 @@
+"""Counts: the vocabularies, the engines, the framing, the budget."""
+
+import hashlib
+import json
+from collections.abc import Callable
+
+import pytest
+import tiktoken
+from building import call, result, says, step, transcript, user
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtrim.binding import Binding
+from ctxtrim.counter import Counter, Framing
+from ctxtrim.errors import UsageError
+from ctxtrim.models import FRAMINGS, MODELS, find_model
+from ctxtrim.tokenizers import TOKENIZERS, tokenizer
+from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
+from ctxtrim.tokens import Budget, Ceiling, head, tail
+
+settings.register_profile("ctxtrim", deadline=None)
+settings.load_profile("ctxtrim")
+
+OFFICIAL = {  # from tiktoken_ext/openai_public.py
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+HOSTILE = (
+    "", " ", "<|endoftext|>", "\ud800", "a\udc00b", "\u2028", "e\u0301", "🚀" * 50, " " * 5000,
+    "\n" * 5000, "a" * 20_000,
+    "नमस्ते दुनिया", "日本語", "ΑΒΓ", "'s 'LL I'Ve", "1234567890" * 20, "\r\n\r\n\t  x", "\x00\x1b[0m",
+)  # fmt: skip
+any_text = st.one_of(st.text(max_size=200), st.text(st.characters(), max_size=50), st.sampled_from(HOSTILE))
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_the_vocabularies_are_the_official_ones(name: str) -> None:
+    assert hashlib.sha256((VOCABULARIES / f"{name}.tiktoken").read_bytes()).hexdigest() == OFFICIAL[name]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_patterns_are_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiktoken_ext import openai_public
+
+    monkeypatch.setattr(
+        openai_public, "load_tiktoken_bpe", lambda url, expected_hash: {"url": url, "hash": expected_hash}
+    )
+    official = getattr(openai_public, name)()
+    assert official["pat_str"] == PATTERNS[name]
+    assert official["mergeable_ranks"]["hash"] == OFFICIAL[name]
+
+
+@pytest.fixture(scope="module", params=list(PATTERNS))
+def engines(request: pytest.FixtureRequest) -> tuple[Callable[[str], int], Callable[[str], int], tiktoken.Encoding]:
+    name, path = request.param, VOCABULARIES / f"{request.param}.tiktoken"
+    from binascii import a2b_base64
+
+    ranks = {a2b_base64(token): int(rank) for token, rank in (line.split() for line in path.read_bytes().splitlines())}
+    oracle = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+    return gigatoken_engine(name, path), tiktoken_engine(name, path), oracle
+
+
+@given(any_text)
+@settings(max_examples=1000)
+def test_both_engines_count_what_tiktoken_counts(
+    engines: tuple[Callable[[str], int], Callable[[str], int], tiktoken.Encoding], text: str
+) -> None:
+    fast, light, oracle = engines
+    assert fast(text) == light(text) == len(oracle.encode_ordinary(text))
+
+
+def test_a_million_spaces_are_counted_by_both_engines() -> None:
+    path = VOCABULARIES / "o200k_base.tiktoken"
+    fast, light = gigatoken_engine("o200k_base", path), tiktoken_engine("o200k_base", path)
+    assert fast(" " * 1_200_000) <= light(" " * 1_200_000) <= fast(" " * 1_200_000) + 20
+
+
+@given(any_text, st.sampled_from(sorted(TOKENIZERS)))
+def test_a_ceiling_is_never_below_the_count(text: str, name: str) -> None:
+    one = tokenizer(name)
+    assert one.count(text) <= one.ceiling(text)
+    assert Ceiling(one).count(text) == one.ceiling(text)
+
+
+@given(any_text, st.sampled_from(["o200k_base", "chars4", "claude-v3"]), st.integers(0, 60))
+def test_head_and_tail_fit_their_limit_and_are_ends_of_the_text(text: str, name: str, limit: int) -> None:
+    one = tokenizer(name)
+    first, last = head(one, text, limit), tail(one, text, limit)
+    assert text.startswith(first)
+    assert text.endswith(last)
+    assert one.count(first) <= limit or not first
+    assert one.count(last) <= limit or not last
+    if one.count(text) <= limit:
+        assert first == last == text
+
+
+@given(any_text)
+def test_the_bound_for_claude_is_at_least_its_factor_times_both_encodings_on_text_without_runs(text: str) -> None:
+    import re
+
+    bare = re.sub(r"(.)\1{15,}", r"\1", text, flags=re.DOTALL)
+    largest = max(
+        tokenizer("o200k_base").count(bare), tokenizer("cl100k_base").count(bare) if not bare.isascii() else 0
+    )
+    assert tokenizer("claude-v3").count(text) >= 1.6 * largest
+    assert tokenizer("claude-v4.7").count(text) >= 2.35 * largest
+
+
+@pytest.mark.parametrize("length", [15, 16, 17, 40, 4096])
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "word " * 30])
+def test_a_long_run_of_one_character_counts_its_bytes_for_claude(length: int, before: str) -> None:
+    count = tokenizer("claude-v3").count(before + "=" * length + "z")
+    assert (count >= length) == (length >= 16 or count >= length)
+
+
+def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
+    """OpenAI's cookbook: 3 tokens a message and 1 for its role, 1 for a name, 3 once; equal to the API's own counts."""
+    messages = [
+        {"role": "system", "content": "Answer like a lighthouse keeper."},
+        {"role": "user", "name": "mate_1", "content": "Is the fog coming in?"},
+        {"role": "assistant", "content": "Aye."},
+    ]
+    for model, name in (("gpt-4o", "o200k_base"), ("gpt-4-0613", "cl100k_base")):
+        text = tokenizer(name).count
+        bound = Binding(tokenizer, model).bind(transcript(messages))
+        count = bound.counter.count(transcript(messages))
+        assert count.tokens == 3 + sum(4 + text(one["content"]) for one in messages) + 1 + text("mate_1")
+        assert count.exactness == "exact"
+
+
+def test_calls_results_and_schemas_follow_the_published_bound() -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    talk = transcript([user("x"), call("a", "b"), result("a", "日本"), result("b", "y"), says("z")], tools=tools)
+    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    text = tokenizer("o200k_base").count
+    assert count.tools_schema == text(json.dumps(tools)) + 12
+    assert count.framing == 3 + 5 * 4 + 2 * 10 + 24
+    assert count.by_role["tool"] == text(json.dumps("日本")) + max(text("y"), text(json.dumps("y")))
+    assert count.by_role["assistant"] == 2 * (2 * text("bash") + text("{}")) + text("z")
+    assert count.tokens == sum(count.by_role.values()) + count.framing + count.tools_schema
+    assert sum(count.by_kind.values()) == sum(count.by_role.values())
+    assert count.by_tool == {"bash": count.tokens - count.framing - count.tools_schema - text("x") - text("z")}
+    assert count.exactness == "bounded"
+
+
+def test_arguments_with_line_breaks_cost_more() -> None:
+    plain, broken = call("a"), call("a")
+    broken["tool_calls"][0]["function"]["arguments"] = json.dumps({"a": "x\ny", "b": ["p\nq"], "c": "flat"})
+    plain["tool_calls"][0]["function"]["arguments"] = json.dumps({"a": "x", "b": ["p"], "c": "flat"})
+    counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
+    frames = [counter.count(transcript([user("x"), one])).framing for one in (plain, broken)]
+    assert frames[1] - frames[0] == 12
+
+
+def test_images_are_never_counted_as_text() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+    talk = transcript([{"role": "user", "content": [{"type": "text", "text": "look"}, image]}])
+    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    assert count.by_kind["attachment"] == 1445
+    assert count.tokens < 1500
+    assert count.exactness == "bounded"
+
+
+def test_measuring_again_counts_only_what_is_new() -> None:
+    class Watched:
+        name, exactness, seen = "watched", "exact", 0
+
+        def count(self, text: str) -> int:
+            Watched.seen += 1
+            return len(text)
+
+        ceiling = count
+
+    talk = transcript([user("go"), *step("a", "text"), *step("b", "text")])
+    counter = Counter(Watched(), Framing(0, 0))
+    counter.tokens(talk)
+    seen = Watched.seen
+    counter.tokens(talk)
+    counter.count(talk)
+    assert Watched.seen == seen
+
+
+def test_the_budget_is_the_window_less_the_reserve_and_never_above_max_input() -> None:
+    assert Budget(128_000, 4096).available == 123_904
+    assert Budget(400_000, 4096, 272_000).available == 272_000
+    assert Budget(400_000, 4096, 272_000, 500).available == 500
+    assert Budget(128_000, 4096, safety=2.0).available == 61_952
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("openai/gpt-4.1-mini", "gpt-4.1-mini"),
+        ("ft:gpt-4.1-mini-2025-04-14:acme::1", "gpt-4.1-mini"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-5.1", "gpt-5"),
+        ("claude-opus-4-5-20251101", "claude-opus-4"),
+        ("claude-sonnet-4-6", "claude-sonnet-4-6"),
+        ("claude-3-5-sonnet-20241022", "claude-3"),
+        ("gpt-4.5-preview", None),
+        ("nobody-knows", None),
+    ],
+)
+def test_a_model_is_the_longest_name_it_begins_with(name: str, known: str | None) -> None:
+    found = find_model(name)
+    assert (found.name if found else None) == known
+
+
+def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:
+    for model in MODELS:
+        assert model.tokenizer in TOKENIZERS
+        assert model.framing in FRAMINGS
+        assert model.context_window > 8000
+        assert model.max_input is None or model.max_input < model.context_window
+
+
+def test_stand_ins_are_labelled_estimated() -> None:
+    talk = transcript([user("hello")])
+
+    def exactness(**options: str) -> str:
+        return Binding(tokenizer, **options).bind(talk).counter.count(talk).exactness
+
+    assert exactness() == "estimated"
+    assert exactness(model="nobody-knows") == "estimated"
+    assert exactness(model="gpt-4o", tokenizer="cl100k_base") == "estimated"
+    assert exactness(model="gpt-4o", tokenizer="gpt") == "exact"
+    assert exactness(model="gpt-5") == "bounded"
+    assert exactness(model="claude-opus-4-5") == "bounded"
+
+
+def test_an_unknown_model_counts_the_larger_of_two_and_says_so() -> None:
+    talk = transcript([user("日本語" * 100)])
+    bound = Binding(tokenizer, "gpt-4p").bind(talk)
+    assert bound.counter.text("日本語" * 100) == max(tokenizer("o200k_base").count("日本語" * 100), 75)
+    assert "gpt-4" in bound.notes[0].message
+    assert "--context-window" in bound.notes[0].message
+
+
+def test_safety_divides_the_budget_of_estimates_only() -> None:
+    talk = transcript([user("hello")])
+    assert Binding(tokenizer, limit=1000, safety=1.25).bind(talk).budget.available == 800
+    assert Binding(tokenizer, "gpt-4o", limit=1000, safety=1.25).bind(talk).budget.available == 1000
+
+
+def test_a_reserve_that_leaves_nothing_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="leaves nothing"):
+        Binding(tokenizer, context_window=4000, reserve=4000)
+    assert Binding(tokenizer, context_window=4000).bind(transcript([user("x")])).budget.available == 2000
+
+
+def test_the_last_recorded_model_is_used_where_none_is_named() -> None:
+    talk = transcript([user("x")], model="gpt-4o")
+    assert Binding(tokenizer).bind(talk).model == "gpt-4o"
+    assert Binding(tokenizer, "gpt-4").bind(talk).model == "gpt-4"

@@ -1,0 +1,105 @@
+"""Trim: whole exchanges go, oldest first, and never a transcript above its budget."""
+
+from typing import Any
+
+import pytest
+from building import call, contents, conversation, result, says, step, user
+from running import run
+
+SYSTEM = {"role": "system", "content": "You are terse."}
+
+
+def kept(messages: list[dict[str, Any]], budget: int) -> list[Any]:
+    data = run(conversation(messages), [("trim", {})], limit=budget).data
+    return contents(data)
+
+
+def tokens(messages: list[dict[str, Any]]) -> int:
+    return run(conversation(messages)).rows[0].count.tokens
+
+
+TALK = [
+    SYSTEM,
+    user("first task"),
+    *step("a", "one " * 50),
+    says("done one"),
+    user("second task"),
+    *step("b", "two " * 50),
+    says("done two"),
+    user("third task"),
+    *step("c", "three " * 50),
+]
+
+
+def test_what_fits_is_unchanged() -> None:
+    assert kept(TALK, tokens(TALK)) == [one["content"] for one in TALK]
+
+
+def test_the_oldest_exchange_goes_first_and_no_more_than_needed() -> None:
+    assert kept(TALK, tokens(TALK) - 1) == [one["content"] for one in (*TALK[:2], *TALK[4:])]
+
+
+def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> None:
+    budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
+    assert kept(TALK, budget) == ["You are terse.", "first task", "third task", None, "three " * 50]
+
+
+def test_system_and_current_task_are_never_dropped() -> None:
+    bare = [SYSTEM, TALK[9]]
+    assert kept(TALK, tokens(bare)) == ["You are terse.", "third task"]
+
+
+def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens() -> None:
+    bare = [SYSTEM, TALK[9]]
+    ran = run(conversation(TALK), [("trim", {})], limit=tokens(bare) - 1)
+    row = ran.rows[0]
+    assert ran.data is None
+    assert row.messages == 2
+    assert not row.is_written
+    finding = row.findings[0]
+    assert finding.message == (
+        f"Cannot fit request within context limit. Current: {tokens(bare)} tokens, Max: {tokens(bare) - 1} tokens. "
+        "Please narrow the scope or start a new session."
+    )
+    assert [detail.split(":")[0] for detail in finding.details[:2]] == [
+        "system message at line 1",
+        "user message at line 1",
+    ]
+    assert "plit the input" in finding.details[-1]
+
+
+def test_parallel_results_go_with_their_call() -> None:
+    talk = [user("go"), call("a", "b", "c"), *(result(name, "text " * 30) for name in "cab"), *step("d", "short")]
+    assert kept(talk, tokens(talk) - 1) == ["go", None, "short"]
+
+
+def test_reused_ids_are_paired_by_order() -> None:
+    talk = [user("go"), *step("x", "old " * 30), *step("x", "new")]
+    assert kept(talk, tokens(talk) - 1) == ["go", None, "new"]
+
+
+def test_without_any_user_message_the_last_exchange_stays() -> None:
+    talk = [*step("a", "old " * 30), *step("b", "new")]
+    assert kept(talk, 1 + tokens(step("b", "new"))) == [None, "new"]
+
+
+def test_a_single_turn_of_two_hundred_steps_can_be_cut() -> None:
+    talk = [user("go"), *(message for place in range(200) for message in step(f"c{place}", "text " * 20))]
+    left = kept(talk, 500)
+    assert left[0] == "go"
+    assert 3 < len(left) < 41
+    assert len(left) % 2 == 1
+
+
+@pytest.mark.parametrize("budget", range(1, 400, 7))
+def test_the_first_message_kept_is_a_user_message_wherever_the_input_began_with_one(budget: int) -> None:
+    data = run(conversation(TALK[1:]), [("trim", {})], limit=budget).data
+    assert data is None or contents(data)[0] in ("first task", "second task", "third task")
+
+
+@pytest.mark.parametrize("budget", [150, 400])
+def test_ten_thousand_messages_are_cut_in_one_go(budget: int) -> None:
+    talk = [user("go"), *(message for place in range(5000) for message in step(f"c{place}", "text"))]
+    row = run(conversation(talk), [("truncate", {}), ("trim", {})], limit=budget).rows[0]
+    assert row.fits
+    assert row.messages_read == 10_001

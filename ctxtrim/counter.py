@@ -4,12 +4,14 @@ So what one edit changes can be measured without counting the rest again.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.turns import Shape, shape
+
+Messages = tuple[Message, ...]
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,11 @@ class Framing:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one message costs: tokens of its parts, in their order, and of the frame around them."""
+    """What one message costs: tokens of its parts, in their order, of the frame around them, and together."""
 
     parts: tuple[int, ...]
     frame: int
-
-    @property
-    def total(self) -> int:
-        """Parts and frame together."""
-        return sum(self.parts) + self.frame
+    total: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +73,7 @@ class Counter:
     framing: Framing
     names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(default_factory=dict, repr=False, compare=False)
+    _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
@@ -88,10 +87,21 @@ class Counter:
         """The tokens of a text."""
         return self.tokenizer.count(text)
 
-    def costs(self, messages: Sequence[Message], where: Shape | None = None) -> list[Cost]:
+    def shape(self, messages: Messages) -> Shape:
+        """The shape of a conversation, found once."""
+        return self._look(messages)[1]
+
+    def costs(self, messages: Messages) -> list[Cost]:
         """What each message costs, in the company it is in."""
-        where = where or shape(messages)
-        return [self._cost(message, fan > 1) for message, fan in zip(messages, where.fan, strict=True)]
+        return self._look(messages)[2]
+
+    def _look(self, messages: Messages) -> "_Seen":
+        seen = self._seen.get(id(messages))
+        if seen is None:  # the messages are kept beside what was found, so that their id stays their own
+            where = shape(messages)
+            costs = [self._cost(message, fan > 1) for message, fan in zip(messages, where.fan, strict=True)]
+            seen = self._seen[id(messages)] = (messages, where, costs)
+        return seen
 
     def fixed(self, transcript: Transcript) -> int:
         """What the request costs whatever messages it holds: priming and tool schemas."""
@@ -113,12 +123,12 @@ class Counter:
 
     def count(self, transcript: Transcript) -> Count:
         """The tokens of the whole request, and where they sit."""
-        where = shape(transcript.messages)
+        where = self.shape(transcript.messages)
         by_role: dict[str, int] = dict.fromkeys(ROLES, 0)
         by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
         by_tool: dict[str, int] = {}
         framing = self.framing.priming
-        for index, cost in enumerate(self.costs(transcript.messages, where)):
+        for index, cost in enumerate(self.costs(transcript.messages)):
             message = transcript.messages[index]
             framing += cost.frame
             for part, tokens in zip(message.parts, cost.parts, strict=True):
@@ -134,7 +144,7 @@ class Counter:
 
     def _cost(self, message: Message, is_parallel: bool) -> Cost:
         known = self._costs.get((id(message), is_parallel))
-        if known is None:  # the message is kept beside its cost, so that its id stays its own
+        if known is None:
             known = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
         return known[1]
 
@@ -162,7 +172,7 @@ class Counter:
             elif is_escaped:
                 tokens = max(tokens, self.tokenizer.count(json.dumps(part.text)))
             parts.append(tokens)
-        return Cost(tuple(parts), frame)
+        return Cost(tuple(parts), frame, sum(parts) + frame)
 
     def _name(self, name: str) -> int:
         if name not in self.names:
@@ -176,6 +186,9 @@ class Counter:
             # Python's own spelling of the JSON: what the bound was measured with
             self.names[tools] = self.tokenizer.count(json.dumps(json.loads(tools)))
         return self.names[tools] + self.framing.tools
+
+
+_Seen = tuple[Messages, Shape, list[Cost]]
 
 
 def tool_name(part: Part, call: Part | None) -> str:

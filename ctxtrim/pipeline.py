@@ -9,7 +9,6 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import OVERFLOW, Change, Finding
 from ctxtrim.stages import STAGES
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import shape
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,8 @@ def _measured(
     return tuple(Measured(one, costs[one.message], rest.get(one.message, 0)) for one in changes)
 
 
-def _by_index(counter: Counter, messages: Sequence[Message]) -> dict[int, int]:
-    costs = counter.costs(messages, shape(messages))
+def _by_index(counter: Counter, messages: tuple[Message, ...]) -> dict[int, int]:
+    costs = counter.costs(messages)
     return {
         position if message.index is None else message.index: cost.total
         for position, (message, cost) in enumerate(zip(messages, costs, strict=True))

@@ -7,7 +7,7 @@ from ctxtrim.counter import Count
 from ctxtrim.model import Path
 from ctxtrim.pipeline import Spec, Step
 from ctxtrim.stage import OVERFLOW, Finding
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import ORDER, Budget, Exactness
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ class Report:
     totals: Totals = field(default_factory=Totals)
     troubled: list[Row] = field(default_factory=list)  # rows with findings, where rows are not kept
     is_incomplete: bool = False
+    exactness: Exactness = "exact"  # of the totals: the worst of all rows
 
     def add(self, row: Row) -> None:
         """Count a transcript in."""
@@ -106,6 +107,7 @@ class Report:
         totals.tokens += row.count.tokens
         totals.overflowing += row.overflows
         totals.malformed += row.is_malformed
+        self.exactness = max(self.exactness, row.count.exactness, key=ORDER.index)
         self._note(row.findings)
         if self.keeps_rows:
             self.rows.append(row)

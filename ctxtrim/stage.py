@@ -90,6 +90,7 @@ def describe(transcript: Transcript, message: Message, call: Part | None, tokens
     """One line that says which message it is (`call`: the one it answers, if any) and what it costs."""
     result = message.result
     tool = None if result is None else result.name or (call.name if call else None)
-    what = f"result of {tool}" if tool else f"{message.role} message"
+    what = f"result of {tool}" if tool else message.role
+    number = "" if message.index is None else f" {message.index}"
     line = transcript.line_of(message)
-    return f"{what}{'' if line is None else f' at line {line}'}: {tokens} tokens"
+    return f"message{number} ({what}){'' if line is None else f', line {line}'}: {tokens} tokens"

@@ -19,7 +19,6 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
 from ctxtrim.stage import Finding
-from ctxtrim.turns import shape
 
 
 @dataclass(frozen=True)
@@ -148,9 +147,9 @@ def _row(
 
 def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[Explained]:
     """Every message as read, with the last thing that was said of it."""
-    where = shape(transcript.messages)
+    where = bound.counter.shape(transcript.messages)
     said = {one.change.message: one.change for step in result.steps for one in step.changes}
-    for position, cost in enumerate(bound.counter.costs(transcript.messages, where)):
+    for position, cost in enumerate(bound.counter.costs(transcript.messages)):
         message = transcript.messages[position]
         change = said.get(position)
         step = where.step[position]

@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 Exactness = Literal["exact", "reconstructed", "bounded", "estimated"]
+ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated")
+"""From the most to the least that a number can be trusted; a sum is worth what its worst part is."""
 MARKS: dict[Exactness, str] = {"exact": "", "reconstructed": "≈", "bounded": "≤", "estimated": "≈"}
 
 

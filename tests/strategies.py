@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 # Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to terminals or to tokenizers.
 FRAGMENTS = (
-    "ok", "Error: no such file", "Traceback (most recent call last)", "exit code 1", "0 errors", "def f(x):\n    return x",
-    "naïve café", "日本語の説明", "🚀🚀", "e\u0301", "\u2028", "\x1b[31mred\x1b[0m", "\r\n", "\t", '"quoted"', "\\n", "{}", "<|endoftext|>",
-    "[content truncated - 7 steps ago]", "... [truncated 12 characters] ...", " " * 40, "=" * 40, "line\n" * 30, "word " * 120,
+    "ok", "Error: no such file", "Traceback (most recent call last)", "exit code 1", "0 errors",
+    "def f(x):\n    return x", "naïve café", "日本語の説明", "🚀🚀", "e\u0301", "\u2028", "\x1b[31mred\x1b[0m", "\r\n",
+    "\t", '"quoted"', "\\n", "{}", "<|endoftext|>", "[content truncated - 7 steps ago]",
+    "... [truncated 12 characters] ...", " " * 40, "=" * 40, "line\n" * 30, "word " * 120,
 )  # fmt: skip
 TEXTS = (
     *FRAGMENTS,
@@ -45,7 +46,7 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
             said = draw(st.lists(texts, min_size=0 if calls else 1, max_size=1))
             messages.append({"role": "assistant", "texts": said, "calls": calls})
             if draw(st.integers(0, 9)) == 0:
-                ids = ids[1:] + ["orphan"]
+                ids = [*ids[1:], "orphan"]
             for name in draw(st.permutations(ids)):
                 result = {"role": "tool", "id": name, "texts": draw(st.lists(texts, min_size=1, max_size=3))}
                 messages.append(

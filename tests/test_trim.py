@@ -62,8 +62,8 @@ def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens()
         "Please narrow the scope or start a new session."
     )
     assert [detail.split(":")[0] for detail in finding.details[:2]] == [
-        "system message at line 1",
-        "user message at line 1",
+        "message 0 (system), line 1",
+        "message 9 (user), line 1",
     ]
     assert "plit the input" in finding.details[-1]
 

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.files import Input
@@ -12,7 +13,7 @@ from ctxtrim.report import Report
 from ctxtrim.reports import REPORTS, text
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
-_TOLD = 20  # findings that are told on standard error; the report has all of them
+_TOLD = 20  # transcripts whose findings are told on standard error; the report has all of them
 
 
 def say(line: str) -> None:
@@ -20,57 +21,67 @@ def say(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-def summary(report: Report, specs: Sequence[Spec], values: Mapping[str, Any]) -> None:
-    """What was found and done, for a command whose output is somewhere else."""
-    lines = [line for path, finding in report.findings for line in _told(path, finding, None, values)]
-    blocks = [
-        _told(row.path, finding, row.line, values) for row in report.rows or report.troubled for finding in row.findings
-    ]
-    for block in blocks[:_TOLD]:
-        lines += block
-    if len(blocks) > _TOLD:
-        lines.append(f"… and {len(blocks) - _TOLD} more; --report has all of them")
-    for line in lines:
+def tell(report: Report, values: Mapping[str, Any], *, is_shown: bool) -> None:
+    """On standard error: findings about files, and those about transcripts where no report shows them."""
+    is_told = {"error", "warning"} if not values["quiet"] else {"error"}
+    files = [one for one in report.findings if one[1].severity in is_told]
+    for line in text.file_lines(replace(report, findings=files)):
         say(line)
-    if values["explain"]:
-        for row in report.rows:
-            say(text.plain(text.explained(row)))
-    if values["quiet"]:
+    if is_shown:
         return
+    rows = [
+        replace(row, findings=tuple(one for one in row.findings if one.severity in is_told))
+        for row in report.rows or report.troubled
+    ]
+    troubled = [row for row in rows if row.findings]
+    for line in text.row_lines(troubled[:_TOLD]):
+        say(line)
+    if len(troubled) > _TOLD:
+        say(f"… and {len(troubled) - _TOLD} transcripts more; --report has all of them")
+    if values["explain"]:
+        for row in rows:
+            say(text.plain(text.explained(row)))
+
+
+def summary(report: Report, specs: Sequence[Spec]) -> None:
+    """What was done, in one line on standard error."""
     did = ", ".join(spec.name for spec in specs) or "no stages, passed through unchanged"
     say(f"ctxtrim: {did}: {text.totals_line(report)}")
-
-
-def _told(path: str, finding: Any, line: int | None, values: Mapping[str, Any]) -> list[str]:
-    if finding.severity != "error" and values["quiet"]:
-        return []
-    return list(text.finding_text(path, finding, line))
 
 
 def show(report: Report, form: str, color: str) -> None:
     """The report on standard output: as rich tables on a terminal, else as its renderer spells it."""
     if form != "text" or not (color == "always" or (color == "auto" and sys.stdout.isatty())):
-        sys.stdout.write(REPORTS[form](report).encode(errors="backslashreplace").decode())
+        shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
+        sys.stdout.write(REPORTS[form](shown).encode(errors="backslashreplace").decode())
         sys.stdout.flush()
         return
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(force_terminal=color == "always" or None, highlight=False)
     for table in text.tables(report):
-        drawn = Table(title=Text(table.title) if table.title else None, title_justify="left")
-        for name in table.columns:
-            right = name.startswith(">")
-            drawn.add_column(Text(name.removeprefix(">")), justify="right" if right else "left", overflow="fold")
+        drawn = Table(title=Text(table.title) if table.title else None, title_justify="left", box=box.SIMPLE_HEAD)
+        for place, name in enumerate(table.columns):
+            header, is_number = name.removeprefix(">"), name.startswith(">")
+            widest = max(len(cells[place]) for cells in (*table.rows, (header,) * len(table.columns)))
+            drawn.add_column(
+                Text(header),
+                justify="right" if is_number else "left",
+                overflow="fold",
+                min_width=widest if is_number or name in _WHOLE else None,  # a number is never cut
+            )
         for cells in table.rows:
             drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
         console.print(drawn)
-    for line in text.finding_lines(report):
+    for line in text.row_lines(report.rows):
         console.print(Text(line))
     console.print(Text(text.totals_line(report), style="bold"))
 
 
+_WHOLE = ("verdict", "decision", "role")
 _STYLES = {"fits": "green", "overflow": "bold red", "malformed": "yellow", "dropped": "red", "truncated": "yellow"}
 
 

@@ -54,7 +54,7 @@ def _work(stages: Sequence[str] | None, writes: bool, values: Values) -> int:
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
     )
-    shows = aims.frees_stdout and report_path in (None, "-")
+    shows = report_path == "-" or (report_path is None and not aims.writes)
     report = Report(specs, keeps_rows=shows or form is not None or values["explain"])
     with ExitStack() as stack:
         sink = None
@@ -67,10 +67,11 @@ def _work(stages: Sequence[str] | None, writes: bool, values: Values) -> int:
         if sink is not None:
             sink.write(REPORTS[form or "text"](report).encode(errors="backslashreplace"))
             sink.commit()
-    if not aims.frees_stdout or report_path not in (None, "-"):
-        terminal.summary(report, specs, values)
-    if shows and not (report_path is None and sink):
+    terminal.tell(report, values, is_shown=shows and form in (None, "text"))
+    if shows:
         terminal.show(report, form or "text", values["color"])
+    if writes and not values["quiet"]:
+        terminal.summary(report, specs)
     return report.exit_code
 
 

@@ -114,7 +114,7 @@ def _chunk(dialect: str | None, records: list[Record]) -> Chunk:
     lines = tuple(Line(record.data, record.number) for record in records)
     if dialect is None:
         return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
-    return Chunk(lines, tuple(FORMATS[dialect].read(records)), tuple(_oddities(records)))
+    return Chunk(lines, tuple(FORMATS[dialect].read(records, lines)), tuple(_oddities(records)))
 
 
 def _oddities(records: list[Record]) -> Iterator[Finding]:

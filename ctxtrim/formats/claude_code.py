@@ -47,9 +47,8 @@ def sniff(value: object) -> Layout | None:
     return "events" if kind in _TYPES and is_enveloped else None
 
 
-def read(records: Sequence[Record]) -> list[Transcript]:
+def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
-    lines = tuple(Line(record.data, record.number) for record in records)
     events = list(events_in([record.value for record in records]))
     messages = tuple(_messages(live(events, is_context), _cleared(events)))
     if not messages:

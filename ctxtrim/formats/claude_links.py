@@ -8,7 +8,6 @@ results that answer its calls.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 from ctxtrim.lines import document, split
@@ -18,50 +17,32 @@ LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid
 """The fields that name another event by its uuid."""
 
 
-@dataclass(frozen=True, slots=True)
 class Event:
-    """One event of the session and where it stands."""
+    """One event of the session: where it stands, and what is asked of it again and again, looked up once.
 
-    value: dict[str, Any]
-    span: Span
+    `kind` is its type; a summary that carries a user message is that message. `message` is empty where it has none.
+    `message_id` is what all lines of one message of the model share. `is_message`: a model could read it.
+    """
 
-    @property
-    def kind(self) -> str | None:
-        """Its type; a summary that carries a user message is that message."""
-        kind = self.value.get("type")
-        return "user" if kind == "summary" and "message" in self.value else kind if isinstance(kind, str) else None
+    __slots__ = ("is_message", "is_sidechain", "kind", "message", "message_id", "span", "uuid", "value")
 
-    @property
-    def message(self) -> dict[str, Any]:
-        """Its message, empty where it has none."""
-        message = self.value.get("message")
-        return message if isinstance(message, dict) else {}
+    def __init__(self, value: dict[str, Any], span: Span) -> None:
+        self.value = value
+        self.span = span
+        self.uuid = _text(value.get("uuid"))
+        self.is_sidechain = value.get("isSidechain") is True
+        kind, message = value.get("type"), value.get("message")
+        self.kind = "user" if kind == "summary" and message is not None else _text(kind)
+        self.message: dict[str, Any] = message if isinstance(message, dict) else {}
+        self.message_id = _text(self.message.get("id"))
+        content = self.message.get("content") if self.kind in ("user", "assistant") else None
+        self.is_message = isinstance(content, str) or (
+            isinstance(content, list) and any(isinstance(block, dict) for block in content)
+        )
 
-    @property
-    def message_id(self) -> str | None:
-        """The id that all lines of one message of the model share."""
-        name = self.message.get("id")
-        return name if isinstance(name, str) else None
 
-    @property
-    def is_message(self) -> bool:
-        """Whether it carries a message that a model could read."""
-        if self.kind not in ("user", "assistant"):
-            return False
-        content = self.message.get("content")
-        if isinstance(content, str):
-            return True
-        return isinstance(content, list) and any(isinstance(block, dict) for block in content)
-
-    @property
-    def is_sidechain(self) -> bool:
-        """Whether it belongs to a subagent's conversation."""
-        return bool(self.value.get("isSidechain"))
-
-    def uuid(self, field: str = "uuid") -> str | None:
-        """The uuid in a field, None where there is none."""
-        name = self.value.get(field)
-        return name if isinstance(name, str) else None
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def events_in(values: Sequence[Any]) -> Iterator[Event]:
@@ -81,9 +62,8 @@ class Family:
     def __init__(self, events: Sequence[Event]) -> None:
         self._places: dict[str, list[int]] = {}
         for index, event in enumerate(events):
-            uuid = event.uuid()
-            if uuid is not None:
-                self._places.setdefault(uuid, []).append(index)
+            if event.uuid is not None:
+                self._places.setdefault(event.uuid, []).append(index)
 
     def find(self, uuid: str | None, before: int) -> int | None:
         """The index of the event with a uuid, the nearest before an index, else the first after it."""
@@ -96,7 +76,7 @@ class Family:
         """The index of an event's parent. An event without the field, as old versions wrote, follows the one before."""
         if "parentUuid" not in events[index].value:
             return index - 1 if index else None
-        return self.find(events[index].uuid("parentUuid"), index)
+        return self.find(_text(events[index].value.get("parentUuid")), index)
 
 
 def live(events: Sequence[Event], is_context: Callable[[Event], bool]) -> list[Event]:
@@ -106,7 +86,7 @@ def live(events: Sequence[Event], is_context: Callable[[Event], bool]) -> list[E
     if not main:
         return []
     family = Family(events)
-    if all(family.find(event.uuid("parentUuid"), index) is None for index, event in enumerate(events)):
+    if all(family.find(_text(event.value.get("parentUuid")), index) is None for index, event in enumerate(events)):
         chain = set(range(_after_compaction(events), len(events)))  # nothing is linked: the order is the chain
     else:
         chain = _walk(events, family, main[-1])
@@ -144,9 +124,11 @@ def _after_compaction(events: Sequence[Event]) -> int:
 
 
 def _named(event: Event, kind: str, field: str) -> list[str]:
+    """The names that blocks of a kind give in a field."""
     content = event.message.get("content")
-    blocks = content if isinstance(content, list) else ()
-    names = (block.get(field) for block in blocks if isinstance(block, dict) and block.get("type") == kind)
+    if not isinstance(content, list):
+        return []
+    names = (block.get(field) for block in content if isinstance(block, dict) and block.get("type") == kind)
     return [name for name in names if isinstance(name, str)]
 
 
@@ -164,7 +146,7 @@ def mend(lines: Sequence[Line], removed: Set[Span]) -> Mapping[Span, str | None]
         if index in gone:
             continue
         for field in LINKS:
-            target = family.find(event.uuid(field), index)
+            target = family.find(_text(event.value.get(field)), index)
             if target in gone:
                 heir = _heir(events, family, gone, target)
                 if heir is not None or field != "leafUuid":
@@ -178,4 +160,4 @@ def _heir(events: Sequence[Event], family: Family, gone: Set[int], index: int | 
     while index is not None and index in gone and index not in seen:
         seen.add(index)
         index = family.parent(events, index)
-    return events[index].uuid() if index is not None and index not in gone else None
+    return events[index].uuid if index is not None and index not in gone else None

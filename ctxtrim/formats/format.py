@@ -23,11 +23,12 @@ class Format:
     """A dialect.
 
     `sniff`: what a JSON value is in this dialect, None where it is none of its own. `read`: the transcripts in some
-    records. `owner`: what goes when the array at a path has become empty, None where the empty array stays.
-    `mend`: the link fields to rewrite when some spans go, and their new values.
+    records, which are given as lines too, for the transcripts to point into. `owner`: what goes when the array at a
+    path has become empty, None where the empty array stays. `mend`: the link fields to rewrite when some spans go, and
+    their new values.
     """
 
     sniff: Callable[[object], Layout | None]
-    read: Callable[[Sequence[Record]], list[Transcript]]
+    read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     mend: Callable[[Sequence[Line], Set[Span]], Mapping[Span, str | None]] = _mends_nothing

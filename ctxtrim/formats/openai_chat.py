@@ -35,9 +35,8 @@ def sniff(value: object) -> Layout | None:
     return "events" if _is_message(value) else None
 
 
-def read(records: Sequence[Record]) -> list[Transcript]:
+def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
     """Every conversation in the records; single messages together are one, the last."""
-    lines = tuple(Line(record.data, record.number) for record in records)
     found: list[Transcript] = []
     loose: list[Message] = []
     for line, record in enumerate(records):

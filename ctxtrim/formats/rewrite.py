@@ -53,8 +53,9 @@ def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], mean
     for data in written:
         whole = document(data) if len(lines) == 1 else None
         records += [whole] if whole else split(data, 1)
+    again = dialect.read(records, tuple(Line(record.data, record.number) for record in records))
+    found = [transcript for transcript in again if transcript.messages]
     expected = [transcript for transcript in meant if transcript.messages]
-    found = [transcript for transcript in dialect.read(records) if transcript.messages]
     if found != expected:
         raise SelfCheckError(
             "the edited transcript does not read back as it was meant, so it was not written; this is a bug in "

@@ -1,6 +1,6 @@
 """The report for people: tables and lines. The tables are values, so that a terminal can draw them its own way."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ctxtrim.report import Explained, Report, Row, pointer
@@ -22,8 +22,8 @@ class Table:
 def render(report: Report) -> str:
     """Everything as plain text: columns set with spaces, no colour, no frame."""
     blocks = [plain(table) for table in tables(report)]
-    findings = "".join(f"{line}\n" for line in finding_lines(report))
-    return "\n".join([*blocks, *([findings] if findings else []), totals_line(report) + "\n"])
+    lines = [*file_lines(report), *row_lines(report.rows)]
+    return "\n".join([*blocks, *(["\n".join(lines) + "\n"] if lines else []), totals_line(report) + "\n"])
 
 
 def tables(report: Report) -> Iterator[Table]:
@@ -43,7 +43,8 @@ def tables(report: Report) -> Iterator[Table]:
 def explained(row: Row) -> Table:
     """One row a message: what became of it and why."""
     columns = (">message", ">line", "role", ">step", ">age", ">tokens", "decision", "reason")
-    return Table(f"messages of {place(row)}", columns, tuple(_explained(one) for one in row.explained))
+    mark = MARKS[row.count.exactness]
+    return Table(f"messages of {place(row)}", columns, tuple(_explained(one, mark) for one in row.explained))
 
 
 def plain(table: Table) -> str:
@@ -61,16 +62,23 @@ def plain(table: Table) -> str:
     return "\n".join(text) + "\n"
 
 
-def finding_lines(report: Report) -> Iterator[str]:
-    """Findings of every severity but `info`, a line each and one for each of their details."""
+def file_lines(report: Report) -> Iterator[str]:
+    """Findings about files, a line each."""
     for path, finding in report.findings:
-        yield from finding_text(path, finding)
-    for row in report.rows:
+        yield from _finding(path, finding, None)
+
+
+def row_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Findings about transcripts: a line each and one for each of their details; the same warning is told once."""
+    told: set[str] = set()
+    for row in rows:
         for finding in row.findings:
-            yield from finding_text(row.path, finding, row.line)
+            if finding.severity != "warning" or finding.message not in told:
+                told.add(finding.message)
+                yield from _finding(row.path, finding, row.line)
 
 
-def finding_text(path: str, finding: Finding, line: int | None = None) -> Iterator[str]:
+def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
     """One finding: where, how bad, what; its details are indented."""
     where = finding.line or line
     yield clean(f"{path}{f':{where}' if where else ''}: {finding.severity}: {finding.message}")
@@ -81,7 +89,7 @@ def totals_line(report: Report) -> str:
     """All of it in one line."""
     totals = report.totals
     text = f"{_several(totals.transcripts, 'transcript')}, {_change(totals.messages_read, totals.messages)} messages, "
-    text += f"{_change(totals.tokens_read, totals.tokens)} tokens"
+    text += f"{MARKS[report.exactness]}{_change(totals.tokens_read, totals.tokens)} tokens"
     for number, what in (
         (totals.overflowing, "overflowing"),
         (totals.malformed, "malformed"),
@@ -118,21 +126,25 @@ def _change(before: int, after: int) -> str:
 
 
 def _transcripts(report: Report) -> Table:
+    """A row a transcript; what all of them share stands in the title."""
+    kinds = [(row.format, row.model or "-", row.tokenizer) for row in report.rows]
+    is_one = len(set(kinds)) == 1
     rows = tuple(
         (
             place(row),
-            row.format,
-            row.model or "-",
-            row.tokenizer,
+            *(() if is_one else kind),
             _change(row.messages_read, row.messages),
             f"{MARKS[row.count.exactness]}{_change(row.tokens_read, row.count.tokens)}",
             f"{row.budget.available:,}",
             verdict(row),
         )
-        for row in report.rows
+        for row, kind in zip(report.rows, kinds, strict=True)
     )
     columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", ">budget", "verdict")
-    return Table("", columns, rows)
+    if not is_one:
+        return Table("", columns, rows)
+    title = "format {}, model {}, tokenizer {}".format(*map(clean, kinds[0]))
+    return Table(title, (columns[0], *columns[4:]), rows)
 
 
 def _share(tokens: int, total: int) -> str:
@@ -151,19 +163,20 @@ def _breakdown(report: Report) -> Table:
         ("tool schemas", "", sum(count.tools_schema for count in counts)),
     ]
     rows += [("kind", name, tokens) for name, tokens in kinds.items()]
-    cells = tuple((what, name, f"{tokens:,}", _share(tokens, total)) for what, name, tokens in rows if tokens)
+    mark = MARKS[report.exactness]
+    cells = tuple((what, name, f"{mark}{tokens:,}", _share(tokens, total)) for what, name, tokens in rows if tokens)
     return Table("where the tokens sit", ("by", "", ">tokens", ">share"), cells)
 
 
 def _by_tool(report: Report) -> Iterator[Table]:
     tools = _sum(row.count.by_tool for row in report.rows)
     if tools:
-        total = report.totals.tokens
+        total, mark = report.totals.tokens, MARKS[report.exactness]
         order = sorted(tools.items(), key=lambda item: (-item[1], item[0]))
-        rows = [(clean(name), f"{tokens:,}", _share(tokens, total)) for name, tokens in order[:_TOOLS]]
+        rows = [(clean(name), f"{mark}{tokens:,}", _share(tokens, total)) for name, tokens in order[:_TOOLS]]
         if len(order) > _TOOLS:
             rest = sum(tokens for _, tokens in order[_TOOLS:])
-            rows.append((f"{len(order) - _TOOLS} more", f"{rest:,}", _share(rest, total)))
+            rows.append((f"{len(order) - _TOOLS} more", f"{mark}{rest:,}", _share(rest, total)))
         yield Table("calls and results by tool", ("tool", ">tokens", ">share"), tuple(rows))
 
 
@@ -178,7 +191,8 @@ def _largest(report: Report) -> Iterator[Table]:
     most = max((spec.settings["largest"] for spec in report.pipeline if spec.name == "count"), default=0)
     found.sort(key=lambda item: -item[0])
     rows = tuple(
-        (f"{tokens:,}", clean(finding.message.rsplit(":", 1)[0]), place(row)) for tokens, row, finding in found[:most]
+        (f"{MARKS[row.count.exactness]}{tokens:,}", clean(finding.message.rsplit(":", 1)[0]), place(row))
+        for tokens, row, finding in found[:most]
     )
     if rows:
         yield Table("largest messages", (">tokens", "message", "transcript"), rows)
@@ -192,7 +206,7 @@ def _sum(parts: Iterator[Mapping[str, int]]) -> dict[str, int]:
     return total
 
 
-def _explained(one: Explained) -> tuple[str, ...]:
+def _explained(one: Explained, mark: str) -> tuple[str, ...]:
     line = "" if one.line is None else str(one.line)
-    numbers = (str(one.message), line, one.role, str(one.step), str(one.age), f"{one.tokens:,}")
+    numbers = (str(one.message), line, one.role, str(one.step), str(one.age), f"{mark}{one.tokens:,}")
     return (*numbers, one.decision, clean(one.reason))

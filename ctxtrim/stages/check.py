@@ -7,7 +7,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, overflow
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape, shape
+from ctxtrim.turns import Shape
 
 _NAMED = 5  # of the largest messages
 
@@ -21,13 +21,13 @@ class Check:
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """A last call that still waits for its result is a warning: recordings may end so."""
-        where = shape(transcript.messages)
+        where = self.counter.shape(transcript.messages)
         return Outcome(transcript, findings=(*self._overflow(transcript, where), *_unpaired(transcript, where)))
 
     def _overflow(self, transcript: Transcript, where: Shape) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)
         if tokens > self.budget.available:
-            costs = [cost.total for cost in self.counter.costs(transcript.messages, where)]
+            costs = [cost.total for cost in self.counter.costs(transcript.messages)]
             largest = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[:_NAMED]
             details = (describe(transcript, transcript.messages[i], where.call[i], costs[i]) for i in largest)
             yield overflow(tokens, self.budget.available, details)

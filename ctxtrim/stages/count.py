@@ -6,7 +6,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, setting
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape, shape
+from ctxtrim.turns import Shape
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Count:
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Findings of severity `info`, the largest first."""
-        where = shape(transcript.messages)
-        costs = [cost.total for cost in self.counter.costs(transcript.messages, where)]
+        where = self.counter.shape(transcript.messages)
+        costs = [cost.total for cost in self.counter.costs(transcript.messages)]
         order = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[: self.largest]
         return Outcome(transcript, findings=tuple(_finding(transcript, where, index, costs[index]) for index in order))
 

@@ -18,7 +18,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Change, Outcome, describe, overflow
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape, current_task, opening_task, shape
+from ctxtrim.turns import Shape, current_task, opening_task
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Trim:
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every message where any had to go."""
         messages = transcript.messages
-        where = shape(messages)
-        costs = [cost.total for cost in self.counter.costs(messages, where)]
+        where = self.counter.shape(messages)
+        costs = [cost.total for cost in self.counter.costs(messages)]
         tokens = self.counter.fixed(transcript) + sum(costs)
         available = self.budget.available
         if tokens <= available:

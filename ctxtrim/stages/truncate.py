@@ -13,7 +13,6 @@ from ctxtrim.evidence import error_line, is_error
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Change, Outcome, setting
 from ctxtrim.tokens import Budget, head, tail
-from ctxtrim.turns import shape
 
 _LEAST = 32  # tokens: room for the marker and something beside it
 
@@ -35,7 +34,7 @@ class Truncate:
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every tool result, the kept ones with the reason why."""
-        where = shape(transcript.messages)
+        where = self.counter.shape(transcript.messages)
         messages = list(transcript.messages)
         changes = []
         for position, message in enumerate(messages):

@@ -1,0 +1,123 @@
+"""`count` and `trim` over a folder of transcripts, beside a plain loop and beside the bare floor, in one run.
+
+    python benchmarks/corpus.py FOLDER [--runs 7]
+
+Everything runs in one process on one core, vocabularies loaded beforehand; each figure is the median of some runs, the
+contenders taking turns, so that a machine that changes its speed changes it for all. MB are bytes of the files.
+
+- floor: `orjson.loads` of every line (or document), and gigatoken over the very texts that ctxtrim counts
+- plain: `json.loads` of every line and tiktoken over the same texts: what people write by hand; for trim, with the
+  oldest messages dropped until the rest fits
+- count, trim: ctxtrim's stream, from the file's lines to the row of the report (and the bytes, for trim)
+"""
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import orjson
+
+from ctxtrim.binding import Binding
+from ctxtrim.formats.chunks import open_reading
+from ctxtrim.pipeline import Spec
+from ctxtrim.stream import Job, stream
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokenizers.encodings import VOCABULARIES, gigatoken_engine, tiktoken_engine
+
+ENCODING = "o200k_base"
+BUDGET = 8000
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    files = [path.read_bytes() for path in sorted(options.folder.rglob("*.json*")) if path.is_file()]
+    files = [data for data in files if open_reading(BytesIO(data)).format]
+    texts = [_texts(data) for data in files]
+    size, read = (
+        sum(map(len, files)) / 1e6,
+        sum(len(text.encode(errors="replace")) for each in texts for text in each) / 1e6,
+    )
+    print(f"{len(files)} files, {size:.1f} MB, of which the model reads {read:.1f} MB; {ENCODING}, budget {BUDGET}\n")
+
+    path = VOCABULARIES / f"{ENCODING}.tiktoken"
+    fast, slow = gigatoken_engine(ENCODING, path), tiktoken_engine(ENCODING, path)
+    contenders: dict[str, Callable[[], object]] = {
+        "floor": lambda: _plain(files, texts, orjson.loads, fast),
+        "ctxtrim count": lambda: _ctxtrim(files, ("count", {"largest": 5})),
+        "plain count": lambda: _plain(files, texts, json.loads, slow),
+        "ctxtrim trim": lambda: _ctxtrim(files, ("trim", {})),
+        "plain trim": lambda: _plain_trim(files, texts, slow),
+    }
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for run in range(options.runs + 1):
+        for name, work in contenders.items():
+            start = time.perf_counter()
+            work()
+            if run:  # the first warms up
+                times[name].append(time.perf_counter() - start)
+    floor = statistics.median(times["floor"])
+    print(f"{'':15}{'seconds':>9}{'MB/s':>8}{'of the floor':>14}")
+    for name, seconds in times.items():
+        middle = statistics.median(seconds)
+        print(f"{name:15}{middle:9.3f}{size / middle:8.1f}{100 * floor / middle:12.0f} %")
+    for stage in ("count", "trim"):
+        ratios = [slow / fast for slow, fast in zip(times[f"plain {stage}"], times[f"ctxtrim {stage}"], strict=True)]
+        print(f"\nctxtrim {stage} is {statistics.median(ratios):.1f} times as fast as the plain loop", end="")
+    print()
+
+
+def _texts(data: bytes) -> list[str]:
+    """What ctxtrim counts in a file, once each."""
+    chunks = open_reading(BytesIO(data)).chunks
+    messages = (message for chunk in chunks for one in chunk.transcripts for message in one.messages)
+    return [part.text for message in messages for part in message.parts if part.media is None]
+
+
+def _values(data: bytes, loads: Callable[[bytes], object]) -> None:
+    for line in [data] if data[:2] in (b"[\n", b"{\n") else data.split(b"\n"):
+        try:
+            loads(line)
+        except ValueError:
+            continue
+
+
+def _plain(
+    files: list[bytes], texts: list[list[str]], loads: Callable[[bytes], object], count: Callable[[str], int]
+) -> int:
+    for data in files:
+        _values(data, loads)
+    return sum(count(text) for each in texts for text in each)
+
+
+def _plain_trim(files: list[bytes], texts: list[list[str]], count: Callable[[str], int]) -> int:
+    total = 0
+    for data, each in zip(files, texts, strict=True):
+        _values(data, json.loads)
+        counts = [count(text) for text in each]
+        while sum(counts) > BUDGET:
+            counts.pop(0)
+        total += len(json.dumps(each[-len(counts) :]))
+    return total
+
+
+def _ctxtrim(files: list[bytes], *stages: tuple[str, dict[str, int]]) -> int:
+    job = Job(
+        tuple(Spec(name, settings) for name, settings in stages),
+        Binding(tokenizer, tokenizer=ENCODING, limit=BUDGET),
+        keeps_changes=False,
+    )
+    return sum(len(done.rows) for data in files for done in stream("", open_reading(BytesIO(data)), job))
+
+
+if __name__ == "__main__":
+    main()

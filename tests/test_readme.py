@@ -1,0 +1,37 @@
+"""Every command in the README was run, and its output is what the README shows."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_an_example_shows_its_true_output(command: str, shown: str, tmp_path: Path) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    scripts = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1", "TERM": "dumb"}
+    done = subprocess.run(
+        ["bash", "-c", f"{command} 2>&1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.rstrip("\n") == shown
+
+
+def test_the_names_of_the_library_are_there() -> None:
+    lines = re.findall(r"^from ctxtrim import .*$", README, re.MULTILINE)
+    assert lines
+    for line in lines:
+        exec(line, {})
+
+
+def test_the_two_lines_for_a_fresh_machine_are_there() -> None:
+    first, second = re.search(r"```sh\n(.*?)\n```", README, re.DOTALL)[1].split("\n")  # type: ignore[index]
+    assert first.endswith("ctxtrim trim --budget 600 fixtures/agent.jsonl -o trimmed.jsonl")
+    assert second.endswith("python -m pytest")

@@ -99,7 +99,7 @@ class Counter:
         seen = self._seen.get(id(messages))
         if seen is None:  # the messages are kept beside what was found, so that their id stays their own
             where = shape(messages)
-            costs = [self._cost(message, fan > 1) for message, fan in zip(messages, where.fan, strict=True)]
+            costs = [self.cost(message, fan) for message, fan in zip(messages, where.fan, strict=True)]
             seen = self._seen[id(messages)] = (messages, where, costs)
         return seen
 
@@ -115,8 +115,10 @@ class Counter:
         """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
         if self.tokenizer.exactness != "exact":
             return self.tokenizer.exactness
+        if transcript.uncounted:
+            return "estimated"
         is_plain = transcript.tools is None and all(
-            message.role != "tool" and all(part.kind == "text" for part in message.parts)
+            message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
             for message in transcript.messages
         )
         return "exact" if is_plain and self.framing.is_verified else "bounded"
@@ -142,7 +144,9 @@ class Counter:
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
         return Count(total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas)
 
-    def _cost(self, message: Message, is_parallel: bool) -> Cost:
+    def cost(self, message: Message, fan: int) -> Cost:
+        """What a message costs whose exchange makes `fan` calls at once."""
+        is_parallel = fan > 1
         known = self._costs.get((id(message), is_parallel))
         if known is None:
             known = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
@@ -166,7 +170,7 @@ class Counter:
             tokens = self.tokenizer.count(part.text)
             if part.kind == "tool_call":
                 frame += framing.call
-                if framing.multiline and "\\n" in part.text:
+                if framing.multiline and "\\" in part.text:
                     frame += framing.multiline * _multiline_arguments(part.text)
                 tokens += framing.call_names * self._name(part.name or "")
             elif is_escaped:

@@ -1,11 +1,15 @@
 """What a tool result is: an error, or not."""
 
 import re
+from collections.abc import Iterator
 
 from ctxtrim.model import Message
 
+MARKER = re.compile(r"\.\.\. \[truncated \d+ characters\] \.\.\.")
+"""What stands where a text was clipped."""
+
 _EXIT_CODE = re.compile(
-    r"^\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ _-]?(?:code|status)\W{0,3}(-?\d+)",
+    r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ _-]?(?:code|status)\W{0,3}(-?\d+)\b",
     re.IGNORECASE,
 )
 _ERROR = re.compile(
@@ -13,6 +17,7 @@ _ERROR = re.compile(
     r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
 )
 _EDGE = 3  # lines at the beginning and at the end that are looked at
+_REACH = 1 << 12  # characters in which they must begin and end
 
 
 def is_error(message: Message) -> bool:
@@ -27,16 +32,31 @@ def is_error(message: Message) -> bool:
     return error_line("\n".join(part.text for part in message.parts if part.kind == "tool_result")) is not None
 
 
-def error_line(text: str) -> str | None:
-    """The line that shows a text to be an error, None where none does."""
-    first = _lines(text[: 1 << 12])[:_EDGE]
-    last = _lines(text[-(1 << 12) :])[-_EDGE:]
-    for line in (*first, *last):
-        code = _EXIT_CODE.match(line)
+def error_line(text: str) -> tuple[int, int] | None:
+    """Where the line stands that shows a text to be an error (start and end), None where none does."""
+    first = list(_lines(text, 0, min(len(text), _REACH)))[:_EDGE]
+    last = list(_lines(text, max(0, len(text) - _REACH), len(text)))[-_EDGE:]
+    for start, end in (*first, *last):
+        code = _EXIT_CODE.match(text, start, end)
         if code:
-            return line if int(code[1]) else None
-    return next((line for line in first if _ERROR.match(line)), None)
+            return (start, end) if int(code[1]) else None
+    return next(((start, end) for start, end in first if _ERROR.match(text[start:end])), None)
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.split("\n") if line.strip()]
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The lines with something on them that begin and end in a stretch of a text, without the space around them."""
+    while start < end:
+        if start and text[start - 1] != "\n":  # the stretch begins inside a line
+            start = text.find("\n", start, end) + 1 or end
+            continue
+        stop = text.find("\n", start, end)
+        if stop < 0:
+            stop = end
+            if end < len(text):
+                return  # the stretch ends inside a line
+        line = text[start:stop]
+        bare = line.strip()
+        if bare and not MARKER.fullmatch(bare):
+            begin = start + line.index(bare)
+            yield begin, begin + len(bare)
+        start = stop + 1

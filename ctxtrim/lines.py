@@ -18,7 +18,14 @@ NOT_JSON: Final = object()
 
 BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = " \t\r\n"
-_decoder: Final = json.JSONDecoder()
+
+
+def _integer(digits: str) -> int | float:
+    """An integer of any length: beyond 4,300 digits Python refuses, and nobody here needs the value."""
+    return int(digits) if len(digits) < 4300 else float("inf")
+
+
+_decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 
 @dataclass(slots=True)
@@ -90,7 +97,7 @@ def document(data: bytes) -> Record | None:
     except orjson.JSONDecodeError:
         pass
     try:
-        return Record(data, 1, json.loads(data.removeprefix(BOM).decode()))
+        return Record(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))
     except json.JSONDecodeError as error:
         second = data[data.find(b"\n", len(data) - len(data.lstrip())) + 1 :].lstrip().split(b"\n", 1)[0]
         if error.lineno == 1 or not second or split(second, 1)[-1].value is not NOT_JSON:

@@ -3,7 +3,7 @@
 Where something is spelled takes no part in equality: two transcripts are equal when a model would read the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -60,7 +60,8 @@ class Part:
 class Message:
     """One speaker's contribution. A tool result is a message of its own even where it shares an element.
 
-    `is_injected`: a user message that the client wrote, not the person. `metadata`: debug keys that a stage may set,
+    `is_injected`: a user message that the client wrote, not the person; `is_summary`: one that stands for all that was
+    said before it. `metadata`: debug keys that a stage may set,
     as (key, value) pairs. `index` is the position among the messages as read, None for an inserted one; `spans` is
     all that goes when the message goes.
     """
@@ -69,6 +70,7 @@ class Message:
     parts: tuple[Part, ...]
     name: str | None = None
     is_injected: bool = False
+    is_summary: bool = False
     metadata: tuple[tuple[str, int], ...] = ()
     index: int | None = field(default=None, compare=False)
     spans: tuple[Span, ...] = field(default=(), compare=False)
@@ -86,10 +88,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The verbatim lines and the messages that were found in them."""
+    """The verbatim lines and the messages that were found in them.
+
+    `places`: the line of the file at which a span starts, where a document goes over several.
+    """
 
     lines: tuple[Line, ...]
     messages: tuple[Message, ...]
+    places: Mapping[Span, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +103,9 @@ class Transcript:
     """One conversation on its way, and what the request sends beside its messages.
 
     `tools` is the JSON text of the tool schemas; `model` the last one that answered, `id` the file's own name for it.
-    `pointer` is the JSON path of the conversation inside a larger
-    document, `()` where it is the whole line. Stages change `messages`, never `source`.
+    `pointer` is the JSON path of the conversation inside a larger document, `()` where it is the whole line;
+    `uncounted` how many of its messages nobody understands, which stay as they are. Stages change `messages`, never
+    `source`.
     """
 
     messages: tuple[Message, ...]
@@ -107,7 +114,16 @@ class Transcript:
     model: str | None = field(default=None, compare=False)
     id: str | None = field(default=None, compare=False)
     pointer: Path = field(default=(), compare=False)
+    uncounted: int = field(default=0, compare=False)
+
+    @property
+    def line(self) -> int:
+        """The line of the file at which it starts, counted from 1."""
+        return self._line(Span(0, self.pointer))
 
     def line_of(self, message: Message) -> int | None:
         """The line of the file at which a message starts, counted from 1; None for an inserted one."""
-        return self.source.lines[message.spans[0].line].number if message.spans else None
+        return self._line(message.spans[0]) if message.spans else None
+
+    def _line(self, span: Span) -> int:
+        return self.source.places.get(span) or self.source.lines[span.line].number

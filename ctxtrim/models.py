@@ -45,6 +45,7 @@ UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", 36_000, is_kno
 MODELS = (
     #      name                   window     max input  tokenizer      framing             one image at most
     Model("gpt-3.5-turbo",        16_385,    None,      "cl100k_base", "openai",           1_445),
+    Model("gpt-3.5-turbo-0613",   4_096,     None,      "cl100k_base", "openai",           1_445),
     Model("gpt-4-32k",            32_768,    None,      "cl100k_base", "openai",           1_445),
     Model("gpt-4-turbo",          128_000,   None,      "cl100k_base", "openai",           1_445),
     Model("gpt-4-1106",           128_000,   None,      "cl100k_base", "openai",           1_445),
@@ -56,10 +57,14 @@ MODELS = (
     Model("gpt-4.1-mini",         1_047_576, None,      "o200k_base",  "openai",           6_636),
     Model("gpt-4.1-nano",         1_047_576, None,      "o200k_base",  "openai",           3_779),
     Model("gpt-4.1",              1_047_576, None,      "o200k_base",  "openai",           1_445),
+    Model("o1-mini",              128_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
+    Model("o1-preview",           128_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
     Model("o1",                   200_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
     Model("o3",                   200_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
     Model("o4-mini",              200_000,   None,      "o200k_base",  "openai-reasoning", 2_642),
     Model("gpt-5-chat",           128_000,   None,      "o200k_base",  "openai-reasoning", 1_190),
+    Model("gpt-5.1-chat",         128_000,   None,      "o200k_base",  "openai-reasoning", 1_190),
+    Model("gpt-5.2-chat",         128_000,   None,      "o200k_base",  "openai-reasoning", 7_373),
     Model("gpt-5-mini",           400_000,   272_000,   "o200k_base",  "openai-reasoning", 2_489),
     Model("gpt-5-nano",           400_000,   272_000,   "o200k_base",  "openai-reasoning", 3_779),
     Model("gpt-5.2",              400_000,   272_000,   "o200k_base",  "openai-reasoning", 7_373),

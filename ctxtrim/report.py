@@ -94,25 +94,28 @@ class Report:
     findings: list[tuple[str, Finding]] = field(default_factory=list)  # (path, finding) about files
     totals: Totals = field(default_factory=Totals)
     troubled: list[Row] = field(default_factory=list)  # rows with findings, where rows are not kept
+    left_out: int = 0  # transcripts that were not written
     is_incomplete: bool = False
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
 
-    def add(self, row: Row) -> None:
-        """Count a transcript in."""
-        totals = self.totals
-        totals.transcripts += 1
-        totals.messages_read += row.messages_read
-        totals.messages += row.messages
-        totals.tokens_read += row.tokens_read
-        totals.tokens += row.count.tokens
-        totals.overflowing += row.overflows
-        totals.malformed += row.is_malformed
-        self.exactness = max(self.exactness, row.count.exactness, key=ORDER.index)
-        self._note(row.findings)
-        if self.keeps_rows:
-            self.rows.append(row)
-        elif row.findings:
-            self.troubled.append(row)
+    def add(self, rows: Iterable[Row]) -> None:
+        """Count some transcripts in."""
+        for row in rows:
+            totals = self.totals
+            totals.transcripts += 1
+            totals.messages_read += row.messages_read
+            totals.messages += row.messages
+            totals.tokens_read += row.tokens_read
+            totals.tokens += row.count.tokens
+            totals.overflowing += row.overflows
+            totals.malformed += row.is_malformed
+            self.left_out += not row.is_written
+            self.exactness = max(self.exactness, row.count.exactness, key=ORDER.index)
+            self._note(row.findings)
+            if self.keeps_rows:
+                self.rows.append(row)
+            elif row.findings:
+                self.troubled.append(row)
 
     def note(self, path: str, finding: Finding) -> None:
         """Take in a finding about a file."""

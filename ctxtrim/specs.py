@@ -11,6 +11,7 @@ from ctxtrim.pipeline import Spec
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
+_COMMAND = ("model", "context-window", "reserve", "budget", "tokenizer", "safety", "format")
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 
@@ -24,6 +25,8 @@ def parse(text: str, defaults: Mapping[str, Any]) -> Spec:
     said = _members(text, rest)
     for key in said:
         if key.replace("-", "_") not in known:
+            if key.replace("_", "-") in _COMMAND:
+                raise UsageError(f"-s {text}: {key} belongs to the whole run; give --{key} to the command")
             there = f"there are {', '.join(map(spelled, known))}" if known else "it has none"
             raise UsageError(f"-s {text}: {name} has no setting {key}{_nearest(key, known)}; {there}")
     values = {key.replace("-", "_"): value for key, value in said.items()}
@@ -52,8 +55,8 @@ def _members(text: str, rest: str) -> dict[str, Any]:
     if rest.startswith("{"):
         try:
             value = json.loads(rest)
-        except ValueError as error:
-            raise UsageError(f"-s {text}: the settings are no JSON object ({error})") from error
+        except ValueError:
+            raise UsageError(f"-s {text}: expected a JSON object after {text.partition(':')[0]}:") from None
         return dict(value)
     pairs = [pair.partition("=") for pair in rest.split(",") if pair]
     for key, equals, _ in pairs:

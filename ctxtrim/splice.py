@@ -5,14 +5,14 @@ those are cut out. Where a key stands twice in an object the last one counts, as
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ctxtrim.model import Path
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
-_scan = json.JSONDecoder().raw_decode
+_scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # only spans matter, not numbers
 _SPACE = " \t\r\n"
 
 
@@ -78,24 +78,7 @@ def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch])
 
 
 def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    is_object = text[start] == "{"
-    members: list[tuple[int, int, str | int]] = []  # start, end, key
-    values: dict[str | int, int] = {}  # where the value of a key starts; of a key that stands twice, the last
-    colon = ": "
-    position = _skip(text, start + 1)
-    while text[position] not in "]}":
-        begin = position
-        key: str | int = len(members)
-        if is_object:
-            key, after = _scan(text, position)
-            position = _skip(text, _skip(text, after) + 1)
-            colon = text[after:position]
-        values[key] = position
-        position = _scan(text, position)[1]
-        members.append((begin, position, key))
-        position = _skip(text, position)
-        if text[position] == ",":
-            position = _skip(text, position + 1)
+    members, values, colon = _members(text, start)
     for key, inner in wish.inside.items():
         if key not in values:
             raise KeyError((*path, key))
@@ -116,3 +99,50 @@ def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Pat
         new = between.join(f"{json.dumps(key)}{colon}{value}" for key, value in wish.added)
         where = members[-1][1] if members else start + 1
         patches.append((where, where, between + new if kept else new))
+
+
+def _members(text: str, start: int) -> tuple[list[tuple[int, int, str | int]], dict[str | int, int], str]:
+    """The members of a container: (start, end, key) of each, where the value of each key starts, and how `:` is set.
+
+    Of a key that stands twice, the last value counts.
+    """
+    is_object = text[start] == "{"
+    members: list[tuple[int, int, str | int]] = []
+    values: dict[str | int, int] = {}
+    colon = ": "
+    position = _skip(text, start + 1)
+    while text[position] not in "]}":
+        begin = position
+        key: str | int = len(members)
+        if is_object:
+            key, after = _scan(text, position)
+            position = _skip(text, _skip(text, after) + 1)
+            colon = text[after:position]
+        values[key] = position
+        position = _scan(text, position)[1]
+        members.append((begin, position, key))
+        position = _skip(text, position)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    return members, values, colon
+
+
+def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
+    """The positions in a JSON text at which the values at some paths start."""
+    root = _Wish()
+    for path in paths:
+        _at(root, path).replacement = ""
+    found: dict[Path, int] = {}
+    _locate(text, _skip(text, text.startswith("\ufeff")), root, (), found)
+    return found
+
+
+def _locate(text: str, start: int, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
+    if wish.replacement is not None:
+        found[path] = start
+    if wish.inside:
+        values = _members(text, start)[1]
+        for key, inner in wish.inside.items():
+            begin = values.get(key)
+            if begin is not None:
+                _locate(text, begin, inner, (*path, key), found)

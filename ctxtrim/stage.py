@@ -74,13 +74,14 @@ def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
 OVERFLOW = "overflow"
 
 
-def overflow(tokens: int, available: int, details: Iterable[str]) -> Finding:
+def overflow(transcript: Transcript, tokens: int, available: int, details: Iterable[str]) -> Finding:
     """The finding that a transcript does not fit; `details` name what could not go, a line each."""
     return Finding(
         OVERFLOW,
         "error",
         f"Cannot fit request within context limit. Current: {tokens} tokens, Max: {available} tokens. "
         "Please narrow the scope or start a new session.",
+        transcript.line,
         tokens=tokens,
         details=(*details, "Split the input into several transcripts, or raise the budget."),
     )

@@ -18,7 +18,7 @@ from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
-from ctxtrim.stage import Finding
+from ctxtrim.stage import Change, Finding
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,7 @@ def stream(path: str, reading: Reading, job: Job) -> Iterator[Done]:
 
 def _work(path: str, dialect: str, chunk: Chunk, job: Job) -> Done:
     worked = [_run(transcript, job) for transcript in chunk.transcripts]
-    out = [
-        transcript if result.overflows and job.on_overflow == "keep" else result.transcript
-        for transcript, (_, result) in zip(chunk.transcripts, worked, strict=True)
-    ]
+    out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
     try:
@@ -104,7 +101,10 @@ def _run(transcript: Transcript, job: Job) -> tuple[Bound, Result]:
         result = run(transcript, job.specs, quick.counter, quick.budget)
         if not result.overflows:
             return quick, result
-    return bound, run(transcript, job.specs, bound.counter, bound.budget)
+    result = run(transcript, job.specs, bound.counter, bound.budget)
+    if result.overflows and job.on_overflow == "keep":
+        result = replace(result, transcript=transcript, count=bound.counter.count(transcript))
+    return bound, result
 
 
 def _row(
@@ -123,7 +123,7 @@ def _row(
     messages = transcript.messages
     return Row(
         path,
-        chunk.lines[0].number,
+        transcript.line,
         index,
         transcript.pointer,
         transcript.id,
@@ -137,7 +137,7 @@ def _row(
         bound.budget,
         is_written,
         steps,
-        (*bound.notes, *result.findings),
+        (*bound.notes, *_uncounted(transcript), *result.findings),
         {message.index: transcript.line_of(message) or 0 for message in messages if message.index is not None}
         if job.keeps_changes
         else {},
@@ -145,13 +145,22 @@ def _row(
     )
 
 
+def _uncounted(transcript: Transcript) -> Iterator[Finding]:
+    if transcript.uncounted:
+        text = f"{transcript.uncounted} messages of roles nobody knows are kept as they are and not counted"
+        yield Finding("not-counted", "warning", text)
+
+
 def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[Explained]:
     """Every message as read, with the last thing that was said of it."""
     where = bound.counter.shape(transcript.messages)
-    said = {one.change.message: one.change for step in result.steps for one in step.changes}
+    said: dict[int, Change] = {}
+    for change in (one.change for step in result.steps for one in step.changes):
+        if change.action != "kept" or said.get(change.message, change).action == "kept":
+            said[change.message] = change  # what was done counts more than what was left alone
     for position, cost in enumerate(bound.counter.costs(transcript.messages)):
         message = transcript.messages[position]
-        change = said.get(position)
+        last = said.get(position)
         step = where.step[position]
         yield Explained(
             position,
@@ -160,6 +169,6 @@ def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[E
             step,
             where.steps - step,
             cost.total,
-            change.action if change else "kept",
-            change.reason if change else "nothing to do",
+            last.action if last else "kept",
+            last.reason if last else "nothing to do",
         )

@@ -17,6 +17,7 @@ class Shape:
     `step`: the step a message belongs to, from 1; 0 before the first one. `turn`: the same for turns. `exchange`:
     the index of the first message of its exchange, which goes as a whole. `call`: for a result the call it answers,
     else None. `fan`: how many calls the assistant message of its exchange makes. `unanswered`: (message index, call).
+    `steps`: how many steps there are.
     """
 
     step: tuple[int, ...]
@@ -25,11 +26,7 @@ class Shape:
     call: tuple[Part | None, ...]
     fan: tuple[int, ...]
     unanswered: tuple[tuple[int, Part], ...]
-
-    @property
-    def steps(self) -> int:
-        """How many steps the conversation has."""
-        return max(self.step, default=0)
+    steps: int
 
 
 def shape(messages: Sequence[Message]) -> Shape:
@@ -57,7 +54,7 @@ def shape(messages: Sequence[Message]) -> Shape:
             result = message.result
             open_calls = waiting.get(result.call_id) if result else None
             if open_calls:
-                home, answers = open_calls.pop(0 if result and result.call_id is None else -1)
+                home, answers = _nearest(open_calls)
                 width = fan[home]
         elif message.role == "user":
             turns += 1
@@ -67,7 +64,13 @@ def shape(messages: Sequence[Message]) -> Shape:
         answered.append(answers)
         fan.append(width)
     unanswered = sorted((entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0])
-    return Shape(tuple(step), tuple(turn), tuple(exchange), tuple(answered), tuple(fan), tuple(unanswered))
+    return Shape(tuple(step), tuple(turn), tuple(exchange), tuple(answered), tuple(fan), tuple(unanswered), steps)
+
+
+def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
+    """Take the first call that waits in the nearest message that has one."""
+    home = waiting[-1][0]
+    return waiting.pop(next(place for place, (index, _) in enumerate(waiting) if index == home))
 
 
 def current_task(messages: Sequence[Message]) -> int | None:

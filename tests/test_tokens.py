@@ -211,7 +211,7 @@ def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:
     for model in MODELS:
         assert model.tokenizer in TOKENIZERS
         assert model.framing in FRAMINGS
-        assert model.context_window > 8000
+        assert model.context_window > 4000
         assert model.max_input is None or model.max_input < model.context_window
 
 

@@ -5,7 +5,7 @@ Options that belong to a stage are not declared here: they are the stage's setti
 
 from collections.abc import Sequence
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -15,34 +15,34 @@ from ctxtrim.specs import spelled
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
-Option = tuple[str, Any, Any, str]  # name, type, default, help
+Option = tuple[str, str | None, Any, str]  # name, what stands for its value (None: it has none), default, help
 
 COMMON: tuple[Option, ...] = (
-    ("format", str, None, f"Dialect of the input: auto, {', '.join(FORMATS)}. [default: auto]"),
-    ("model", str, None, "Which window, limits and tokenizer. [default: the last one the transcript records]"),
-    ("context_window", int, None, "What the model can hold, in tokens. [default: the model's, else 128000]"),
-    ("reserve", int, None, "Tokens kept free for the answer. [default: 4096]"),
-    ("budget", int, None, "Tokens the prompt may fill. [default: window - reserve, at most the model's max input]"),
-    ("tokenizer", str, None, "A tokenizer by name. [default: by model, else o200k_base as an estimate]"),
-    ("safety", float, 1.0, "Factor on estimated counts, at least 1."),
-    ("report", str, None, "Write the token report to this path; - is standard output."),
-    ("report_format", str, None, f"{', '.join(REPORTS)}. [default: by the path's ending, else text]"),
-    ("json", bool, False, "The JSON report on standard output."),
-    ("explain", bool, False, "One row a message: role, step, age, tokens, decision, reason."),
-    ("quiet", bool, False, "Say nothing on standard error but errors."),
-    ("progress", bool, True, "A progress bar on standard error, where that is a terminal."),
-    ("color", Literal["auto", "always", "never"], "auto", "Colours; NO_COLOR is honoured."),
+    ("format", "NAME", None, f"Dialect of the input: auto, {', '.join(FORMATS)}. [default: auto]"),
+    ("model", "NAME", None, "Which window, limits and tokenizer. [default: the last one the transcript records]"),
+    ("context_window", "N", None, "What the model can hold, in tokens. [default: the model's, else 128000]"),
+    ("reserve", "N", None, "Tokens kept free for the answer. [default: 4096]"),
+    ("budget", "N", None, "Tokens the prompt may fill. [default: window - reserve, at most the model's max input]"),
+    ("tokenizer", "NAME", None, "A tokenizer by name. [default: by model, else o200k_base as an estimate]"),
+    ("safety", "F", "1.0", "Factor on estimated counts, at least 1."),
+    ("report", "PATH", None, "Write the token report to this path; - is standard output."),
+    ("report_format", "NAME", None, f"{', '.join(REPORTS)}. [default: by the path's ending, else text]"),
+    ("json", None, False, "The JSON report on standard output."),
+    ("explain", None, False, "One row a message: role, step, age, tokens, decision, reason."),
+    ("quiet", None, False, "Say nothing on standard error but errors."),
+    ("progress", None, True, "A progress bar on standard error, where that is a terminal."),
+    ("color", "auto|always|never", "auto", "Colours; NO_COLOR is honoured."),
 )
 
 WRITING: tuple[Option, ...] = (
-    ("output", str, None, "Write to this file, or into this folder where there are several inputs."),
-    ("in_place", bool, False, "Write each file back where it came from, if it changed."),
-    ("on_overflow", Literal["fail", "keep"], "fail", "What to do with a transcript that cannot be made to fit."),
-    ("dry_run", bool, False, "Report only, write nothing."),
+    ("output", "PATH", None, "Write to this file, or into this folder where there are several inputs."),
+    ("in_place", None, False, "Write each file back where it came from, if it changed."),
+    ("on_overflow", "fail|keep", "fail", "Leave out what cannot be made to fit, or pass it on as it was."),
+    ("dry_run", None, False, "Report only, write nothing."),
 )
 
 _FLAGS = {"output": ("-o", "--output"), "progress": ("--progress/--no-progress",)}
-_SWITCHES = ("json", "explain", "quiet", "in_place", "dry_run")
+_CONTEXT = {"max_content_width": 120}
 
 
 def command(name: str, text: str, stages: Sequence[str], writes: bool) -> Any:
@@ -62,13 +62,12 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool) -> Any:
     body.__doc__ = text
     body.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    single.command(name)(body)
+    single.command(name, context_settings=_CONTEXT)(body)
     return typer.main.get_command(single)
 
 
 def _files() -> Parameter:
-    argument = typer.Argument(metavar="[FILE]...", help="Files or folders; - is standard input.")
-    return _parameter("files", list[str] | None, argument)
+    return _parameter("files", list[str] | None, typer.Argument(metavar="[FILE]", help="Files or folders; - is stdin."))
 
 
 def _stages() -> Parameter:
@@ -82,10 +81,13 @@ def _parameter(name: str, kind: Any, declared: Any, default: Any = None) -> Para
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _option(name: str, kind: Any, default: Any, text: str) -> Parameter:
+def _option(name: str, value: str | None, default: Any, text: str) -> Parameter:
+    """Values are taken as text: what is wrong with them is told in our own words."""
     flags = _FLAGS.get(name) or (f"--{spelled(name)}",)
-    option = typer.Option(*flags, help=text, show_default=default is not None and name not in _SWITCHES)
-    return _parameter(name, kind if default is not None else kind | None, option, default)
+    if value is None:
+        return _parameter(name, bool, typer.Option(*flags, help=text, show_default=False), default)
+    option = typer.Option(*flags, metavar=value, help=text, show_default=default is not None)
+    return _parameter(name, str | None, option, default)
 
 
 def _settings(stages: Sequence[str]) -> list[Parameter]:
@@ -93,11 +95,12 @@ def _settings(stages: Sequence[str]) -> list[Parameter]:
     found: dict[str, Parameter] = {}
     for stage in stages:
         for field in settings_of(STAGES[stage]):
-            flag = f"--{spelled(field.name)}"
-            default = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
-            option = typer.Option(
-                f"{flag}/--no-{spelled(field.name)}" if isinstance(field.default, bool) else flag,
-                help=f"{field.metadata['help']} [default: {default}]",
-            )
-            found[field.name] = _parameter(field.name, type(field.default) | None, option)
+            name, flag = field.name, f"--{spelled(field.name)}"
+            text = f"{field.metadata['help']} [default: {str(field.default).lower()}]"
+            if isinstance(field.default, bool):
+                option = typer.Option(f"{flag}/--no-{spelled(name)}", help=text)
+                found[name] = _parameter(name, bool | None, option)
+            else:
+                metavar = "N" if isinstance(field.default, int) else "TEXT"
+                found[name] = _parameter(name, str | None, typer.Option(flag, metavar=metavar, help=text))
     return list(found.values())

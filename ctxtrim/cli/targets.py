@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import UsageError
-from ctxtrim.files import Atomic, Input, Nowhere, Sink, Stdout
+from ctxtrim.files import Input, Nowhere, Sink, Stdout, is_same, write_to
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Targets:
         if not self.writes:
             return Nowhere()
         if self.in_place:
-            return Atomic(Path(source.path))
+            return write_to(Path(source.path))
         if self.files is not None:
-            return Atomic(self.files[source.path], makes_folders=True)
+            return write_to(self.files[source.path], makes_folders=True)
         return Stdout()
 
 
@@ -53,7 +53,15 @@ def targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_pl
         return Targets(in_place=True)
     if output is None:
         return Targets(shares_stdout=len(sources) > 1)
-    return Targets(files=_files(sources, Path(output), output))
+    return Targets(files=_files([source for source in sources if source.problem is None], Path(output), output))
+
+
+def must_be_apart(report: Path, sources: Sequence[Input], aims: Targets) -> None:
+    """A report never takes the place of an input or an output."""
+    taken = [Path(source.path) for source in sources if not source.is_stdin] + list((aims.files or {}).values())
+    for path in taken:
+        if is_same(report, path):
+            raise UsageError(f"--report {report}: that is where a transcript is; give the report a path of its own")
 
 
 def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Path]:
@@ -70,6 +78,8 @@ def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Pa
         if source.is_stdin:
             raise UsageError(f"-o {spelled}: standard input has no name to write under; read it alone")
         target = output / source.relative
+        if taken.get(target) == source.path:
+            raise UsageError(f"{source.path} is named twice")
         if target in taken:
             raise UsageError(f"{taken[target]} and {source.path} would both be written to {target}; write them apart")
         taken[target] = source.path

@@ -1,29 +1,36 @@
 """What people see: messages on standard error, the report on standard output, a progress bar on long work."""
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
-from ctxtrim.files import Input
-from ctxtrim.pipeline import Spec
+from ctxtrim.cli.request import Request
+from ctxtrim.files import Input, Stdout
 from ctxtrim.report import Report
 from ctxtrim.reports import REPORTS, text
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
+_WIDTH = 120  # columns of tables that go to no terminal
 _TOLD = 20  # transcripts whose findings are told on standard error; the report has all of them
 
 
+Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
+
+
 def say(line: str) -> None:
-    """One line on standard error."""
-    sys.stderr.write(line + "\n")
+    """One line on standard error, if there is one."""
+    if sys.stderr is not None:
+        sys.stderr.write(line + "\n")
 
 
-def tell(report: Report, values: Mapping[str, Any], *, is_shown: bool) -> None:
+def tell(report: Report, asked: Request, *, is_shown: bool) -> None:
     """On standard error: findings about files, and those about transcripts where no report shows them."""
-    is_told = {"error", "warning"} if not values["quiet"] else {"error"}
+    is_told = {"error"} if asked.is_quiet else {"error", "warning"}
     files = [one for one in report.findings if one[1].severity in is_told]
     for line in text.file_lines(replace(report, findings=files)):
         say(line)
@@ -38,30 +45,37 @@ def tell(report: Report, values: Mapping[str, Any], *, is_shown: bool) -> None:
         say(line)
     if len(troubled) > _TOLD:
         say(f"… and {len(troubled) - _TOLD} transcripts more; --report has all of them")
-    if values["explain"]:
-        for row in rows:
-            say(text.plain(text.explained(row)))
+    for row in rows if asked.job.explains else ():
+        say(text.plain(text.explained(row)))
 
 
-def summary(report: Report, specs: Sequence[Spec]) -> None:
+def summary(report: Report) -> None:
     """What was done, in one line on standard error."""
-    did = ", ".join(spec.name for spec in specs) or "no stages, passed through unchanged"
-    say(f"ctxtrim: {did}: {text.totals_line(report)}")
+    did = ", ".join(spec.name for spec in report.pipeline) or "no stages, passed through unchanged"
+    left_out = f", {report.left_out} not written" if report.left_out else ""
+    say(f"ctxtrim: {did}: {text.totals_line(report)}{left_out}")
 
 
 def show(report: Report, form: str, color: str) -> None:
     """The report on standard output: as rich tables on a terminal, else as its renderer spells it."""
-    if form != "text" or not (color == "always" or (color == "auto" and sys.stdout.isatty())):
+    if form == "text" and not report.rows:
+        return
+    if form != "text" or not (
+        color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
+    ):
         shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
-        sys.stdout.write(REPORTS[form](shown).encode(errors="backslashreplace").decode())
-        sys.stdout.flush()
+        Stdout().write(_encoded(REPORTS[form](shown)))
         return
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(force_terminal=color == "always" or None, highlight=False)
+    canvas = StringIO()
+    width = None if sys.stdout.isatty() else _WIDTH
+    console = Console(
+        file=canvas, force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False, width=width
+    )
     for table in text.tables(report):
         drawn = Table(title=Text(table.title) if table.title else None, title_justify="left", box=box.SIMPLE_HEAD)
         for place, name in enumerate(table.columns):
@@ -71,7 +85,7 @@ def show(report: Report, form: str, color: str) -> None:
                 Text(header),
                 justify="right" if is_number else "left",
                 overflow="fold",
-                min_width=widest if is_number or name in _WHOLE else None,  # a number is never cut
+                min_width=widest if is_number or name in _WHOLE else min(widest, _LEAST),  # a number is never cut
             )
         for cells in table.rows:
             drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
@@ -79,16 +93,29 @@ def show(report: Report, form: str, color: str) -> None:
     for line in text.row_lines(report.rows):
         console.print(Text(line))
     console.print(Text(text.totals_line(report), style="bold"))
+    Stdout().write(_encoded(canvas.getvalue()))
 
 
+def _encoded(shown: str) -> bytes:
+    """A text in the encoding of standard output; what that cannot spell is told in ASCII."""
+    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    try:
+        shown.encode(encoding)
+    except UnicodeEncodeError:
+        shown = shown.translate(_ASCII)
+    return shown.encode(encoding, errors="backslashreplace")
+
+
+_LEAST = 16  # columns of a text that may fold
 _WHOLE = ("verdict", "decision", "role")
+_ASCII = str.maketrans({"≤": "<=", "≈": "~", "→": "->", "…": "...", "─": "-"})
 _STYLES = {"fits": "green", "overflow": "bold red", "malformed": "yellow", "dropped": "red", "truncated": "yellow"}
 
 
 @contextmanager
 def progress(sources: Sequence[Input], *, enabled: bool) -> Iterator[Callable[[Iterable[bytes]], Iterable[bytes]]]:
     """A wrapper for the lines of each input that shows how far the work is, once it takes a while."""
-    if not enabled or not sys.stderr.isatty():
+    if not enabled or sys.stderr is None or not sys.stderr.isatty():
         yield lambda lines: lines
         return
     sizes = [source.size for source in sources]

@@ -4,16 +4,17 @@ A file of conversations is a chunk a line; a file of events, or one JSON documen
 its first values tell: each format says of each value whether it is one of its own.
 """
 
-from collections import Counter
+import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain, islice
 
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Layout
 from ctxtrim.lines import BOM, NOT_JSON, Record, document, split
-from ctxtrim.model import Line, Transcript
+from ctxtrim.model import Line, Span, Transcript
+from ctxtrim.splice import locate
 from ctxtrim.stage import Finding
 
 HEAD = 64  # values that are looked at to tell what a file is
@@ -36,10 +37,14 @@ class Chunk:
 
 @dataclass
 class Reading:
-    """A file being read: its format and layout (None where nobody knows it), and its chunks."""
+    """A file being read: its format and layout (None where nobody knows it), and its chunks.
+
+    `is_lines`: it has a conversation on each line, so that others may stand beside them.
+    """
 
     format: str | None
     layout: Layout | None
+    is_lines: bool
     chunks: Iterator[Chunk]
 
 
@@ -47,48 +52,58 @@ def open_reading(lines: Iterable[bytes], name: str | None = None) -> Reading:
     """Tell what a file is from its beginning; `name` is the only format to try where the user gave one."""
     records = _records(iter(lines))
     head: list[Record] = []
+    votes: dict[tuple[str, Layout], int] = {}
     size = 0
     for record in records:
         head.append(record)
         size += len(record.data)
-        if len(head) == HEAD or size > HEAD_BYTES:
-            break
-    dialect, layout = _detect(head, name)
+        vote = _vote(record.value, name)
+        if vote is not None:
+            votes[vote] = votes.get(vote, 0) + 1
+        if len(head) == HEAD or size > HEAD_BYTES or (vote and vote[1] == "conversation"):
+            break  # a conversation is enough: what follows it can be read as it comes
+    dialect, layout = max(votes, key=lambda vote: votes[vote]) if votes else (None, None)
+    is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
     cut = _by_line if layout == "conversation" else _at_once
-    return Reading(dialect, layout, cut(dialect, chain(head, records)))
+    return Reading(dialect, layout, is_lines, cut(dialect, chain(head, records)))
+
+
+def _vote(value: object, name: str | None) -> tuple[str, Layout] | None:
+    """The first format that knows a value, and what the value is in it."""
+    for dialect in (name,) if name else FORMATS:
+        layout = FORMATS[dialect].sniff(value)
+        if layout is not None:
+            return dialect, layout
+    return None
+
+
+def _is_line(data: bytes) -> bool:
+    return b"\n" not in data.strip()
 
 
 def _records(lines: Iterator[bytes]) -> Iterator[Record]:
     """The records of a file. Where its first value goes on over the line's end, the whole file may be one document."""
-    blank: list[bytes] = []
+    number = 0
     for line in lines:
+        number += 1
+        first = split(line, number)
         if line.strip() in (b"", BOM):
-            blank.append(line)
+            yield from first
             continue
-        if split(line, 1)[-1].value is NOT_JSON:
-            data = b"".join((*blank, line, *lines))
-            whole = document(data)
+        if first[-1].value is NOT_JSON:
+            rest = line + b"".join(lines)
+            whole = document(rest)
             if whole is not None:
+                whole.number += number - 1
                 yield whole
                 return
-            blank, lines = [], iter(BytesIO(data))
-            break
-        lines = chain([line], lines)
+            lines = iter(BytesIO(rest))
+            next(lines)
+        yield from first
         break
-    for number, line in enumerate(chain(blank, lines), 1):
+    for line in lines:
+        number += 1
         yield from split(line, number)
-
-
-def _detect(head: Iterable[Record], name: str | None) -> tuple[str | None, Layout | None]:
-    """The format and layout that most of the first values belong to; the first in the table among equals."""
-    votes: Counter[tuple[str, Layout]] = Counter()
-    for record in head:
-        for dialect in (name,) if name else FORMATS:
-            layout = FORMATS[dialect].sniff(record.value)
-            if layout is not None:
-                votes[dialect, layout] += 1
-                break
-    return votes.most_common(1)[0][0] if votes else (None, None)
 
 
 def _by_line(dialect: str | None, records: Iterable[Record]) -> Iterator[Chunk]:
@@ -114,7 +129,36 @@ def _chunk(dialect: str | None, records: list[Record]) -> Chunk:
     lines = tuple(Line(record.data, record.number) for record in records)
     if dialect is None:
         return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
-    return Chunk(lines, tuple(FORMATS[dialect].read(records, lines)), tuple(_oddities(records)))
+    try:
+        transcripts = FORMATS[dialect].read(records, lines)
+    except RecursionError:  # one of the values is nested deeper than it can be spelled again
+        for record in records:
+            _give_up_if_deep(record)
+        transcripts = FORMATS[dialect].read(records, lines)
+    if len(lines) == 1 and not _is_line(lines[0].data):
+        transcripts = _placed(lines[0], transcripts)
+    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)))
+
+
+def _give_up_if_deep(record: Record) -> None:
+    try:
+        json.dumps(record.value if record.problem is None else None)
+    except RecursionError:
+        record.value, record.problem = NOT_JSON, "nested too deeply to be read"
+
+
+def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
+    """Transcripts of a document over several lines, with the lines at which they and their messages start."""
+    paths = {message.spans[0].path for one in transcripts for message in one.messages if message.spans}
+    text = line.data.decode()
+    positions = locate(text, paths | {one.pointer for one in transcripts})
+    places: dict[Span, int] = {}
+    number, done = line.number, 0
+    for path, position in sorted(positions.items(), key=lambda item: item[1]):
+        number += text.count("\n", done, position)
+        done = position
+        places[Span(0, path)] = number
+    return [replace(one, source=replace(one.source, places=places)) for one in transcripts]
 
 
 def _oddities(records: list[Record]) -> Iterator[Finding]:

@@ -7,24 +7,36 @@ results that answer its calls.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
+from ctxtrim.formats.format import Mended
 from ctxtrim.lines import document, split
 from ctxtrim.model import Line, Span
 
 LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 """The fields that name another event by its uuid."""
 
+SYNTHETIC = "<synthetic>"
+"""The model name of a message that the client made up, which is never sent."""
+
+# Attachments that the model is sent.
+_VISIBLE = (
+    "file", "queued_command", "edited_text_file", "nested_memory", "skill_listing", "invoked_skills", "plan_mode",
+    "hook_additional_context", "hook_blocking_error", "todo_reminder", "task_reminder", "compact_file_reference",
+    "total_tokens_reminder", "selected_lines_in_ide", "opened_file_in_ide", "diagnostics", "mcp_resource",
+)  # fmt: skip
+
 
 class Event:
     """One event of the session: where it stands, and what is asked of it again and again, looked up once.
 
     `kind` is its type; a summary that carries a user message is that message. `message` is empty where it has none.
-    `message_id` is what all lines of one message of the model share. `is_message`: a model could read it.
+    `message_id` is what all lines of one message of the model share. `speaks`: it holds something a model could read;
+    `is_context`: and it is sent to the model, as far as the event alone can tell.
     """
 
-    __slots__ = ("is_message", "is_sidechain", "kind", "message", "message_id", "span", "uuid", "value")
+    __slots__ = ("is_context", "is_sidechain", "kind", "message", "message_id", "span", "speaks", "uuid", "value")
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         self.value = value
@@ -35,10 +47,16 @@ class Event:
         self.kind = "user" if kind == "summary" and message is not None else _text(kind)
         self.message: dict[str, Any] = message if isinstance(message, dict) else {}
         self.message_id = _text(self.message.get("id"))
+        if self.kind == "attachment":
+            attachment = value.get("attachment")
+            self.speaks = self.is_context = isinstance(attachment, dict) and attachment.get("type") in _VISIBLE
+            return
         content = self.message.get("content") if self.kind in ("user", "assistant") else None
-        self.is_message = isinstance(content, str) or (
+        self.speaks = isinstance(content, str) or (
             isinstance(content, list) and any(isinstance(block, dict) for block in content)
         )
+        is_hidden = value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")
+        self.is_context = self.speaks and self.message.get("model") != SYNTHETIC and not is_hidden
 
 
 def _text(value: object) -> str | None:
@@ -60,48 +78,45 @@ class Family:
     """Finds events by uuid: the nearest one before, since resumed sessions write the same uuid again."""
 
     def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
         self._places: dict[str, list[int]] = {}
         for index, event in enumerate(events):
             if event.uuid is not None:
                 self._places.setdefault(event.uuid, []).append(index)
 
-    def find(self, uuid: str | None, before: int) -> int | None:
-        """The index of the event with a uuid, the nearest before an index, else the first after it."""
+    def find(self, index: int, field: str) -> int | None:
+        """The event that a field of an event names: the nearest before it, else the first after it."""
+        uuid = _text(self._events[index].value.get(field))
         places = self._places.get(uuid) if uuid is not None else None
-        if not places:
-            return None
-        return places[max(bisect_left(places, before) - 1, 0)]
+        return places[max(bisect_left(places, index) - 1, 0)] if places else None
 
-    def parent(self, events: Sequence[Event], index: int) -> int | None:
+    def parent(self, index: int) -> int | None:
         """The index of an event's parent. An event without the field, as old versions wrote, follows the one before."""
-        if "parentUuid" not in events[index].value:
-            return index - 1 if index else None
-        return self.find(_text(events[index].value.get("parentUuid")), index)
+        if "parentUuid" in self._events[index].value:
+            return self.find(index, "parentUuid")
+        return index - 1 if index else None
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether any event names a parent that is there; old files are a plain row of events."""
+        return any(self.find(index, "parentUuid") is not None for index in range(len(self._events)))
 
 
-def live(events: Sequence[Event], is_context: Callable[[Event], bool]) -> list[Event]:
+def live(events: Sequence[Event]) -> list[Event]:
     """The events that make up the model's context, in the order of the file."""
-    speaking = [index for index, event in enumerate(events) if event.is_message]
+    speaking = [index for index, event in enumerate(events) if event.speaks]
     main = [index for index in speaking if not events[index].is_sidechain] or speaking
     if not main:
         return []
     family = Family(events)
-    if all(family.find(_text(event.value.get("parentUuid")), index) is None for index, event in enumerate(events)):
-        chain = set(range(_after_compaction(events), len(events)))  # nothing is linked: the order is the chain
-    else:
-        chain = _walk(events, family, main[-1])
+    chain = _walk(events, family, main[-1]) if family.is_linked else set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
     chain = {index for index in chain if events[index].is_sidechain == side}
     ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {None}
     chain.update(index for index in main if events[index].message_id in ids and events[index].kind == "assistant")
     calls = {name for index in chain for name in _named(events[index], "tool_use", "id")}
-    chain.update(
-        index
-        for index in main
-        if events[index].is_sidechain == side
-        and not calls.isdisjoint(_named(events[index], "tool_result", "tool_use_id"))
-    )
-    return [events[index] for index in sorted(chain) if is_context(events[index])]
+    chain.update(index for index in main if not calls.isdisjoint(_named(events[index], "tool_result", "tool_use_id")))
+    return [events[index] for index in sorted(chain) if events[index].is_context]
 
 
 def _walk(events: Sequence[Event], family: Family, last: int) -> set[int]:
@@ -111,7 +126,7 @@ def _walk(events: Sequence[Event], family: Family, last: int) -> set[int]:
         if _is_compaction(events[index]):
             break
         chain.add(index)
-        index = family.parent(events, index)
+        index = family.parent(index)
     return chain
 
 
@@ -132,32 +147,75 @@ def _named(event: Event, kind: str, field: str) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def mend(lines: Sequence[Line], removed: Set[Span]) -> Mapping[Span, str | None]:
-    """New values for the links that name an event that goes: its nearest ancestor that stays, else null.
+def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span]) -> Mended:
+    """What follows for the links when the events at some spans go, while the messages at others stay.
 
-    A leaf of a summary that has no such ancestor stays as it is: it may name another session's event anyway.
+    A live event whose parent goes is hung under the live event before it, any other under its nearest ancestor that
+    stays. An abandoned branch that would come alive, because it now ends the file, goes with what it was abandoned for.
     """
     records = [document(line.data) or split(line.data, 1)[0] for line in lines]
     events = list(events_in([record.value for record in records]))
+    homes = {Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ()) for span in kept}
+    alive = {index for index, event in enumerate(events) if event.span in homes}
     gone = {index for index, event in enumerate(events) if event.span in removed}
     family = Family(events)
-    mended: dict[Span, str | None] = {}
+    while True:
+        links = _links(events, family, gone, alive)
+        rest = [
+            Event(event.value | links.get(index, {}), event.span)
+            for index, event in enumerate(events)
+            if index not in gone
+        ]
+        risen = {event.span for event in live(rest)} - homes
+        if not risen:
+            break
+        gone |= {index for index, event in enumerate(events) if event.span in risen}
+    values = {events[index].span: changes for index, changes in links.items()}
+    return Mended(values, frozenset(events[index].span for index in gone))
+
+
+def _links(
+    events: Sequence[Event], family: Family, gone: Set[int], alive: Set[int]
+) -> dict[int, dict[str, str | None]]:
+    """The new values of the links of every event that stays and names one that goes.
+
+    A leaf of a summary that has no ancestor left stays as it is: it may name another session's event anyway.
+    """
+    heirs: dict[int, str | None] = {}
+    links: dict[int, dict[str, str | None]] = {}
+    before: str | None = None  # the uuid of the last live event that stays
     for index, event in enumerate(events):
         if index in gone:
             continue
+        changes: dict[str, str | None] = {}
         for field in LINKS:
-            target = family.find(_text(event.value.get(field)), index)
+            target = family.find(index, field)
             if target in gone:
-                heir = _heir(events, family, gone, target)
+                heir = _heir(events, family, gone, target, heirs)
                 if heir is not None or field != "leafUuid":
-                    mended[event.span.inside(field)] = heir
-    return mended
+                    changes[field] = heir
+        if index in alive:
+            if "parentUuid" in changes or ("parentUuid" not in event.value and index - 1 in gone):
+                changes["parentUuid"] = before or changes.get("parentUuid")
+            before = event.uuid or before
+        if changes:
+            links[index] = changes
+    return links
 
 
-def _heir(events: Sequence[Event], family: Family, gone: Set[int], index: int | None) -> str | None:
-    """The uuid of the nearest ancestor that stays."""
-    seen: set[int] = set()
-    while index is not None and index in gone and index not in seen:
-        seen.add(index)
-        index = family.parent(events, index)
-    return events[index].uuid if index is not None and index not in gone else None
+def _heir(
+    events: Sequence[Event], family: Family, gone: Set[int], index: int | None, known: dict[int, str | None]
+) -> str | None:
+    """The uuid of the nearest ancestor that stays; what was found on the way is remembered."""
+    way: list[int] = []
+    while index is not None and index in gone and index not in known and index not in way[-64:]:
+        way.append(index)
+        index = family.parent(index)
+        if len(way) > len(events):
+            index = None  # parents in a circle
+    if index is None:
+        heir = None
+    else:
+        heir = known[index] if index in known else (events[index].uuid if index not in gone else None)
+    known.update(dict.fromkeys(way, heir))
+    return heir

@@ -14,8 +14,19 @@ METADATA = ("_originalLength", "_truncatedAt")
 """The keys beside a tool result that a stage may set: characters of the original, and the age at which it went."""
 
 
-def _mends_nothing(lines: Sequence[Line], removed: Set[Span]) -> Mapping[Span, str | None]:
-    return {}
+@dataclass(frozen=True)
+class Mended:
+    """What follows for the links of some lines when spans are removed.
+
+    `values`: by the span of an object, its members that change or are added. `removed`: all that goes in the end.
+    """
+
+    values: Mapping[Span, Mapping[str, str | None]]
+    removed: Set[Span]
+
+
+def _no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span]) -> Mended:
+    return Mended({}, removed)
 
 
 @dataclass(frozen=True)
@@ -24,11 +35,11 @@ class Format:
 
     `sniff`: what a JSON value is in this dialect, None where it is none of its own. `read`: the transcripts in some
     records, which are given as lines too, for the transcripts to point into. `owner`: what goes when the array at a
-    path has become empty, None where the empty array stays. `mend`: the link fields to rewrite when some spans go, and
-    their new values.
+    path has become empty, None where the empty array stays. `mend`: what follows for links between lines when spans go
+    while the spans of all kept messages stay.
     """
 
     sniff: Callable[[object], Layout | None]
     read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
-    mend: Callable[[Sequence[Line], Set[Span]], Mapping[Span, str | None]] = _mends_nothing
+    mend: Callable[[Sequence[Line], Set[Span], Set[Span]], Mended] = _no_links

@@ -38,22 +38,18 @@ def sniff(value: object) -> Layout | None:
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
     """Every conversation in the records; single messages together are one, the last."""
     found: list[Transcript] = []
-    loose: list[Message] = []
+    loose: list[tuple[Any, int, Path]] = []
     for line, record in enumerate(records):
         value = record.value
         if isinstance(value, list):
-            if any(_is_conversation(item) for item in value):
-                for index, item in enumerate(value):
-                    if _is_conversation(item):
-                        found.append(_conversation(item, lines, line, (index,)))
-            elif sniff(value):
-                found.append(_transcript(_messages(value, line, ()), lines, {}, ()))
-        elif _is_conversation(value):
-            found.append(_conversation(value, lines, line, ()))
-        elif _is_message(value):
-            message = _message(value, line, (), len(loose))
-            if message is not None:
-                loose.append(message)
+            inside = [(index, item) for index, item in enumerate(value) if _has_messages(item)]
+            found += (_transcript(_elements(item, line, (index,)), lines, item, (index,)) for index, item in inside)
+            if not inside and any(_role(item) for item in value):
+                found.append(_transcript([(item, line, (index,)) for index, item in enumerate(value)], lines, {}, ()))
+        elif _has_messages(value):
+            found.append(_transcript(_elements(value, line, ()), lines, value, ()))
+        elif _role(value):
+            loose.append((value, line, ()))
     if loose:
         found.append(_transcript(loose, lines, {}, ()))
     return found
@@ -67,8 +63,18 @@ def owner(array: Path) -> Path | None:
 FORMAT = Format(sniff, read, owner)
 
 
-def _is_conversation(value: object) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+def _has_messages(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("messages"), list)
+
+
+def _role(value: object) -> Role | None:
+    role = value.get("role") if isinstance(value, dict) else None
+    return ROLES.get(role) if isinstance(role, str) else None
+
+
+def _is_conversation(value: Any) -> bool:
+    """Looks at the first messages only: to tell a dialect, not to read it."""
+    if not _has_messages(value):
         return False
     messages = value["messages"]
     return any(_is_message(message) for message in messages[:8]) or not messages
@@ -92,54 +98,51 @@ def _is_foreign(block: object) -> bool:
     return kind in _FOREIGN or (kind in _TEXTS and not isinstance(block.get("text"), str))
 
 
-def _conversation(value: dict[str, Any], lines: tuple[Line, ...], line: int, pointer: Path) -> Transcript:
-    return _transcript(_messages(value["messages"], line, (*pointer, "messages")), lines, value, pointer)
+def _elements(value: dict[str, Any], line: int, pointer: Path) -> list[tuple[Any, int, Path]]:
+    base = (*pointer, "messages")
+    return [(item, line, (*base, position)) for position, item in enumerate(value["messages"])]
 
 
 def _transcript(
-    messages: list[Message], lines: tuple[Line, ...], envelope: dict[str, Any], pointer: Path
+    elements: list[tuple[Any, int, Path]], lines: tuple[Line, ...], envelope: dict[str, Any], pointer: Path
 ) -> Transcript:
+    messages: list[Message] = []
+    uncounted = 0
+    for value, line, path in elements:
+        role = _role(value)
+        if role is not None:
+            messages.append(_message(role, value, line, path, len(messages)))
+        else:
+            uncounted += isinstance(value, dict)
     tools = envelope.get("tools") or envelope.get("functions")
     model, name = envelope.get("model"), envelope.get("id")
     return Transcript(
         tuple(messages),
         Source(lines, tuple(messages)),
-        dump(tools) if isinstance(tools, list) else None,
+        dump(tools) if isinstance(tools, (list, dict)) else None,
         model if isinstance(model, str) else None,
         name if isinstance(name, str) else None,
         pointer,
+        uncounted,
     )
 
 
-def _messages(values: list[Any], line: int, base: Path) -> list[Message]:
-    found: list[Message] = []
-    for position, value in enumerate(values):
-        if isinstance(value, dict):
-            message = _message(value, line, (*base, position), len(found))
-            if message is not None:
-                found.append(message)
-    return found
-
-
-def _message(value: dict[str, Any], line: int, path: Path, index: int) -> Message | None:
-    role = ROLES.get(value.get("role"))
-    if role is None:
-        return None
+def _message(role: Role, value: dict[str, Any], line: int, path: Path, index: int) -> Message:
     spans = (Span(line, path),)
     name = value.get("name")
+    name = name if isinstance(name, str) else None
     if role == "tool":
-        parts = _result(value, line, path)
-        metadata = tuple((key, value[key]) for key in METADATA if isinstance(value.get(key), int))
-        return Message(role, parts, None, False, metadata, index, spans)
+        metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+        return Message(role, _result(value, name, line, path), name, metadata=metadata, index=index, spans=spans)
     parts = _content(value.get("content"), line, (*path, "content"))
     if role == "assistant":
-        reasoning = value.get("reasoning_content")
-        if isinstance(reasoning, str):
-            parts = (Part("reasoning", reasoning, span=Span(line, (*path, "reasoning_content"))), *parts)
+        for key in ("reasoning_content", "reasoning"):
+            if isinstance(value.get(key), str):
+                parts = (Part("reasoning", value[key], span=Span(line, (*path, key))), *parts)
         if isinstance(value.get("refusal"), str):
             parts = (*parts, Part("text", value["refusal"]))
         parts = (*parts, *_calls(value, line, path))
-    return Message(role, parts, name if isinstance(name, str) else None, False, (), index, spans)
+    return Message(role, parts, name, index=index, spans=spans)
 
 
 def _content(content: Any, line: int, path: Path) -> tuple[Part, ...]:
@@ -163,10 +166,9 @@ def _block(block: Any, line: int, path: Path) -> Part:
     return Part("text", dump(block), block=where)
 
 
-def _result(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
-    call_id, name = value.get("tool_call_id"), value.get("name")
+def _result(value: dict[str, Any], name: str | None, line: int, path: Path) -> tuple[Part, ...]:
+    call_id = value.get("tool_call_id")
     call_id = call_id if isinstance(call_id, str) else None
-    name = name if isinstance(name, str) else None
     parts = _content(value.get("content"), line, (*path, "content"))
     if not any(part.kind == "text" for part in parts):
         parts = (Part("text"), *parts)
@@ -184,10 +186,10 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict):
             call_id = call.get("id")
-            function, key = call.get("function"), "arguments"
-            if not isinstance(function, dict):
-                function, key = call.get("custom"), "input"
-            where = (*path, "tool_calls", index, "function" if key == "arguments" else "custom", key)
+            inner = next((key for key in ("function", "custom") if isinstance(call.get(key), dict)), None)
+            function = call[inner] if inner else call  # some write name and arguments beside the id
+            key = "input" if inner == "custom" else "arguments"
+            where = (*path, "tool_calls", index, *((inner,) if inner else ()), key)
             found.append(_call(function, key, call_id if isinstance(call_id, str) else None, Span(line, where)))
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
@@ -195,8 +197,7 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _call(function: Any, key: str, call_id: str | None, where: Span) -> Part:
-    function = function if isinstance(function, dict) else {}
+def _call(function: dict[str, Any], key: str, call_id: str | None, where: Span) -> Part:
     arguments, name = function.get(key), function.get("name")
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):

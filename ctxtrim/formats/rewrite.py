@@ -5,7 +5,8 @@ it, and a container that has become empty goes too.
 """
 
 import json
-from collections.abc import Iterable, Sequence, Set
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,35 +16,39 @@ from ctxtrim.lines import Record, document, split
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.splice import splice
 
+Value = str | int | None
+
 
 @dataclass
 class _Edits:
-    """What is to happen inside one line."""
+    """What is to happen inside one line; `members`: by the path of an object, members to change or to add."""
 
-    replace: dict[Path, str | int | None] = field(default_factory=dict)
+    replace: dict[Path, Value] = field(default_factory=dict)
     remove: set[Path] = field(default_factory=set)
-    add: dict[Path, list[tuple[str, str]]] = field(default_factory=dict)
+    members: dict[Path, dict[str, Value]] = field(default_factory=dict)
 
 
 def rewrite(
-    dialect: Format, lines: Sequence[Line], transcripts: Iterable[Transcript], without: Set[int] = frozenset()
+    dialect: Format, lines: Sequence[Line], transcripts: Sequence[Transcript], without: Set[int] = frozenset()
 ) -> tuple[bytes, ...]:
     """The bytes of some lines with the transcripts that were read from them as they are now, one item a line kept.
 
     Lines whose index is in `without` are left out.
     """
-    edits = {index: _Edits(remove={()}) for index in without}
+    edits = defaultdict(_Edits, {index: _Edits(remove={()}) for index in without})
     for transcript in transcripts:
         _collect(transcript, edits)
-    if not edits:
-        return tuple(line.data for line in lines)
     for index, edit in edits.items():
         if edit.remove:
             edit.remove = _with_owners(dialect, lines[index].data, edit.remove)
     removed = {Span(index, path) for index, edit in edits.items() for path in edit.remove}
     if removed:
-        for span, new in dialect.mend(lines, removed).items():
-            edits.setdefault(span.line, _Edits()).replace[span.path] = new
+        kept = {span for transcript in transcripts for message in transcript.messages for span in message.spans}
+        mended = dialect.mend(lines, removed, kept)
+        for span in mended.removed:
+            edits[span.line].remove.add(span.path)
+        for span, members in mended.values.items():
+            edits[span.line].members[span.path] = dict(members)
     return _assemble(lines, edits)
 
 
@@ -63,32 +68,30 @@ def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], mean
         )
 
 
-def _collect(transcript: Transcript, edits: dict[int, _Edits]) -> None:
+def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
     kept = {message.index: message for message in transcript.messages}
     for original in transcript.source.messages:
         now = kept.get(original.index)
         if now is None:
             for span in original.spans:
-                edits.setdefault(span.line, _Edits()).remove.add(span.path)
+                edits[span.line].remove.add(span.path)
         elif now is not original and now != original:
             _compare(original, now, edits)
 
 
-def _compare(original: Message, now: Message, edits: dict[int, _Edits]) -> None:
+def _compare(original: Message, now: Message, edits: defaultdict[int, _Edits]) -> None:
     parts = {part.span or part.block: part for part in now.parts}
     for part in original.parts:
+        if part.span is None and part.block is None:
+            continue  # it has no place of its own, so no stage can have changed it
         same = parts.get(part.span or part.block)
         if same is None and part.block is not None:
-            edits.setdefault(part.block.line, _Edits()).remove.add(part.block.path)
+            edits[part.block.line].remove.add(part.block.path)
         elif same is not None and same.text != part.text and part.span is not None:
-            edits.setdefault(part.span.line, _Edits()).replace[part.span.path] = same.text
-    known = dict(original.metadata)
-    home = original.spans[0]
-    for key, value in now.metadata:
-        if key not in known:
-            edits.setdefault(home.line, _Edits()).add.setdefault(home.path, []).append((key, str(value)))
-        elif known[key] != value:
-            edits.setdefault(home.line, _Edits()).replace[(*home.path, key)] = value
+            edits[part.span.line].replace[part.span.path] = same.text
+    if now.metadata != original.metadata:
+        home = original.spans[0]
+        edits[home.line].members[home.path] = dict(now.metadata)
 
 
 def _with_owners(dialect: Format, data: bytes, removed: set[Path]) -> set[Path]:
@@ -101,42 +104,56 @@ def _with_owners(dialect: Format, data: bytes, removed: set[Path]) -> set[Path]:
         if owner is None:
             continue
         value = value if value is not None else (document(data) or split(data, 1)[0]).value
-        target = value
-        for key in array:
-            target = target[key]
-        if all((*array, index) in removed for index in range(len(target))):
+        if all((*array, index) in removed for index in range(len(_at(value, array)))):
             removed.add(owner)
     return removed
 
 
-def _assemble(lines: Sequence[Line], edits: dict[int, _Edits]) -> tuple[bytes, ...]:
+def _assemble(lines: Sequence[Line], edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
     """The kept lines; one that loses its line break to a dropped neighbour gets one."""
+    end = b"\r\n" if lines and lines[0].data.endswith(b"\r\n") else b"\n"
     written: list[bytes] = []
     numbers: list[int] = []
     for index, line in enumerate(lines):
         edit = edits.get(index)
         if edit is not None and () in edit.remove:
             continue
-        data = line.data if edit is None else _edited(line.data, edit)
+        data = line.data if edit is None else _edited(line, edit)
         if written and numbers[-1] != line.number and not written[-1].endswith(b"\n"):
-            written[-1] += b"\n"
+            written[-1] += end
         written.append(data)
         numbers.append(line.number)
     if written and lines[-1].data.endswith(b"\n") and not written[-1].endswith(b"\n"):
-        written[-1] += b"\n"
+        written[-1] += end
     return tuple(written)
 
 
-def _edited(data: bytes, edit: _Edits) -> bytes:
-    is_ascii = data.isascii()
+def _edited(line: Line, edit: _Edits) -> bytes:
+    is_ascii = line.data.isascii()
     replace = {path: _spell(new, is_ascii) for path, new in edit.replace.items()}
+    add: dict[Path, list[tuple[str, str]]] = {}
+    for path, members in edit.members.items():
+        known = _at((document(line.data) or split(line.data, 1)[0]).value, path)
+        for key, value in members.items():
+            if key in known:
+                replace[*path, key] = _spell(value, is_ascii)
+            else:
+                add.setdefault(path, []).append((key, _spell(value, is_ascii)))
     try:
-        return splice(data.decode(), replace, edit.remove, edit.add).encode()
-    except (KeyError, RecursionError) as error:
-        raise SelfCheckError(f"a line cannot be edited ({error!r}), so the transcript was not written") from error
+        return splice(line.data.decode(), replace, edit.remove, add).encode()
+    except RecursionError:
+        raise SelfCheckError(
+            f"line {line.number} is nested too deeply to be edited; nothing of it was written"
+        ) from None
 
 
-def _spell(value: str | int | None, is_ascii: bool) -> str:
+def _at(value: Any, path: Path) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _spell(value: Value, is_ascii: bool) -> str:
     """A value in JSON, escaped to ASCII where its line is, and where UTF-8 has no spelling for it."""
     text = json.dumps(value, ensure_ascii=is_ascii)
     try:

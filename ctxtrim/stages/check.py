@@ -30,7 +30,7 @@ class Check:
             costs = [cost.total for cost in self.counter.costs(transcript.messages)]
             largest = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[:_NAMED]
             details = (describe(transcript, transcript.messages[i], where.call[i], costs[i]) for i in largest)
-            yield overflow(tokens, self.budget.available, details)
+            yield overflow(transcript, tokens, self.budget.available, details)
 
 
 def _unpaired(transcript: Transcript, where: Shape) -> Iterator[Finding]:
@@ -41,11 +41,10 @@ def _unpaired(transcript: Transcript, where: Shape) -> Iterator[Finding]:
             text = f"tool result {result.call_id if result else None} answers no call before it"
             line = transcript.line_of(message)
             yield Finding("tool-result-without-call", "error", text, line, message.index)
+    spoken = max((place for place, message in enumerate(messages) if message.role in ("user", "assistant")), default=0)
     for index, call in where.unanswered:
         message = messages[index]
-        is_pending = where.step[index] == where.steps and not any(
-            later.role in ("user", "assistant") for later in messages[index + 1 :]
-        )
+        is_pending = index == spoken
         text = f"call {call.call_id} of {call.name} has no result" + (" yet" if is_pending else "")
         line = transcript.line_of(message)
         yield Finding("call-without-result", "warning" if is_pending else "error", text, line, message.index)

@@ -4,6 +4,7 @@ What goes first::
 
     exchanges of the oldest turn, oldest first; with the last of them its user message
     … of the next turn, and so on up to the current one, so recent turns are only touched when nothing older is left
+    summaries of what was said before the transcript begins
     the prompt that opened the session
     never: system messages and the current task
 
@@ -59,7 +60,7 @@ class Trim:
         details = [f"{describe(transcript, messages[i], where.call[i], costs[i])} ({pinned[i]})" for i in kept]
         if self.counter.fixed(transcript):
             details.append(f"tool schemas and the frame of the request: {self.counter.fixed(transcript)} tokens")
-        return Outcome(rest, tuple(changes), (overflow(tokens, available, details),))
+        return Outcome(rest, tuple(changes), (overflow(transcript, tokens, available, details),))
 
 
 def _index(transcript: Transcript, position: int) -> int:
@@ -87,8 +88,12 @@ def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[l
     messages = transcript.messages
     opening = opening_task(messages)
     turns: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
+    summaries: list[list[int]] = []
     for index, message in enumerate(messages):
         if index in pinned or index == opening:
+            continue
+        if message.is_summary:
+            summaries.append([index])
             continue
         home = where.exchange[index]
         exchanges, prompts = turns.setdefault(where.turn[home], ({}, []))
@@ -103,5 +108,6 @@ def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[l
         elif prompts:
             units = [prompts]
         yield from units
+    yield from summaries
     if opening is not None and opening not in pinned:
         yield [opening]

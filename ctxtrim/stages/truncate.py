@@ -40,12 +40,12 @@ class Truncate:
         for position, message in enumerate(messages):
             if message.role == "tool":
                 age = where.steps - where.step[position]
-                messages[position], action, reason = self._shorten(message, age)
+                messages[position], action, reason = self._shorten(message, age, where.fan[position])
                 index = position if message.index is None else message.index
                 changes.append(Change(index, "truncated" if action else "kept", reason))
         return Outcome(replace(transcript, messages=tuple(messages)), tuple(changes))
 
-    def _shorten(self, message: Message, age: int) -> tuple[Message, bool, str]:
+    def _shorten(self, message: Message, age: int, fan: int) -> tuple[Message, bool, str]:
         """The message as it shall be, whether it changed, and the reason."""
         texts = [part for part in message.parts if part.kind == "tool_result"]
         if any(part.span is None for part in texts):
@@ -57,12 +57,12 @@ class Truncate:
         new, reason = self._judge(message, text, tokens, age)
         if new is None:
             return message, False, reason
-        if self.counter.text(new) >= tokens:
+        short = _with_text(message, new)
+        if self.counter.cost(short, fan).total >= self.counter.cost(message, fan).total:
             return message, False, "shortening it would not make it smaller"
-        message = _with_text(message, new)
         if self.metadata:
-            message = replace(message, metadata=(("_originalLength", len(text)), ("_truncatedAt", age)))
-        return message, True, reason
+            short = replace(short, metadata=(("_originalLength", len(text)), ("_truncatedAt", age)))
+        return short, True, reason
 
     def _judge(self, message: Message, text: str, tokens: int, age: int) -> tuple[str | None, str]:
         """The new text of a result, None where it stays, and the reason."""
@@ -89,27 +89,31 @@ class Truncate:
         pattern = re.escape(self.placeholder).replace(r"\{age\}", r"\d+").replace(r"\{N\}", r"\d+")
         return re.fullmatch(pattern, text) is not None
 
-    def _clip(self, text: str, keep: str | None) -> str:
-        """Head, marker and tail of a text, `max_tokens` all together; `keep` is a line that stays in any case."""
-        count = self.counter.tokenizer
-        room = self.max_tokens - count.count(_marker(len(text)))
-        while True:
-            first = _whole_lines(head(count, text, room // 2))
-            end = len(first)  # of what the beginning keeps
-            last = _last_lines(tail(count, text[end:], room - count.count(first)))
-            gone = len(text) - len(first) - len(last)
-            if keep is not None and keep not in first and keep not in last:
-                start = text.index(keep)
-                line = head(count, keep, room // 4)
-                first = head(count, text[:start], room // 4)
-                last = _last_lines(tail(count, text[start + len(line) :], room // 4))
-                gone = len(text) - len(first) - len(line) - len(last)
-                first += "\n" + line
-            clip = first + _marker(gone) + last
-            over = count.count(clip) - self.max_tokens
+    def _clip(self, text: str, keep: tuple[int, int] | None) -> str:
+        """Head, marker and tail of a text, `max_tokens` all together; `keep` is where a line stands that stays."""
+        room = self.max_tokens - self.counter.text(_marker(len(text)))
+        while room > 1:
+            clip = self._cut(text, keep, room)
+            over = self.counter.text(clip) - self.max_tokens
             if over <= 0:
                 return clip
             room -= over
+        return head(self.counter.tokenizer, text, self.max_tokens)  # not even a marker fits
+
+    def _cut(self, text: str, keep: tuple[int, int] | None, room: int) -> str:
+        """What is kept of a text, about `room` tokens, with markers that say what is not."""
+        count = self.counter.tokenizer
+        first = _whole_lines(head(count, text, room // 2))
+        last = _last_lines(tail(count, text[len(first) :], room - count.count(first)))
+        start, end = keep or (0, 0)
+        if end <= len(first) or start >= len(text) - len(last):
+            return first + _marker(len(text) - len(first) - len(last)) + last
+        room -= count.count(_marker(len(text)))
+        line = head(count, text[start:end], room // 3)
+        first = _whole_lines(head(count, text[:start], room // 3))
+        last = _last_lines(tail(count, text[start + len(line) :], room // 3))
+        before, after = start - len(first), len(text) - len(last) - start - len(line)
+        return first + (_marker(before) if before else "") + line + (_marker(after) if after else "") + last
 
 
 def _with_text(message: Message, text: str) -> Message:

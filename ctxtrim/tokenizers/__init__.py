@@ -13,14 +13,17 @@ LIGHT = 2_000_000
 """Bytes of input up to which tiktoken, which starts 0.2 s sooner, is done before gigatoken."""
 
 
-def _encoding(name: str) -> Callable[[bool], Tokenizer]:
+def _encoding(name: str) -> Callable[[bool], Encoding]:
     return lambda is_light: Encoding(name, is_light=is_light)
 
 
-def _claude(name: str, factor: float) -> Callable[[bool], Tokenizer]:
-    return lambda is_light: ClaudeBound(
-        name, factor, Encoding("o200k_base", is_light=is_light), Encoding("cl100k_base", is_light=is_light)
-    )
+def _claude_v3(is_light: bool) -> Tokenizer:
+    return ClaudeBound("claude-v3", 1.6, _encoding("o200k_base")(is_light), _encoding("cl100k_base")(is_light))
+
+
+def _claude_v4_7(is_light: bool) -> Tokenizer:
+    encodings = _encoding("o200k_base")(is_light), _encoding("cl100k_base")(is_light)
+    return ClaudeBound("claude-v4.7", 2.35, *encodings, spells_capitals=True)
 
 
 def _unknown(is_light: bool) -> Tokenizer:
@@ -31,10 +34,10 @@ def _unknown(is_light: bool) -> Tokenizer:
 TOKENIZERS: dict[str, Callable[[bool], Tokenizer]] = {
     "o200k_base": _encoding("o200k_base"),
     "cl100k_base": _encoding("cl100k_base"),
-    "claude-v3": _claude("claude-v3", 1.6),
-    "claude-v4.7": _claude("claude-v4.7", 2.35),
+    "claude-v3": _claude_v3,
+    "claude-v4.7": _claude_v4_7,
     "gpt": _encoding("o200k_base"),
-    "claude": _claude("claude-v4.7", 2.35),
+    "claude": _claude_v4_7,
     "llama": _unknown,
     "unknown": _unknown,
     "chars4": lambda is_light: PerUnit("chars4"),

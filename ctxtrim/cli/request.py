@@ -1,0 +1,148 @@
+"""What the user asked for, as values: checked before anything is read or written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ctxtrim.binding import Binding
+from ctxtrim.cli.targets import Targets, must_be_apart, targets
+from ctxtrim.errors import UsageError
+from ctxtrim.files import Input, inputs
+from ctxtrim.formats import FORMATS
+from ctxtrim.reports import REPORTS
+from ctxtrim.specs import parse, spelled
+from ctxtrim.stream import Job
+from ctxtrim.tokenizers import LIGHT, tokenizer
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run: inputs, targets, what to do, and how to tell of it.
+
+    `report` is the file of the report, None where there is none; `form` the form asked for; `shows`: the report goes to
+    standard output; `writes`: it is a command whose output is the transcript.
+    """
+
+    sources: tuple[Input, ...]
+    aims: Targets
+    job: Job
+    format: str | None
+    form: str | None
+    report: Path | None
+    shows: bool
+    writes: bool
+    is_quiet: bool
+    has_progress: bool
+    color: str
+
+
+def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
+    """The request that some options make; a `UsageError` where they make none."""
+    specs = tuple(parse(text, values) for text in (values.get("stage") or () if stages is None else stages))
+    form, path = _report(values, writes)
+    output = values.get("output")
+    sources = tuple(inputs(values["files"] or (), skip=Path(output) if output else None))
+    aims = targets(
+        sources,
+        writes=writes and not values.get("dry_run"),
+        output=output,
+        in_place=bool(values.get("in_place")),
+    )
+    report = Path(path) if path not in (None, "-") else None
+    if report is not None:
+        must_be_apart(report, sources, aims)
+    job = Job(
+        specs,
+        _binding(values, sources),
+        _choice(values, "on_overflow", ("fail", "keep")) if writes else "fail",
+        is_quick=[spec.name for spec in specs] == ["check"] and form is None and not values["explain"],
+        keeps_changes=form not in (None, "text") or values["explain"],
+        explains=values["explain"],
+    )
+    return Request(
+        sources,
+        aims,
+        job,
+        _name(values, "format", FORMATS),
+        form,
+        report,
+        shows=path == "-" or (path is None and not aims.writes),
+        writes=writes,
+        is_quiet=values["quiet"],
+        has_progress=values["progress"] and not values["quiet"],
+        color=_choice(values, "color", ("auto", "always", "never")),
+    )
+
+
+def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
+    """The form of the report asked for and its path, None where none was."""
+    path, form = values["report"], values["report_format"]
+    if form is not None and form not in REPORTS:
+        raise UsageError(f"--report-format {form}: no such format; there are {', '.join(REPORTS)}")
+    if values["json"]:
+        if path is not None or form not in (None, "json"):
+            raise UsageError("--json is the JSON report on standard output; leave out --report and --report-format")
+        path, form = "-", "json"
+    if form is None and path is not None:
+        ending = path.rsplit(".", 1)[-1]
+        form = ending if ending in REPORTS else "text"
+    if path is None and form is not None:
+        path = "-"
+    frees = values.get("output") or values.get("in_place") or values.get("dry_run")
+    if path == "-" and writes and not frees:
+        raise UsageError("standard output carries the transcript; give --report a path, or the transcript with -o")
+    return form, path
+
+
+def _binding(values: Values, sources: Sequence[Input]) -> Binding:
+    window, reserve, limit = (
+        _tokens(values, "context_window", 1),
+        _tokens(values, "reserve", 0),
+        _tokens(values, "budget", 1),
+    )
+    sizes = [source.size for source in sources]
+    is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
+    make = partial(tokenizer, is_light=is_light)
+    return Binding(make, values["model"], values["tokenizer"], window, reserve, limit, _safety(values))
+
+
+def _tokens(values: Values, name: str, least: int) -> int | None:
+    """A number of tokens."""
+    text = values[name]
+    if text is None:
+        return None
+    if not text.strip().lstrip("-").isdecimal():
+        raise UsageError(f"--{spelled(name)} {text}: expected a whole number of tokens")
+    if int(text) < least:
+        raise UsageError(f"--{spelled(name)} {text}: expected at least {least} token{'' if least == 1 else 's'}")
+    return int(text)
+
+
+def _safety(values: Values) -> float:
+    try:
+        factor = float(values["safety"])
+    except ValueError:
+        raise UsageError(f"--safety {values['safety']}: expected a number") from None
+    if not 1 <= factor < float("inf"):
+        raise UsageError(f"--safety {values['safety']}: expected a factor of at least 1")
+    return factor
+
+
+def _choice(values: Values, name: str, known: tuple[str, ...]) -> Any:
+    if values[name] not in known:
+        raise UsageError(f"--{spelled(name)} {values[name]}: expected one of {', '.join(known)}")
+    return values[name]
+
+
+def _name(values: Values, name: str, known: Mapping[str, Any]) -> str | None:
+    """A name out of a table, None for the default and for `auto`."""
+    value = values[name]
+    if value in (None, "auto"):
+        return None
+    if value not in known:
+        raise UsageError(f"--{spelled(name)} {value}: no such {name}; there are auto, {', '.join(known)}")
+    return str(value)

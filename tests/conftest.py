@@ -1,0 +1,54 @@
+"""The command as people run it: a process of its own, on bytes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+COMMAND = (sys.executable, "-m", "ctxtrim")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command left behind: exit code, bytes on standard output, text on standard error."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
+    """Run `ctxtrim` with these words. No run of any test may ever show a traceback."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)], input=stdin, capture_output=True, cwd=cwd, env=ENVIRONMENT | environment
+    )
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+
+@pytest.fixture(scope="session")
+def ctxtrim() -> Run:
+    return run
+
+
+class Bytes(SingleFileSnapshotExtension):
+    """A snapshot is a file of its own, with every byte as it came."""
+
+    file_extension = "txt"
+
+
+@pytest.fixture
+def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(Bytes)

@@ -189,3 +189,61 @@ def test_the_model_is_the_last_real_one() -> None:
     made_up = says("z1", "u2", "m9", type="text", text="API Error")
     made_up["message"]["model"] = "<synthetic>"
     assert transcript(*events, made_up).model == "claude-opus-4-6"
+
+
+def survivors(budget: int, *events: Event) -> list[str]:
+    """What is left of a session after a trim, as the uuids of its lines; it reads back as it was meant."""
+    ran = run(session(*events), [("trim", {})], limit=budget)
+    assert [finding.message for finding in ran.findings] == []
+    return [json.loads(one)["uuid"] for one in (ran.data or b"").splitlines()]
+
+
+LONG = "lorem ipsum " * 40
+
+
+def test_an_abandoned_branch_never_comes_alive() -> None:
+    events = (
+        line("a", None, "user", "start"),
+        says("z", "a", "m1", type="text", text="keep"),
+        line("t", "z", "user", "task"),
+        says("d", "t", "m2", type="text", text="abandoned"),
+        says("b", "t", "m3", type="text", text=LONG),
+        says("c", "b", "m4", type="text", text=LONG),
+    )
+    assert survivors(30, *events) == ["a", "t"]
+    rootless = (line("z", None, "user", "dead"), line("a", None, "user", LONG), line("b", "a", "user", "hi"))
+    assert survivors(30, *rootless) == ["b"]
+
+
+def test_a_text_beside_a_result_stays_when_the_result_goes() -> None:
+    note = [{"type": "tool_result", "tool_use_id": "t1", "content": LONG}, {"type": "text", "text": "note"}]
+    events = (
+        line("a", None, "user", "start"),
+        called("b1", "a", "m1", "t1"),
+        called("b2", "b1", "m1", "t2"),
+        line("r1", "b1", "user", note),
+        answers("r2", "b2", "t2"),
+        line("q", "r2", "user", "go"),
+    )
+    assert survivors(40, *events) == ["a", "r1", "q"]
+
+
+def test_an_event_that_names_no_parent_does_not_follow_what_was_dead() -> None:
+    events = [
+        line("a", None, "user", "start"),
+        says("b", "a", "m1", type="text", text="dead"),
+        line("x", "a", "user", LONG),
+        line("q", None, "user", "go"),
+    ]
+    del events[3]["parentUuid"]
+    assert survivors(30, *events) == ["a", "b", "q"]
+
+
+def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
+    block = {"type": "tool_use", "id": "x", "name": "n", "input": {"a": LONG}}
+    assert survivors(30, line("a", None, "user", [block]), line("b", "a", "user", "hi")) == ["b"]
+
+
+def test_an_attachment_may_be_all_that_is_left() -> None:
+    file = line("f", None, "attachment", attachment={"type": "file", "path": "a.py"})
+    assert survivors(40, file, says("a", "f", "m1", type="text", text=LONG)) == ["f"]

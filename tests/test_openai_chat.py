@@ -146,3 +146,43 @@ def test_a_document_with_one_transcript_that_does_not_fit_goes_as_a_whole() -> N
     ran = run(data, [("trim", {})], limit=20)
     assert ran.data is None
     assert [row.is_written for row in ran.rows] == [False, False]
+
+
+def test_messages_of_roles_nobody_knows_make_the_count_an_estimate_and_are_told() -> None:
+    odd = [{"role": "human", "content": "word " * 500}, {"role": []}]
+    row = run(conversation([user("go"), *odd], model="gpt-4o"), tokenizer="auto").rows[0]
+    assert row.count.exactness == "estimated"
+    assert [finding.code for finding in row.findings] == ["not-counted"]
+
+
+def test_reading_never_depends_on_how_the_first_messages_look() -> None:
+    strange = [{"role": "exit", "content": "x"}] * 9
+    data = conversation([user("old " * 200), *strange, user("hi")])
+    assert json.loads(run(data, [("trim", {})], limit=20).data or b"")["messages"] == [*strange, user("hi")]
+
+
+def test_a_name_and_arguments_beside_the_id_are_a_call() -> None:
+    flat = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "name": "f", "arguments": {"x": 1}}]}
+    found = list(messages(conversation([user("x"), flat]))[1].calls)
+    assert [(part.name, part.text) for part in found] == [("f", '{"x":1}')]
+
+
+def test_legacy_calls_are_paired_with_the_nearest_call_that_waits() -> None:
+    def legacy(name: str) -> dict[str, Any]:
+        return {"role": "assistant", "content": None, "function_call": {"name": name, "arguments": "{}"}}
+
+    talk = [user("q"), legacy("a"), user("q2"), legacy("b"), {"role": "function", "name": "b", "content": "res"}]
+    row = run(conversation(talk), [("check", {})]).rows[0]
+    assert [finding.index for finding in row.findings] == [1]
+
+
+@pytest.mark.parametrize("depth", [300, 900, 2000])
+def test_deep_nesting_ends_in_an_answer_or_one_clear_line(depth: int) -> None:
+    arguments = b"[" * depth + b"]" * depth
+    line = b'{"messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"a","function":'
+    line += b'{"name":"f","arguments":' + arguments + b"}}]}]}\n"
+    ran = run(line + conversation([user("next")]), [("trim", {})])
+    assert ran.data == line + conversation([user("next")])
+    assert len(ran.rows) == 2 or [finding.message for finding in ran.findings] == [
+        "nested too deeply to be read; the line is kept as it is but not counted"
+    ]

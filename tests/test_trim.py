@@ -1,10 +1,18 @@
 """Trim: whole exchanges go, oldest first, and never a transcript above its budget."""
 
+from dataclasses import replace
 from typing import Any
 
+import building
 import pytest
 from building import call, contents, conversation, result, says, step, user
 from running import run
+
+from ctxtrim.counter import Counter
+from ctxtrim.models import FRAMINGS
+from ctxtrim.stages.trim import Trim
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import Budget
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 
@@ -103,3 +111,40 @@ def test_ten_thousand_messages_are_cut_in_one_go(budget: int) -> None:
     row = run(conversation(talk), [("truncate", {}), ("trim", {})], limit=budget).rows[0]
     assert row.fits
     assert row.messages_read == 10_001
+
+
+def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_before_the_opening_task() -> None:
+    transcript = building.transcript([user("summary " * 20), *TALK[1:]])
+    first, *rest = transcript.messages
+    transcript = replace(transcript, messages=(replace(first, is_injected=True, is_summary=True), *rest))
+    counter = Counter(tokenizer("chars4"), FRAMINGS["openai"])
+    left = [user("summary " * 20), user("first task"), TALK[9]]
+    budget = Budget(128_000, 0, limit=counter.tokens(building.transcript(left)))
+    kept = Trim(counter, budget)(transcript).transcript.messages
+    assert [message.index for message in kept] == [0, 1, 9]
+    tight = replace(budget, limit=counter.tokens(building.transcript(left[1:])))
+    assert [message.index for message in Trim(counter, tight)(transcript).transcript.messages] == [1, 9]
+
+
+def test_every_message_is_told_with_its_reason() -> None:
+    steps = run(conversation(TALK), [("trim", {})], limit=tokens(TALK) - 1).rows[0].steps
+    reasons = [measured.change.reason for measured in steps[0].changes]
+    assert reasons[:4] == ["system", "opening task, goes last", *["oldest first: turn 1, step 1"] * 2]
+    assert set(reasons[4:]) == {"newer than what went", "current task"}
+
+
+def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_written() -> None:
+    from io import BytesIO
+
+    from ctxtrim.binding import Binding
+    from ctxtrim.formats.chunks import open_reading
+    from ctxtrim.pipeline import Spec
+    from ctxtrim.stream import Job, stream
+
+    data = conversation(TALK)
+    job = Job((Spec("trim", {}),), Binding(tokenizer, tokenizer="chars4", limit=10), on_overflow="keep")
+    done = next(stream("", open_reading(BytesIO(data)), job))
+    assert done.data == data
+    assert (done.rows[0].messages, done.rows[0].count.tokens) == (len(TALK), tokens(TALK))
+    assert done.rows[0].is_written
+    assert done.rows[0].overflows

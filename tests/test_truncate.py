@@ -182,3 +182,42 @@ def test_several_texts_of_one_result_are_clipped_as_one_and_images_stay() -> Non
 def test_what_would_not_get_smaller_stays() -> None:
     text = "tiny"
     assert results(steps(7, text), keep_small=0, placeholder="a placeholder of many more tokens")[0] == text
+
+
+@pytest.mark.parametrize("end", ["exit code: 1\n" + "f3a9" * 700 + "\nbye", "exit code: 1", "exit code: 1\nbye\n\n"])
+def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
+    text = "x exit code: 1 is bad\n" + "line of the log\n" * 3000 + end
+    messages = [user("go"), *step("e", text), *steps(8, "short")[1:]]
+    clip = results(messages)[0]
+    assert "\nexit code: 1" in clip
+    assert clip.count("... [truncated ") in (1, 2)
+    messages[2]["content"] = clip
+    assert results(messages)[0] == clip
+
+
+def test_many_small_blocks_do_not_grow_by_being_joined() -> None:
+    blocks = [{"type": "text", "text": "a"}] * 1100
+    assert results([user("go"), *step("a", blocks)])[0] == blocks
+
+
+def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
+    text = "a b c d e f g h i j k l m n o p q r s t u v w " * 10
+    messages = [user("go"), call("a", "b"), result("a", text), result("b", "short"), *steps(1, "short")[1:]]
+    assert results(messages, max_age=0, placeholder="내용이 오래되어 잘렸습니다 " * 12)[0] == text
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5, 10])
+def test_a_limit_below_the_marker_leaves_a_bare_head(limit: int) -> None:
+    from building import transcript
+
+    from ctxtrim.counter import Counter
+    from ctxtrim.models import FRAMINGS
+    from ctxtrim.stages.truncate import Truncate
+    from ctxtrim.tokenizers import tokenizer
+    from ctxtrim.tokens import Budget
+
+    counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
+    stage = Truncate(counter, Budget(128_000, 0), max_tokens=limit)
+    text = stage(transcript([user("go"), *step("a", LONG)])).transcript.messages[2].parts[0].text
+    assert LONG.startswith(text)
+    assert counter.text(text) <= limit

@@ -67,7 +67,7 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool) -> Any:
 
 
 def _files() -> Parameter:
-    return _parameter("files", list[str] | None, typer.Argument(metavar="[FILE]", help="Files or folders; - is stdin."))
+    return _parameter("files", list[str] | None, typer.Argument(metavar="FILE", help="Files or folders; - is stdin."))
 
 
 def _stages() -> Parameter:

@@ -104,19 +104,25 @@ class Family:
 
 def live(events: Sequence[Event]) -> list[Event]:
     """The events that make up the model's context, in the order of the file."""
+    return [events[index] for index in sorted(_thread(events)) if events[index].is_context]
+
+
+def _thread(events: Sequence[Event]) -> set[int]:
+    """The events of the live conversation: those that make up the context, and others that link them."""
     speaking = [index for index, event in enumerate(events) if event.speaks]
     main = [index for index in speaking if not events[index].is_sidechain] or speaking
     if not main:
-        return []
+        return set()
     family = Family(events)
     chain = _walk(events, family, main[-1]) if family.is_linked else set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
     chain = {index for index in chain if events[index].is_sidechain == side}
+    main = [index for index in main if index > min(chain, default=0)]  # what was compacted stays so, whatever its ids
     ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {None}
     chain.update(index for index in main if events[index].message_id in ids and events[index].kind == "assistant")
     calls = {name for index in chain for name in _named(events[index], "tool_use", "id")}
     chain.update(index for index in main if not calls.isdisjoint(_named(events[index], "tool_result", "tool_use_id")))
-    return [events[index] for index in sorted(chain) if events[index].is_context]
+    return chain
 
 
 def _walk(events: Sequence[Event], family: Family, last: int) -> set[int]:
@@ -150,13 +156,14 @@ def _named(event: Event, kind: str, field: str) -> list[str]:
 def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span]) -> Mended:
     """What follows for the links when the events at some spans go, while the messages at others stay.
 
-    A live event whose parent goes is hung under the live event before it, any other under its nearest ancestor that
-    stays. An abandoned branch that would come alive, because it now ends the file, goes with what it was abandoned for.
+    An event of the live conversation whose parent goes is hung under the one before it, any other under its nearest
+    ancestor that stays. An abandoned branch that would come alive, because it now ends the file, goes with what it was
+    abandoned for.
     """
     records = [document(line.data) or split(line.data, 1)[0] for line in lines]
     events = list(events_in([record.value for record in records]))
     homes = {Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ()) for span in kept}
-    alive = {index for index, event in enumerate(events) if event.span in homes}
+    alive = _thread(events)
     gone = {index for index, event in enumerate(events) if event.span in removed}
     family = Family(events)
     while True:
@@ -183,7 +190,7 @@ def _links(
     """
     heirs: dict[int, str | None] = {}
     links: dict[int, dict[str, str | None]] = {}
-    before: str | None = None  # the uuid of the last live event that stays
+    before: str | None = None  # the uuid of the last event of the live conversation that stays
     for index, event in enumerate(events):
         if index in gone:
             continue
@@ -195,8 +202,11 @@ def _links(
                 if heir is not None or field != "leafUuid":
                     changes[field] = heir
         if index in alive:
-            if "parentUuid" in changes or ("parentUuid" not in event.value and index - 1 in gone):
+            parent = family.parent(index)
+            if parent in gone:
                 changes["parentUuid"] = before or changes.get("parentUuid")
+            elif parent not in alive and before is not None:
+                changes["parentUuid"] = before  # it was only held by what it answers
             before = event.uuid or before
         if changes:
             links[index] = changes

@@ -51,8 +51,9 @@ class Trim:
                 changes.append(Change(_index(transcript, index), "dropped", reason))
         kept = [index for index in range(len(messages)) if index not in dropped]
         rest = replace(transcript, messages=tuple(messages[index] for index in kept))
+        reasons = {opening_task(messages): "opening task, goes last"} | pinned
         changes += [
-            Change(_index(transcript, index), "kept", pinned.get(index, "newer than what went")) for index in kept
+            Change(_index(transcript, index), "kept", reasons.get(index, "newer than what went")) for index in kept
         ]
         changes.sort(key=lambda change: change.message)
         if tokens <= available:

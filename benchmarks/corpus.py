@@ -13,7 +13,6 @@ contenders taking turns, so that a machine that changes its speed changes it for
 
 import argparse
 import json
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from pathlib import Path
 import orjson
 
 from ctxtrim.binding import Binding
+from ctxtrim.cli.work import calm_collector
 from ctxtrim.formats.chunks import open_reading
 from ctxtrim.pipeline import Spec
 from ctxtrim.stream import Job, stream
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=7)
     options = parser.parse_args()
-    os.environ["RAYON_NUM_THREADS"] = "1"
+    calm_collector()  # as the command line does
     files = [path.read_bytes() for path in sorted(options.folder.rglob("*.json*")) if path.is_file()]
     files = [data for data in files if open_reading(BytesIO(data)).format]
     texts = [_texts(data) for data in files]

@@ -26,6 +26,7 @@ OUTSIDE = {
     "orjson": {"lines"},
     "tiktoken": {"tokenizers"},
     "gigatoken": {"tokenizers"},
+    "regex": {"tokenizers"},
     "typer": {"cli"},
     "rich": {"cli"},
     "os": {"files", "cli"},

@@ -2,20 +2,23 @@
 
 import hashlib
 import json
+from binascii import a2b_base64
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import tiktoken
 from building import call, result, says, step, transcript, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_corpus import TIER_1, files, needs_corpus, transcripts
 
 from ctxtrim.binding import Binding
 from ctxtrim.counter import Counter, Framing
 from ctxtrim.errors import UsageError
 from ctxtrim.models import FRAMINGS, MODELS, find_model
 from ctxtrim.tokenizers import TOKENIZERS, tokenizer
-from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
+from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, small_engine, tiktoken_engine
 from ctxtrim.tokens import Budget, Ceiling, head, tail
 
 settings.register_profile("ctxtrim", deadline=None)
@@ -50,23 +53,34 @@ def test_the_patterns_are_those_of_tiktoken(name: str, monkeypatch: pytest.Monke
     assert official["mergeable_ranks"]["hash"] == OFFICIAL[name]
 
 
-@pytest.fixture(scope="module", params=list(PATTERNS))
-def engines(request: pytest.FixtureRequest) -> tuple[Callable[[str], int], Callable[[str], int], tiktoken.Encoding]:
-    name, path = request.param, VOCABULARIES / f"{request.param}.tiktoken"
-    from binascii import a2b_base64
+Engine = Callable[[str], int]
 
+
+@pytest.fixture(scope="module", params=list(PATTERNS))
+def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, Engine, Engine]:
+    name, path = request.param, VOCABULARIES / f"{request.param}.tiktoken"
     ranks = {a2b_base64(token): int(rank) for token, rank in (line.split() for line in path.read_bytes().splitlines())}
+    assert list(ranks.values()) == list(range(len(ranks)))  # which the engine for little text relies on
     oracle = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
-    return gigatoken_engine(name, path), tiktoken_engine(name, path), oracle
+    return oracle, gigatoken_engine(name, path), tiktoken_engine(name, path), small_engine(name, path)
 
 
 @given(any_text)
 @settings(max_examples=1000)
-def test_both_engines_count_what_tiktoken_counts(
-    engines: tuple[Callable[[str], int], Callable[[str], int], tiktoken.Encoding], text: str
+def test_all_engines_count_what_tiktoken_counts(
+    engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str
 ) -> None:
-    fast, light, oracle = engines
-    assert fast(text) == light(text) == len(oracle.encode_ordinary(text))
+    oracle, *others = engines
+    assert [count(text) for count in others] == [len(oracle.encode_ordinary(text))] * 3
+
+
+@needs_corpus
+@files(TIER_1[:12])
+def test_all_engines_agree_on_real_texts(engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], path: Path) -> None:
+    _, fast, light, small = engines
+    for one in transcripts(path.read_bytes()):
+        for part in (part for message in one.messages for part in message.parts):
+            assert fast(part.text) == light(part.text) == small(part.text)
 
 
 def test_a_million_spaces_are_counted_by_both_engines() -> None:

@@ -9,8 +9,8 @@ from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokenizers.heuristics import Larger, PerUnit
 from ctxtrim.tokens import Tokenizer
 
-LIGHT = 2_000_000
-"""Bytes of input up to which tiktoken, which starts 0.2 s sooner, is done before gigatoken."""
+LIGHT = 200_000
+"""Bytes of input up to which the engine for little text is done before another has read its vocabulary."""
 
 
 def _encoding(name: str) -> Callable[[bool], Encoding]:

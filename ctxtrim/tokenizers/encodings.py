@@ -1,15 +1,18 @@
 """OpenAI's byte-level BPE encodings, from the vocabularies inside this package.
 
 gigatoken counts where it is installed, tiktoken everywhere else: the same tokens, ten to twenty times the speed. A run
-that is known to be small starts sooner with tiktoken. Neither may download anything: both are built from our own files.
+that is known to be small is done before either has read its vocabulary: see `small_engine`. None may download anything:
+all are built from our own files.
 """
 
 import re
-from binascii import a2b_base64
-from collections.abc import Callable
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from unicodedata import category
 
 from ctxtrim.errors import TokenizerError
 from ctxtrim.tokens import Exactness
@@ -39,6 +42,8 @@ PATTERNS = {
     ),
 }
 _PRETOKENIZERS = {"cl100k_base": "cl100k", "o200k_base": "o200k"}  # gigatoken's names for them
+_ENDLESS = 100  # characters of a word that is merged in a loop
+_NEVER = 1 << 30  # above every rank
 _TIKTOKEN_RUN = 100_000  # characters
 _BLANKS = re.compile(rf"\s{{{_TIKTOKEN_RUN}}}")  # tiktoken gives up on about a million of them in a row
 
@@ -47,7 +52,7 @@ _BLANKS = re.compile(rf"\s{{{_TIKTOKEN_RUN}}}")  # tiktoken gives up on about a 
 class Encoding:
     """One encoding: exact for the models it belongs to, `estimated` where it stands in for another.
 
-    `is_light`: there is little to count, so the engine that is ready sooner is the better one.
+    `is_light`: there is little to count, so the engine that is ready first is the best one.
     """
 
     name: str
@@ -76,12 +81,12 @@ def _engine(name: str, is_light: bool) -> Callable[[str], int]:
     path = VOCABULARIES / f"{name}.tiktoken"
     if not path.is_file():
         raise TokenizerError(f"{path}: the vocabulary is missing from the installation; reinstall ctxtrim")
-    if not is_light:
-        try:
-            return gigatoken_engine(name, path)
-        except ImportError:
-            pass  # it is an extra
-    return tiktoken_engine(name, path)
+    if is_light:
+        return small_engine(name, path)
+    try:
+        return gigatoken_engine(name, path)
+    except ImportError:  # it is an extra
+        return tiktoken_engine(name, path)
 
 
 def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
@@ -114,3 +119,49 @@ def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
         return len(encoding.encode_ordinary(text))
 
     return count
+
+
+def small_engine(name: str, path: Path) -> Callable[[str], int]:
+    """Counts little text at once: the same merges, word by word, with a table that is ready five times sooner.
+
+    The vocabulary lists its tokens in base64, in the order of their ranks; so its lines are the table as they are, and
+    a piece of a word is looked up as it would be spelled there. Endless words are left to tiktoken, and so are
+    characters that Unicode may have classed since one of the engines was made.
+    """
+    import regex
+
+    words = regex.compile(PATTERNS[name].replace(r"\S", r"\P{White_Space}").replace(r"\s", r"\p{White_Space}"))
+    ranks = {token: rank for rank, token in enumerate(path.read_bytes().split()[::2])}
+    fallback = cache(lambda: tiktoken_engine(name, path))
+
+    @cache
+    def merged(word: str) -> int:
+        return _merged(word.encode(), ranks)
+
+    def count(text: str) -> int:
+        if not text.isascii():
+            text = printable(text)
+            if any(category(char) == "Cn" for char in set(text)):
+                return fallback()(text)
+        found = words.findall(text)
+        if any(len(word) > _ENDLESS for word in found):
+            return fallback()(text)
+        return sum(map(merged, found))
+
+    return count
+
+
+def _merged(word: bytes, ranks: Mapping[bytes, int]) -> int:
+    """How many tokens are left of a word when no two neighbours can be merged; the lowest rank merges first."""
+    if b2a_base64(word, newline=False) in ranks:
+        return 1
+    pieces = [word[place : place + 1] for place in range(len(word))]
+    while True:
+        pairs = [
+            (ranks.get(b2a_base64(first + second, newline=False), _NEVER), place)
+            for place, (first, second) in enumerate(pairwise(pieces))
+        ]
+        rank, place = min(pairs, default=(_NEVER, 0))
+        if rank == _NEVER:
+            return len(pieces)
+        pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]

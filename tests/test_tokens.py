@@ -65,7 +65,11 @@ def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, 
     return oracle, gigatoken_engine(name, path), tiktoken_engine(name, path), small_engine(name, path)
 
 
-@given(any_text)
+# Characters that Unicode has assigned since a tokenizer was built are letters to one and nothing to the other.
+assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
+
+
+@given(st.one_of(assigned, st.sampled_from(HOSTILE)))
 @settings(max_examples=1000)
 def test_all_engines_count_what_tiktoken_counts(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str

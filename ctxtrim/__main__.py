@@ -3,9 +3,12 @@
 
 def main() -> None:
     """Run the command line."""
-    from ctxtrim.cli.app import app
+    try:
+        from ctxtrim.cli.app import app
 
-    app(prog_name="ctxtrim")
+        app(prog_name="ctxtrim")
+    except KeyboardInterrupt:  # before a command could take it
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
+from ctxtrim.media import POLICIES
 from ctxtrim.model import Transcript
-from ctxtrim.models import DEFAULT, FRAMINGS, UNKNOWN, Model, find_model, nearest_models
+from ctxtrim.models import FRAMINGS, Model, assumed_model, nearest_models
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import Budget, Tokenizer
 
@@ -57,10 +58,10 @@ class Binding:
         return self._known[name]
 
     def _make(self, name: str | None) -> Bound:
-        model = DEFAULT if name is None else find_model(name) or UNKNOWN
+        model = assumed_model(name)
         chosen = self.tokenizer if self.tokenizer not in (None, "auto") else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
-        framing = replace(FRAMINGS[model.framing], media=model.image)
+        framing = replace(FRAMINGS[model.framing], media=POLICIES[model.image_policy])
         if not model.is_known or tokenizer != self.tokenizer_of(model.tokenizer):
             tokenizer = replace(tokenizer, exactness="estimated")  # type: ignore[type-var]
         budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)

@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ctxtrim.media import POLICIES, Policy
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
+from ctxtrim.schemas import rendered
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.turns import Shape, shape
 
@@ -21,8 +23,11 @@ class Framing:
     `priming` once; `message` for each, with its role; `assistant` on top for each assistant message; `participant`
     on top of a participant's name; `call` for each call, whose name counts `call_names` times, and `multiline` for
     each of its arguments with a line break; `parallel` for two calls or more in one message, whose results some
-    providers send escaped to ASCII; `tools` once where tool schemas are sent, on top of their JSON text; `media` for
-    each attachment. `is_verified`: plain messages cost exactly this, by the API's own counts.
+    providers send escaped to ASCII; `tools` once where tool schemas are sent, on top of their JSON text, or `declared`
+    where `declares_tools` and they can be spelled as declarations; `media` says what
+    attachments cost. `forbidden` and
+    `forced` (beside its name) are what a choice of no tool or of one costs. `is_verified`: plain messages cost exactly
+    this, by the API's own counts.
     """
 
     priming: int
@@ -35,7 +40,11 @@ class Framing:
     parallel: int = 24
     escapes_parallel: bool = True
     tools: int = 12
-    media: int = 1445
+    declares_tools: bool = True
+    declared: int = 6
+    forbidden: int = 1
+    forced: int = 7
+    media: Policy = POLICIES["unknown"]
     is_verified: bool = False
 
 
@@ -50,7 +59,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Count:
-    """The tokens of a transcript: the whole, and where they sit. `by_role` + `framing` + `tools_schema` = `tokens`."""
+    """The tokens of a transcript: the whole, and where they sit. `by_role` + `framing` + `tools_schema` = `tokens`.
+
+    `priming` is the part of the framing that no message has.
+    """
 
     tokens: int
     exactness: Exactness
@@ -59,6 +71,7 @@ class Count:
     by_tool: dict[str, int]
     framing: int
     tools_schema: int
+    priming: int
 
 
 @dataclass(frozen=True)
@@ -105,7 +118,7 @@ class Counter:
 
     def fixed(self, transcript: Transcript) -> int:
         """What the request costs whatever messages it holds: priming and tool schemas."""
-        return self.framing.priming + self._schemas(transcript.tools)
+        return self.framing.priming + self._schemas(transcript)
 
     def tokens(self, transcript: Transcript) -> int:
         """The tokens of the whole request."""
@@ -115,7 +128,7 @@ class Counter:
         """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
         if self.tokenizer.exactness != "exact":
             return self.tokenizer.exactness
-        if transcript.uncounted:
+        if transcript.uncounted or any(_is_guessed(part) for message in transcript.messages for part in message.parts):
             return "estimated"
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
@@ -139,10 +152,12 @@ class Counter:
                 if message.role == "tool" or part.kind == "tool_call":
                     tool = tool_name(part, where.call[index])
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
-        schemas = self._schemas(transcript.tools)
+        schemas = self._schemas(transcript)
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        return Count(total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas)
+        return Count(
+            total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas, self.framing.priming
+        )
 
     def cost(self, message: Message, fan: int) -> Cost:
         """What a message costs whose exchange makes `fan` calls at once."""
@@ -165,7 +180,7 @@ class Counter:
         is_escaped = is_parallel and message.role == "tool" and framing.escapes_parallel
         for part in message.parts:
             if part.media is not None:
-                parts.append(framing.media)
+                parts.append(framing.media.tokens(part.media))
                 continue
             tokens = self.tokenizer.count(part.text)
             if part.kind == "tool_call":
@@ -183,16 +198,33 @@ class Counter:
             self.names[name] = self.tokenizer.count(name)
         return self.names[name]
 
-    def _schemas(self, tools: str | None) -> int:
+    def _schemas(self, transcript: Transcript) -> int:
+        """The tool schemas and the choice among them."""
+        tools, choice = transcript.tools, transcript.tool_choice
         if tools is None:
             return 0
         if tools not in self.names:
-            # Python's own spelling of the JSON: what the bound was measured with
-            self.names[tools] = self.tokenizer.count(json.dumps(json.loads(tools)))
-        return self.names[tools] + self.framing.tools
+            declarations = rendered(tools) if self.framing.declares_tools else None
+            if declarations is not None:
+                self.names[tools] = self.tokenizer.count(declarations) + self.framing.declared
+            else:  # Python's own spelling of the JSON: what the bound was measured with
+                self.names[tools] = self.tokenizer.count(json.dumps(json.loads(tools))) + self.framing.tools
+        if choice in (None, "auto"):
+            return self.names[tools]
+        return self.names[tools] + (
+            self.framing.forbidden if choice == "none" else self.framing.forced + self._name(choice)
+        )
 
 
 _Seen = tuple[Messages, Shape, list[Cost]]
+
+
+def _is_guessed(part: Part) -> bool:
+    """Whether an attachment's cost rests on an assumption: how long a sound is, or a document, nobody wrote down."""
+    media = part.media
+    if media is None or media.kind == "image":
+        return False
+    return (media.pages if media.kind == "pdf" else media.seconds if media.kind == "audio" else None) is None
 
 
 def tool_name(part: Part, call: Part | None) -> str:

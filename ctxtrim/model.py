@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from ctxtrim.media import Media
+
 Path = tuple[str | int, ...]
 Role = Literal["system", "user", "assistant", "tool"]
 Kind = Literal["text", "reasoning", "tool_call", "tool_result", "attachment"]
@@ -41,7 +43,7 @@ class Span(NamedTuple):
 class Part:
     """One leaf of a message that the model reads.
 
-    `text` is what the model reads (for a call its arguments, as JSON); an attachment has a `media` type instead.
+    `text` is what the model reads (for a call its arguments, as JSON); an attachment has `media` instead.
     `span` is the string that spells `text`, None where it cannot be rewritten; `block` is the element that goes when
     the part goes, None where it cannot go alone.
     """
@@ -51,7 +53,7 @@ class Part:
     call_id: str | None = None
     name: str | None = None
     is_error: bool | None = None
-    media: str | None = None
+    media: Media | None = None
     span: Span | None = field(default=None, compare=False)
     block: Span | None = field(default=None, compare=False)
 
@@ -87,6 +89,19 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What the provider counted for one request, in tokens: its prompt, and the answer to it.
+
+    `message` is the index of the answer among the messages as read; the prompt is what stands before it, and whatever
+    the client sent besides. None where the file says it of the whole conversation.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+    message: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """The verbatim lines and the messages that were found in them.
 
@@ -102,19 +117,21 @@ class Source:
 class Transcript:
     """One conversation on its way, and what the request sends beside its messages.
 
-    `tools` is the JSON text of the tool schemas; `model` the last one that answered, `id` the file's own name for it.
-    `pointer` is the JSON path of the conversation inside a larger document, `()` where it is the whole line;
-    `uncounted` how many of its messages nobody understands, which stay as they are. Stages change `messages`, never
-    `source`.
+    `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only one allowed, or a word like `none`;
+    `model` the last one that answered, `id` the file's own name for it. `pointer` is the JSON path of the conversation
+    inside a larger document, `()` where it is the whole line; `uncounted` how many of its messages nobody understands,
+    which stay as they are; `usage` what the last answer recorded. Stages change `messages`, never `source`.
     """
 
     messages: tuple[Message, ...]
     source: Source = field(compare=False)
     tools: str | None = None
+    tool_choice: str | None = None
     model: str | None = field(default=None, compare=False)
     id: str | None = field(default=None, compare=False)
     pointer: Path = field(default=(), compare=False)
     uncounted: int = field(default=0, compare=False)
+    usage: Usage | None = field(default=None, compare=False)
 
     @property
     def line(self) -> int:

@@ -1,30 +1,54 @@
 """Which window, limits, tokenizer and framing a model name means.
 
-A short table of the current OpenAI and Anthropic models. Limits are tokens; where sources disagree the smaller one
-stands. Sources: litellm 1.109.1's model list (MIT) and the vendors' pages, November 2026; framings as `FRAMINGS` says.
+The models stand in `registry.json`, which `scripts/registry.py` makes; what a name may look like stands here. Limits
+are tokens; where sources disagree the smaller one stands. Framings as `FRAMINGS` says.
 """
 
-from dataclasses import dataclass
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from ctxtrim.counter import Framing
 
 # OpenAI: the cookbook's counting notebook (plain messages equal the API's counts to the token) and the bound for calls,
 # parallel results and schemas that held on every published API count. The reasoning families write a channel into each
-# message of the assistant (openai-harmony: 2 tokens).
+# message of the assistant (openai-harmony: 2 tokens). Servers of gpt-oss count what OpenAI's own hide: 2 tokens of
+# priming, 75 of a system message, 10 around the developer's; a call is 21 and a result 18 with their names and texts.
 # Anthropic: one frame a message (6 to 11 measured on single messages, 12 charged for each), the documented prompt that
 # comes with tool schemas (804 at most); a call is charged the tags around it.
+# Generic: the published chat templates of Llama 3 and Qwen write 5 tokens around a message and about 100 of
+# instructions around tool schemas; a call is charged its tags and keys.
 FRAMINGS = {
     "openai": Framing(priming=3, message=4, is_verified=True),
     "openai-reasoning": Framing(priming=3, message=4, assistant=2),
+    "harmony": Framing(priming=87, message=12, assistant=2, call=21),
     "anthropic": Framing(
-        priming=0, message=12, call=40, call_names=1, multiline=0, parallel=0, escapes_parallel=False, tools=804
+        priming=0,
+        message=12,
+        call=40,
+        call_names=1,
+        multiline=0,
+        parallel=0,
+        escapes_parallel=False,
+        tools=804,
+        declares_tools=False,
+    ),
+    "generic": Framing(
+        priming=6, message=6, assistant=2, call=20, parallel=0, escapes_parallel=False, tools=120, declares_tools=False
     ),
 }
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of a model: limits in tokens, the name of its tokenizer and of its framing, one image at most."""
+    """What is known of a model.
+
+    Limits are tokens, None where nothing is said: `max_input` then is the window. `tokenizer` and `framing` are names;
+    `image` is the most that one image can cost and `image_policy` the name of the rule it comes from. `source` and
+    `date` say who said so and when.
+    """
 
     name: str
     context_window: int
@@ -33,83 +57,109 @@ class Model:
     framing: str
     image: int
     is_known: bool = True
+    max_output: int | None = None
+    provider: str = ""
+    image_policy: str = "unknown"
+    source: str = ""
+    date: str = ""
 
 
 DEFAULT = Model("", 128_000, None, "o200k_base", "openai", 4784, is_known=False)
 """What is assumed where no model is named."""
 
 UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", 36_000, is_known=False)
-"""What is assumed of a model that is not in the table: too many tokens rather than too few."""
+"""What is assumed of a model that is not in the registry: too many tokens rather than too few."""
 
-# fmt: off
-MODELS = (
-    #      name                   window     max input  tokenizer      framing             one image at most
-    Model("gpt-3.5-turbo",        16_385,    None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-3.5-turbo-0613",   4_096,     None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-4-32k",            32_768,    None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-4-turbo",          128_000,   None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-4-1106",           128_000,   None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-4-0125",           128_000,   None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-4",                8_192,     None,      "cl100k_base", "openai",           1_445),
-    Model("gpt-4o-mini",          128_000,   None,      "o200k_base",  "openai",           48_169),
-    Model("gpt-4o",               128_000,   None,      "o200k_base",  "openai",           1_445),
-    Model("chatgpt-4o",           128_000,   None,      "o200k_base",  "openai",           1_445),
-    Model("gpt-4.1-mini",         1_047_576, None,      "o200k_base",  "openai",           6_636),
-    Model("gpt-4.1-nano",         1_047_576, None,      "o200k_base",  "openai",           3_779),
-    Model("gpt-4.1",              1_047_576, None,      "o200k_base",  "openai",           1_445),
-    Model("o1-mini",              128_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
-    Model("o1-preview",           128_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
-    Model("o1",                   200_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
-    Model("o3",                   200_000,   None,      "o200k_base",  "openai-reasoning", 1_275),
-    Model("o4-mini",              200_000,   None,      "o200k_base",  "openai-reasoning", 2_642),
-    Model("gpt-5-chat",           128_000,   None,      "o200k_base",  "openai-reasoning", 1_190),
-    Model("gpt-5.1-chat",         128_000,   None,      "o200k_base",  "openai-reasoning", 1_190),
-    Model("gpt-5.2-chat",         128_000,   None,      "o200k_base",  "openai-reasoning", 7_373),
-    Model("gpt-5-mini",           400_000,   272_000,   "o200k_base",  "openai-reasoning", 2_489),
-    Model("gpt-5-nano",           400_000,   272_000,   "o200k_base",  "openai-reasoning", 3_779),
-    Model("gpt-5.2",              400_000,   272_000,   "o200k_base",  "openai-reasoning", 7_373),
-    Model("gpt-5.4-mini",         400_000,   272_000,   "o200k_base",  "openai-reasoning", 7_373),
-    Model("gpt-5.4-nano",         400_000,   272_000,   "o200k_base",  "openai-reasoning", 7_373),
-    Model("gpt-5.4",              1_050_000, 922_000,   "o200k_base",  "openai-reasoning", 12_000),
-    Model("gpt-5.5",              1_050_000, 922_000,   "o200k_base",  "openai-reasoning", 12_000),
-    Model("gpt-5.6",              1_050_000, 922_000,   "o200k_base",  "openai-reasoning", 36_000),
-    Model("gpt-5",                400_000,   272_000,   "o200k_base",  "openai-reasoning", 1_190),
-    Model("gpt-6",                1_050_000, 922_000,   "unknown",     "openai-reasoning", 36_000),
-    Model("claude-3",             200_000,   None,      "claude-v3",     "anthropic",        1_668),
-    Model("claude-opus-4-6",      1_000_000, None,      "claude-v3",     "anthropic",        1_668),
-    Model("claude-sonnet-4-6",    1_000_000, None,      "claude-v3",     "anthropic",        1_668),
-    Model("claude-opus-4-7",      1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
-    Model("claude-opus-4-8",      1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
-    Model("claude-opus-4",        200_000,   None,      "claude-v3",     "anthropic",        1_668),
-    Model("claude-sonnet-4",      200_000,   None,      "claude-v3",     "anthropic",        1_668),
-    Model("claude-haiku-4-5",     200_000,   None,      "claude-v3",     "anthropic",        1_668),
-    Model("claude-opus-5",        1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
-    Model("claude-sonnet-5",      1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
-    Model("claude-haiku-5",       1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
-    Model("claude-fable-5",       1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
-    Model("claude-mythos-5",      1_000_000, None,      "claude-v4.7",  "anthropic",        4_784),
+UNKNOWN_CLAUDE = Model("", 200_000, None, "claude-v4.7", "anthropic", 4784, is_known=False)
+"""The same where the name at least says Claude, whose tokenizers make far more tokens of a text than any other."""
+
+_REGISTRY = Path(__file__).with_name("registry.json")
+# Bedrock's region and vendor: us.anthropic.claude-…
+_VENDOR = re.compile(
+    r"^(?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|openai"
+    r"|qwen|xai|zai)\."
 )
-# fmt: on
+_REVISION = re.compile(r"-\d:0$")  # Bedrock: openai.gpt-oss-120b-1:0
+
+# One after the other: what stands around a name, and the spellings of the same name. Dots, colons, underscores and
+# at-signs have become hyphens by then.
+_SPELLINGS = (
+    (r"^(?:databricks|goose|heroku|snowflake)-", ""),
+    (r"^gpt-35-", "gpt-3-5-"),  # Azure
+    (r"^(?:meta-)?llama-?v?(?=\d)", "llama-"),
+    (r"^(llama-\d)p(?=\d)", r"\1-"),  # Fireworks: llama-v3p1
+    (r"^(gemma|phi)-?(?=\d)", r"\1-"),
+    (r"^qwen-(?=\d)", "qwen"),
+    (r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku|fable|mythos)(?=-|$)", r"claude-\2-\1"),
+    (r"^claude-(opus|sonnet|haiku)-(3(?:-\d)?)(?=-|$)", r"claude-\2-\1"),
+)
+# What may follow a name: anything after a hyphen but the number of another version. 2024-08-06, 05-20 and 08-2024 are
+# dates, 8b is a size.
+_FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
+_LONG = re.compile(r"\[1m\]$")  # Claude Code's own mark of a window of a million tokens
 
 
 def find_model(name: str) -> Model | None:
-    """The model of a name: the longest entry it begins with, vendor prefixes and `ft:` aside; None if there is none."""
-    bare = name.lower().rsplit("/", 1)[-1]
-    if bare.startswith("ft:"):
-        bare = bare.split(":")[1]
-    found = [model for model in MODELS if bare == model.name or _is_version(bare, model)]
-    return max(found, key=lambda model: len(model.name), default=None)
+    """The model of a name: the longest one in the registry that it is or begins with; None if there is none.
+
+    What hosts write around a name is looked through (`openai/…`, `us.anthropic.…-v1:0`, ARNs, `ft:…:org::id`, `…@date`,
+    `…-latest`, `llama3:8b`); a higher version than those listed is another model. What is listed as a preview alone is
+    found without that word too.
+    """
+    models = _by_spelling()
+    bare = _bare(name)
+    spellings = (_spelled(_VENDOR.sub("", bare)), _spelled(bare))
+    for spelled in spellings:
+        ends = [len(spelled), *(end for end in range(len(spelled) - 1, 0, -1) if spelled[end] == "-")]
+        for end in ends:
+            found = models.get(spelled[:end])
+            if found is not None and _FOLLOWS.match(spelled, end):
+                return replace(found, context_window=1_000_000) if _LONG.search(name.lower()) else found
+    return next((models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models), None)
+
+
+def assumed_model(name: str | None) -> Model:
+    """The model of a name, else what is assumed of it; None is no name."""
+    if name is None:
+        return DEFAULT
+    return find_model(name) or (UNKNOWN_CLAUDE if "claude" in name.lower() else UNKNOWN)
 
 
 def nearest_models(name: str) -> list[str]:
-    """The names in the table that look most like an unknown one."""
+    """The names in the registry that look most like an unknown one."""
     from difflib import get_close_matches
 
-    return get_close_matches(name.lower(), [model.name for model in MODELS], n=3, cutoff=0.4)
+    return get_close_matches(_bare(name), [model.name for model in known_models()], n=3, cutoff=0.4)
 
 
-def _is_version(name: str, model: Model) -> bool:
-    """Whether a name is a dated or later version of an entry: gpt-5.1 of gpt-5, but not gpt-4.5 of gpt-4."""
-    return name.startswith((f"{model.name}-", f"{model.name}@", f"{model.name}:")) or (
-        model.framing == "openai-reasoning" and name.startswith(f"{model.name}.")
-    )
+@cache
+def known_models() -> tuple[Model, ...]:
+    """All models of the registry, by vendor and name; read when first asked for."""
+    data = json.loads(_REGISTRY.read_bytes())
+    models = []
+    for row in data["models"]:
+        fields = dict(zip(data["columns"], row, strict=True))
+        source, policy = data["sources"][fields.pop("source")], fields.pop("image")
+        most = data["images"][policy]
+        models.append(Model(**fields, image=most, image_policy=policy, source=source["text"], date=source["date"]))
+    return tuple(models)
+
+
+@cache
+def _by_spelling() -> dict[str, Model]:
+    return {_spelled(model.name): model for model in known_models()}
+
+
+def _bare(name: str) -> str:
+    """A name in lower case without the path before it, the base model of a fine-tuned one."""
+    bare = _LONG.sub("", name.strip().lower())
+    tuned = re.search(r"(?:^|/)ft:([^:]+)", bare)
+    return _REVISION.sub("", (tuned[1] if tuned else bare).rstrip("/").rsplit("/", 1)[-1])
+
+
+def _spelled(name: str) -> str:
+    """The one spelling under which all spellings of a name are the same."""
+    spelled = re.sub(r"[.:@_ ]", "-", name)
+    for pattern, plain in _SPELLINGS:
+        spelled = re.sub(pattern, plain, spelled)
+    return spelled

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ctxtrim.counter import Count
-from ctxtrim.model import Path
+from ctxtrim.model import Path, Usage
 from ctxtrim.pipeline import Spec, Step
 from ctxtrim.stage import OVERFLOW, Finding
 from ctxtrim.tokens import ORDER, Budget, Exactness
@@ -12,7 +12,10 @@ from ctxtrim.tokens import ORDER, Budget, Exactness
 
 @dataclass(frozen=True)
 class Explained:
-    """One message in `--explain`: where it stands, what it costs, what became of it and why."""
+    """One message in `--explain`: where it stands, what it costs, what became of it and why.
+
+    `tokens` as it was read are those of its `text` and of the `frame` around it.
+    """
 
     message: int
     line: int | None
@@ -20,6 +23,8 @@ class Explained:
     step: int
     age: int
     tokens: int
+    text: int
+    frame: int
     decision: str
     reason: str
 
@@ -44,6 +49,7 @@ class Row:
     is_written: bool
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
+    usage: Usage | None = None
     lines: dict[int, int] = field(default_factory=dict)  # message index → line of the file
     explained: tuple[Explained, ...] = ()
 

@@ -138,6 +138,7 @@ def _row(
         is_written,
         steps,
         (*bound.notes, *_uncounted(transcript), *result.findings),
+        transcript.usage,
         {message.index: transcript.line_of(message) or 0 for message in messages if message.index is not None}
         if job.keeps_changes
         else {},
@@ -169,6 +170,8 @@ def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[E
             step,
             where.steps - step,
             cost.total,
+            sum(cost.parts),
+            cost.frame,
             last.action if last else "kept",
             last.reason if last else "nothing to do",
         )

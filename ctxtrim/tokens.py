@@ -86,6 +86,9 @@ def tail(count: Tokenizer, text: str, limit: int) -> str:
     return text[len(text) - length :]
 
 
+_SMALL = 64  # characters a token; a text that may well fit is counted as a whole first
+
+
 def _fit(tokens: Callable[[int], int], size: int, limit: int) -> int:
     """The largest length found whose tokens are within the limit: gallop up, then halve the rest.
 
@@ -94,6 +97,8 @@ def _fit(tokens: Callable[[int], int], size: int, limit: int) -> int:
     """
     if limit <= 0:
         return 0
+    if size <= _SMALL * limit and tokens(size) <= limit:
+        return size
     low, high = 0, min(size, limit)
     while tokens(high) <= limit:
         low = high

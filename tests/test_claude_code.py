@@ -5,6 +5,7 @@ from typing import Any
 
 from running import read, run
 
+from ctxtrim.media import Media
 from ctxtrim.model import Transcript
 
 Event = dict[str, Any]
@@ -119,7 +120,7 @@ def test_one_user_line_may_hold_results_and_a_text() -> None:
     ]
     one = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
     assert told(one)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
-    assert one.messages[3].parts[1].media == "image"
+    assert one.messages[3].parts[1].media == Media("image")
 
 
 def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:

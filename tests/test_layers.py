@@ -9,8 +9,8 @@ HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 
 # A module may import modules of its own floor and of those below. The first floor is pure values and functions.
 FLOORS = (
-    ("model", "errors"),
-    ("lines", "splice", "turns", "tokens"),
+    ("model", "errors", "media"),
+    ("lines", "splice", "turns", "tokens", "schemas"),
     ("counter", "evidence"),
     ("stage",),
     ("stages",),
@@ -27,14 +27,15 @@ OUTSIDE = {
     "tiktoken": {"tokenizers"},
     "gigatoken": {"tokenizers"},
     "regex": {"tokenizers"},
+    "ctok": {"tokenizers"},
     "typer": {"cli"},
     "rich": {"cli"},
     "os": {"files", "cli"},
     "sys": {"files", "cli"},
-    "pathlib": {"files", "tokenizers", "cli"},
+    "pathlib": {"files", "tokenizers", "cli", "models"},
     "time": {"cli"},
     "tempfile": {"files"},
-    "importlib": {"cli", "__init__"},
+    "importlib": {"cli", "tokenizers", "__init__"},
 }
 NEVER = {"logging", "random", "socket", "urllib", "http", "requests", "datetime"}
 MODULES = sorted(HOUSE.rglob("*.py"))
@@ -83,7 +84,7 @@ def test_only_files_opens_files_and_only_the_command_line_prints_or_exits(path: 
     names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
     assert "print" not in names
     assert "open" not in names
-    assert room(path) == "cli" or "SystemExit" not in names
+    assert room(path) in ("cli", "__main__") or "SystemExit" not in names
 
 
 def test_the_library_loads_neither_typer_nor_rich() -> None:

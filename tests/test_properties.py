@@ -19,7 +19,7 @@ settings.register_profile(
 settings.load_profile("ctxtrim")
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
-TOKENIZERS = ("chars4", "o200k_base", "claude-v3")
+TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")
 stages = st.lists(
     st.one_of(
         st.tuples(st.just("truncate"), truncations),

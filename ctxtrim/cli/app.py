@@ -14,6 +14,7 @@ COMMANDS = {
     "trim": "Drop the oldest exchanges until the budget is met.",
     "check": "Does it fit, and does every call have its result?",
     "run": "Several stages in one pass.",
+    "models": "What is known of a model: window, limits, tokenizer.",
 }
 
 

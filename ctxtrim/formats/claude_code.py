@@ -6,12 +6,15 @@ Which lines are live, and which links are mended when a line goes, is told in `c
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats.claude_links import SYNTHETIC, Event, events_in, live, mend
 from ctxtrim.formats.format import METADATA, Format, Layout
+from ctxtrim.formats.usage import anthropic_usage
 from ctxtrim.lines import Record, dump
-from ctxtrim.model import Line, Message, Part, Path, Source, Span, Transcript
+from ctxtrim.media import media_of
+from ctxtrim.model import Line, Message, Part, Path, Source, Span, Transcript, Usage
 
 CLEARED = "[Old tool result content cleared]"
 """What the client sends in the place of a result that it has cleared (a `microcompact_boundary` names them)."""
@@ -43,7 +46,8 @@ def _is_event(value: object) -> bool:
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
     events = list(events_in([record.value for record in records]))
-    messages = tuple(_messages(live(events), _cleared(events)))
+    current = live(events)
+    messages = tuple(_messages(current, _cleared(events)))
     if not messages:
         return []
     models = [event.message.get("model") for event in events if event.kind == "assistant"]
@@ -51,7 +55,17 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     session = next(
         (event.value["sessionId"] for event in events if isinstance(event.value.get("sessionId"), str)), None
     )
-    return [Transcript(messages, Source(lines, messages), None, model, session)]
+    return [Transcript(messages, Source(lines, messages), model=model, id=session, usage=_usage(current, messages))]
+
+
+def _usage(events: Sequence[Event], messages: Sequence[Message]) -> Usage | None:
+    """What the last answer recorded. All lines of a message repeat its usage, and the last of them has it right."""
+    for event in reversed(events):
+        usage = anthropic_usage(event.message.get("usage")) if event.kind == "assistant" else None
+        if usage is not None:
+            answer = next(message for message in messages if event.span in message.spans)
+            return replace(usage, message=answer.index)
+    return None
 
 
 def owner(array: Path) -> Path | None:
@@ -162,8 +176,9 @@ def _block(block: Any, where: Span) -> Part:
             call_id, name = block.get("id"), block.get("name")
             call_id = call_id if isinstance(call_id, str) else None
             return Part("tool_call", dump(block.get("input")), call_id, name if isinstance(name, str) else None)
-        if kind in ("image", "document"):
-            return Part("attachment", media=str(kind), block=where)
+        media = media_of(block) if kind in ("image", "document") else None
+        if media is not None:
+            return Part("attachment", media=media, block=where)
     return Part("text", dump(block), block=where)
 
 

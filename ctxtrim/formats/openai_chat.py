@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxtrim.formats.format import METADATA, Format, Layout
+from ctxtrim.formats.usage import openai_usage
 from ctxtrim.lines import Record, dump
+from ctxtrim.media import media_of
 from ctxtrim.model import Line, Message, Part, Path, Role, Source, Span, Transcript
 
 ROLES: dict[object, Role] = {
@@ -21,7 +23,6 @@ ROLES: dict[object, Role] = {
     "function": "tool",
 }
 _TEXTS = ("text", "input_text", "output_text")
-_MEDIA = ("image_url", "input_audio", "file", "video_url", "image", "audio")
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "reasoning", "toolCall")
 
 
@@ -108,9 +109,11 @@ def _transcript(
 ) -> Transcript:
     messages: list[Message] = []
     uncounted = 0
+    usage = None
     for value, line, path in elements:
         role = _role(value)
         if role is not None:
+            usage = openai_usage(value.get("usage"), len(messages)) or usage
             messages.append(_message(role, value, line, path, len(messages)))
         else:
             uncounted += isinstance(value, dict)
@@ -120,11 +123,22 @@ def _transcript(
         tuple(messages),
         Source(lines, tuple(messages)),
         dump(tools) if isinstance(tools, (list, dict)) else None,
+        _choice(envelope),
         model if isinstance(model, str) else None,
         name if isinstance(name, str) else None,
         pointer,
         uncounted,
+        usage or openai_usage(envelope.get("usage")),
     )
+
+
+def _choice(envelope: dict[str, Any]) -> str | None:
+    """The name of the tool that must be called, or a word like `auto` and `none`."""
+    choice = envelope.get("tool_choice", envelope.get("function_call"))
+    if isinstance(choice, dict):
+        function = choice.get("function")
+        choice = function.get("name") if isinstance(function, dict) else choice.get("name")
+    return choice if isinstance(choice, str) else None
 
 
 def _message(role: Role, value: dict[str, Any], line: int, path: Path, index: int) -> Message:
@@ -161,8 +175,9 @@ def _block(block: Any, line: int, path: Path) -> Part:
         kind = block.get("type")
         if kind in _TEXTS and isinstance(block.get("text"), str):
             return Part("text", block["text"], span=Span(line, (*path, "text")), block=where)
-        if kind in _MEDIA:
-            return Part("attachment", media=str(kind), block=where)
+        media = media_of(block)
+        if media is not None:
+            return Part("attachment", media=media, block=where)
     return Part("text", dump(block), block=where)
 
 

@@ -57,7 +57,7 @@ def transcript(row: Row) -> dict[str, Any]:
         "by_tool": count.by_tool,
         "framing": count.framing,
         "tools_schema": count.tools_schema,
-        "reported": None,
+        "reported": asdict(row.usage) if row.usage else None,
         "budget": {
             "context_window": budget.context_window,
             "max_input": budget.max_input,

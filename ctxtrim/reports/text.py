@@ -42,9 +42,13 @@ def tables(report: Report) -> Iterator[Table]:
 
 def explained(row: Row) -> Table:
     """One row a message: what became of it and why."""
-    columns = (">message", ">line", "role", ">step", ">age", ">tokens", "decision", "reason")
+    columns = (">message", ">line", "role", ">step", ">age", ">tokens", ">text", ">frame", "decision", "reason")
     mark = MARKS[row.count.exactness]
-    return Table(f"messages of {place(row)}", columns, tuple(_explained(one, mark) for one in row.explained))
+    fixed = row.count.priming + row.count.tools_schema
+    beside = (
+        f" (and {mark}{fixed:,} of the request: {row.count.priming} priming, {row.count.tools_schema:,} tool schemas)"
+    )
+    return Table(f"messages of {place(row)}{beside}", columns, tuple(_explained(one, mark) for one in row.explained))
 
 
 def plain(table: Table) -> str:
@@ -129,18 +133,21 @@ def _transcripts(report: Report) -> Table:
     """A row a transcript; what all of them share stands in the title."""
     kinds = [(row.format, row.model or "-", row.tokenizer) for row in report.rows]
     is_one = len(set(kinds)) == 1
+    has_usage = any(row.usage for row in report.rows)
     rows = tuple(
         (
             place(row),
             *(() if is_one else kind),
             _change(row.messages_read, row.messages),
             f"{MARKS[row.count.exactness]}{_change(row.tokens_read, row.count.tokens)}",
+            *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if has_usage else []),
             f"{row.budget.available:,}",
             verdict(row),
         )
         for row, kind in zip(report.rows, kinds, strict=True)
     )
-    columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", ">budget", "verdict")
+    usage = (">reported",) if has_usage else ()
+    columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", *usage, ">budget", "verdict")
     if not is_one:
         return Table("", columns, rows)
     title = "format {}, model {}, tokenizer {}".format(*map(clean, kinds[0]))
@@ -208,5 +215,14 @@ def _sum(parts: Iterator[Mapping[str, int]]) -> dict[str, int]:
 
 def _explained(one: Explained, mark: str) -> tuple[str, ...]:
     line = "" if one.line is None else str(one.line)
-    numbers = (str(one.message), line, one.role, str(one.step), str(one.age), f"{mark}{one.tokens:,}")
+    numbers = (
+        str(one.message),
+        line,
+        one.role,
+        str(one.step),
+        str(one.age),
+        f"{mark}{one.tokens:,}",
+        f"{one.text:,}",
+        f"{one.frame:,}",
+    )
     return (*numbers, one.decision, clean(one.reason))

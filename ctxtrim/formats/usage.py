@@ -1,0 +1,24 @@
+"""Token counts that providers reported and files recorded, in the two spellings there are."""
+
+from typing import Any
+
+from ctxtrim.model import Usage
+
+
+def openai_usage(value: Any, message: int | None = None) -> Usage | None:
+    """`{prompt_tokens, completion_tokens}`; the prompt includes what was cached."""
+    return _usage(value, ("prompt_tokens",), "completion_tokens", message)
+
+
+def anthropic_usage(value: Any, message: int | None = None) -> Usage | None:
+    """`{input_tokens, cache_…_input_tokens, output_tokens}`: three counters of input that do not overlap."""
+    parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return _usage(value, parts, "output_tokens", message)
+
+
+def _usage(value: Any, prompt: tuple[str, ...], completion: str, message: int | None) -> Usage | None:
+    if not isinstance(value, dict) or not isinstance(value.get(prompt[0]), int):
+        return None
+    tokens = sum(value[key] for key in prompt if isinstance(value.get(key), int))
+    answer = value.get(completion)
+    return Usage(tokens, answer if isinstance(answer, int) else 0, message) if tokens else None

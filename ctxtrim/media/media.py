@@ -1,0 +1,31 @@
+"""An attachment as a value: what it is and how large, as far as its block and its header tell."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+MediaKind = Literal["image", "audio", "pdf", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """One attachment. What is None is not known, and costs the most that it may.
+
+    `width` and `height` are pixels, `detail` the resolution that the request asks for (low, high, auto, original;
+    for Gemini low, medium, high, ultra_high), `seconds` the length of a sound, `pages` the most pages that a PDF can
+    have, `size` the bytes of the file where it stands in the block.
+    """
+
+    kind: MediaKind
+    width: int | None = None
+    height: int | None = None
+    detail: str | None = None
+    seconds: float | None = None
+    pages: int | None = None
+    size: int | None = None
+
+    @property
+    def pixels(self) -> tuple[int, int] | None:
+        """Width and height, where both are known and positive."""
+        if self.width is None or self.height is None or min(self.width, self.height) < 1:
+            return None
+        return self.width, self.height

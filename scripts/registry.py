@@ -1,0 +1,257 @@
+"""Makes ctxtrim/registry.json: which limits, tokenizer, framing and image policy each model has.
+
+    pip download litellm --no-deps --dest /tmp/wheels
+    python scripts/registry.py /tmp/wheels/litellm-*.whl --date 2026-11-17
+
+Sources are the model list inside litellm's wheel (MIT), of which the vendors' own entries are taken, and the hand-kept
+`overrides.json`; where they disagree the smaller limit stands. `--date` is the day the wheel was released. The same
+wheel and overrides make the same bytes.
+"""
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+HERE = Path(__file__).parent
+TARGET = HERE.parent / "ctxtrim" / "registry.json"
+LIST = "litellm/model_prices_and_context_window_backup.json"
+
+# litellm's name of a provider, our name of the vendor whose own models it lists
+PROVIDERS = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "gemini": "Google",
+    "vertex_ai-language-models": "Google",
+    "mistral": "Mistral",
+    "deepseek": "DeepSeek",
+    "xai": "xAI",
+    "meta": "Meta",
+    "dashscope": "Qwen",
+    "qwencloud": "Qwen",
+    "cohere_chat": "Cohere",
+    "moonshot": "Moonshot",
+    "zai": "Zhipu",
+    "minimax": "MiniMax",
+    "ai21": "AI21",
+    "amazon_nova": "Amazon",
+    "volcengine": "ByteDance",
+}
+ORDER = tuple(dict.fromkeys([*PROVIDERS.values(), "Microsoft"]))
+MODES = ("chat", "responses", "realtime")
+# What no conversation is held with, and what a vendor hosts of another.
+SKIPPED = re.compile(
+    r"^ft:|container|-tts|lyria|translate|learnlm|medlm|gemini-exp|^sam-|gemini-gemma|grok.*(beta|gv2)|vibe-cli"
+)
+FOREIGN = {
+    "Mistral": re.compile("glm|deepseek"),
+    "Qwen": re.compile("^(?!q)"),
+    "ByteDance": re.compile("^(?!doubao)"),
+}
+DATED = re.compile(r"(?:-latest|-\d{4}-\d\d-\d\d|-\d\d-\d{4}|-\d{8}|-\d{6}|-\d{4}|@\d+|-v1)$")
+
+ALIAS = re.compile(
+    r"(chat|gemini-(pro|flash|flash-lite))-latest$"
+)  # without -latest they mean something else, or nothing
+
+COLUMNS = (
+    "name", "provider", "context_window", "max_input", "max_output", "tokenizer", "framing", "image", "source",
+)  # fmt: skip
+
+# The first expression that a name begins with says its tokenizer; what no vendor has published stays unknown.
+TOKENIZERS = (
+    ("gpt-3.5|gpt-4(?![.o])", "cl100k_base"),
+    ("gpt-4o.*(audio|realtime)|gpt-5.6-cyber", "unknown"),
+    ("chatgpt-4o|gpt-4|gpt-5|gpt-oss|o[134](-|$)|codex-mini", "o200k_base"),
+    ("claude-(v?2|instant)", "unknown"),
+    ("claude-3|claude-[a-z]+-4(?!-[789])", "claude-v3"),
+    ("claude", "claude-v4.7"),
+    ("", "unknown"),
+)
+# The API's own counts verified the frame of plain messages for the chat models of "openai" alone.
+FRAMINGS = (
+    ("gpt-3.5-turbo-0301", "generic"),  # one token more a message than its successors
+    ("gpt-4o.*(audio|realtime|search)|gpt-3.5-turbo-instruct", "openai-reasoning"),
+    ("gpt-3.5|gpt-4|chatgpt", "openai"),
+    ("gpt-oss", "harmony"),
+    ("gpt|o[134](-|$)|codex|chat-latest|computer-use|daybreak", "openai-reasoning"),
+    ("claude", "anthropic"),
+    ("", "generic"),
+)
+# The most tokens that one image can cost under each policy; `ctxtrim/media/policies.py` has the rules themselves.
+IMAGES = {
+    "openai-gpt-4o": 1_445,
+    "openai-gpt-4o-mini": 48_169,
+    "openai-gpt-4.1-mini": 6_636,
+    "openai-gpt-4.1-nano": 3_779,
+    "openai-o1": 1_275,
+    "openai-o4-mini": 2_642,
+    "openai-computer-use": 1_097,
+    "openai-gpt-5": 1_190,
+    "openai-gpt-5-mini": 2_489,
+    "openai-gpt-5-nano": 3_779,
+    "openai-gpt-5.2": 7_373,
+    "openai-gpt-5.4": 12_000,
+    "openai-gpt-5.4-mini": 12_000,
+    "openai-gpt-5.4-nano": 12_000,
+    "openai-gpt-5.5": 12_000,
+    "openai-gpt-5.6": 36_000,
+    "openai-gpt-6": 36_000,
+    "anthropic-standard": 1_668,
+    "anthropic-high": 4_784,
+    "gemini-2": 6_192,
+    "gemini-3": 2_240,
+    "unknown": 36_000,
+}
+# Models that no vendor's page lists have the policy of the dearest of their family.
+IMAGE_OF = (
+    ("gpt-4o-mini", "openai-gpt-4o-mini"),
+    ("gpt-4.1-mini", "openai-gpt-4.1-mini"),
+    ("gpt-4.1-nano", "openai-gpt-4.1-nano"),
+    ("gpt-3.5|gpt-4|chatgpt", "openai-gpt-4o"),
+    ("o4-mini", "openai-o4-mini"),
+    ("o[13](-|$)|codex-mini", "openai-o1"),
+    ("computer-use", "openai-computer-use"),
+    ("gpt-5-nano", "openai-gpt-5-nano"),
+    ("gpt-5(.1)?(-codex)?-mini", "openai-gpt-5-mini"),
+    ("gpt-5(.1)?(-chat)?$", "openai-gpt-5"),
+    ("gpt-5.4-mini", "openai-gpt-5.4-mini"),
+    ("gpt-5.4-nano", "openai-gpt-5.4-nano"),
+    ("gpt-5.4", "openai-gpt-5.4"),
+    ("gpt-5.5", "openai-gpt-5.5"),
+    ("gpt-5.6", "openai-gpt-5.6"),
+    ("gpt-5", "openai-gpt-5.2"),
+    ("gpt-6", "openai-gpt-6"),
+    ("claude-(3|v?2|instant)|claude-[a-z]+-4(?!-[789])", "anthropic-standard"),
+    ("claude", "anthropic-high"),
+    ("gemini-[34]", "gemini-3"),
+    ("gemini|deep-research", "gemini-2"),
+    ("", "unknown"),
+)
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Read the wheel and the overrides, write the data file, say how many models of each vendor it has."""
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    options.add_argument("wheel", type=Path, help="a litellm wheel")
+    options.add_argument("--date", required=True, help="the day it was released, YYYY-MM-DD")
+    asked = options.parse_args()
+    version = asked.wheel.name.split("-")[1]
+    with ZipFile(asked.wheel) as wheel:
+        entries = json.loads(wheel.read(LIST))
+    hand = json.loads((HERE / "overrides.json").read_text())
+    rows = merged(folded(listed(entries)), [dict(zip(hand["columns"], row, strict=True)) for row in hand["models"]])
+    listing = f"litellm {version}'s model list (MIT)"
+    sources = {"litellm": {"text": listing, "date": asked.date}}
+    for name, source in hand["sources"].items():
+        sources[name] = source
+        both = f"{listing}; {source['text']}; the smaller limit where they disagree"
+        sources[f"litellm+{name}"] = {"text": both, "date": max(asked.date, source["date"])}
+    TARGET.write_text(spelled(rows, sources, asked.date))
+    for vendor in ORDER:
+        sys.stdout.write(f"{vendor:10} {sum(row['provider'] == vendor for row in rows):4}\n")
+    sys.stdout.write(f"{'all':10} {len(rows):4}, {TARGET.stat().st_size:,} bytes\n")
+
+
+def listed(entries: dict[str, Any]) -> dict[str, Row]:
+    """The vendors' own chat models in litellm's list, by bare name in lower case, the smaller limits of each."""
+    rows: dict[str, Row] = {}
+    for key, entry in entries.items():
+        vendor = PROVIDERS.get(entry.get("litellm_provider"))
+        name = key.rsplit("/", 1)[-1].lower()
+        most = entry.get("max_input_tokens")
+        if vendor is None or entry.get("mode") not in MODES or not most or most <= 4000 or SKIPPED.search(name):
+            continue
+        if vendor in FOREIGN and FOREIGN[vendor].search(name):
+            continue
+        window, most_input = _openai(name, most) if vendor == "OpenAI" else (most, None)
+        row = {
+            "name": name,
+            "provider": vendor,
+            "context_window": window,
+            "max_input": most_input,
+            "max_output": entry.get("max_output_tokens"),
+            "source": "litellm",
+        }
+        rows[name] = _smaller(rows[name], row) if name in rows else row
+    return rows
+
+
+def _openai(name: str, most: int) -> tuple[int, int | None]:
+    """The window and the max input of an OpenAI model: from gpt-5 on, 128,000 of the window are kept for the answer.
+
+    The list gives the one for some models and the other for others.
+    """
+    if re.match("gpt-[56]|chat-latest|daybreak|gpt-daybreak", name) and most not in (128_000,):
+        return (most + 128_000, most) if most in (272_000, 922_000) else (most, most - 128_000)
+    return most, None
+
+
+def folded(rows: dict[str, Row]) -> dict[str, Row]:
+    """Without the dated names that say nothing else than their undated one, which is made where it is missing."""
+    groups: dict[str, list[Row]] = {}
+    for name, row in rows.items():
+        groups.setdefault(name if ALIAS.match(name) else DATED.sub("", name), []).append(row)
+    kept: dict[str, Row] = {}
+    for base, group in groups.items():
+        if base in rows:
+            first = rows[base]
+        else:
+            first = group[0] | {"name": base}
+            for row in group[1:]:
+                first = _smaller(first, row)
+        kept[base] = first
+        kept |= {row["name"]: row for row in group if _limits(row) != _limits(first)}
+    return kept
+
+
+def merged(rows: dict[str, Row], hand: list[Row]) -> list[Row]:
+    """The rows with the hand-kept ones, classified and in order."""
+    for row in hand:
+        known = rows.get(row["name"])
+        source = f"litellm+{row['source']}" if known else row["source"]
+        rows[row["name"]] = (_smaller(known, row) if known else row) | {"source": source}
+    for name, row in rows.items():
+        row["tokenizer"], row["framing"], row["image"] = (
+            next(value for begins, value in table if re.match(begins, name))
+            for table in (TOKENIZERS, FRAMINGS, IMAGE_OF)
+        )
+    return sorted(rows.values(), key=lambda row: (ORDER.index(row["provider"]), row["name"]))
+
+
+def _limits(row: Row) -> tuple[int | None, ...]:
+    return row["context_window"], row["max_input"], row["max_output"]
+
+
+def _smaller(one: Row, other: Row) -> Row:
+    """A row with the smaller of two rows' limits; null says nothing."""
+    limits = ("context_window", "max_input", "max_output")
+    least = {key: min((value for value in (one[key], other[key]) if value), default=None) for key in limits}
+    if least["max_input"] and least["max_input"] >= least["context_window"]:
+        least["max_input"] = None
+    if least["max_output"]:
+        least["max_output"] = min(least["max_output"], least["context_window"])
+    return one | least
+
+
+def spelled(rows: list[Row], sources: dict[str, Any], date: str) -> str:
+    """The data file: one model a line, so that a new list reads well as a difference."""
+    used = {row["source"] for row in rows}
+    images = {row["image"] for row in rows} | {"unknown"}
+    head = {
+        "date": date,
+        "sources": {name: source for name, source in sources.items() if name in used},
+        "images": {name: most for name, most in IMAGES.items() if name in images},
+        "columns": COLUMNS,
+    }
+    lines = [json.dumps([row[column] for column in COLUMNS], separators=(",", ":")) for row in rows]
+    return json.dumps(head, indent=1)[:-2] + ',\n "models": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+if __name__ == "__main__":
+    main()

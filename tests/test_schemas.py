@@ -1,0 +1,111 @@
+"""Tool schemas: how they are spelled for the model, and what they cost."""
+
+import json
+from typing import Any
+
+import pytest
+from building import transcript, user
+
+from ctxtrim.binding import Binding
+from ctxtrim.schemas import rendered
+from ctxtrim.tokenizers import tokenizer
+
+
+def tool(name: str, description: str = "", parameters: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": name} | ({"description": description} if description else {})
+    return {"type": "function", "function": function | ({"parameters": parameters} if parameters else {}) | more}
+
+
+LOAN = {
+    "type": "object",
+    "required": ["title", "copies"],
+    "properties": {
+        "title": {"type": "string", "description": "As it stands\non the cover"},
+        "copies": {"type": "integer"},
+        "state": {"enum": ["new", "worn"]},
+        "reader": {"type": "object", "properties": {"name": {"type": "string", "description": "In full"}}},
+        "parts": {"type": "array", "items": {"type": "string"}},
+        "notes": {"type": "array", "items": {"type": "object", "properties": {"page": {"type": "number"}}}},
+        "marks": {"type": "array"},
+        "other": {},
+        "box": {"type": "object"},
+    },
+}
+DECLARED = """# Tools
+
+## functions
+
+namespace functions {
+
+// Lend a piece
+type lend = (_: {
+// As it stands
+// on the cover
+title: string,
+copies: number,
+state?: "new" | "worn",
+reader?: {
+  // In full
+  name?: string,
+},
+parts?: string[],
+notes?: Array<
+{
+  page?: number,
+}
+>,
+marks?: any[],
+other?: any,
+box?: object,
+}) => any;
+
+type close = () => any;
+
+} // namespace functions"""
+
+
+def test_schemas_are_spelled_as_declarations() -> None:
+    assert rendered(json.dumps([tool("lend", "Lend a piece", LOAN), tool("close")])) == DECLARED
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        tool("f", strict=True),
+        tool("f", parameters={"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}}),
+        tool("f", parameters={"type": "object", "properties": {"a": {"type": ["string", "null"]}}}),
+        tool("f", parameters={"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}}),
+        {"type": "custom", "custom": {"name": "f"}},
+        "no tool",
+    ],
+)
+def test_a_keyword_whose_spelling_nobody_knows_is_counted_as_the_json_it_is(strange: Any) -> None:
+    tools = [tool("lend", "Lend a piece", LOAN), strange]
+    assert rendered(json.dumps(tools)) is None
+    assert schema_tokens(tools) == tokenizer("o200k_base").count(json.dumps(tools)) + 12
+
+
+def test_declarations_cost_less_than_their_json() -> None:
+    tools = [tool("lend", "Lend a piece", LOAN)]
+    assert schema_tokens(tools) < tokenizer("o200k_base").count(json.dumps(tools))
+
+
+def test_a_choice_among_the_tools_costs_something_too() -> None:
+    tools = [tool("lend", "Lend a piece", LOAN)]
+    free = schema_tokens(tools, tool_choice="auto")
+    assert free == schema_tokens(tools)
+    assert schema_tokens(tools, tool_choice="none") == free + 1
+    forced = {"type": "function", "function": {"name": "lend"}}
+    assert schema_tokens(tools, tool_choice=forced) == free + 7 + tokenizer("o200k_base").count("lend")
+
+
+def test_claude_reads_json() -> None:
+    tools = [tool("close")]
+    talk = transcript([user("x")], tools=tools)
+    counter = Binding(tokenizer, "claude-sonnet-4").bind(talk).counter
+    assert counter.count(talk).tools_schema == counter.text(json.dumps(tools)) + 804
+
+
+def schema_tokens(tools: list[Any], **envelope: Any) -> int:
+    talk = transcript([user("x")], tools=tools, **envelope)
+    return Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk).tools_schema

@@ -11,6 +11,7 @@ def hyphened(name: str) -> str:
 
 
 BOUND = ("--tokenizer", "claude-v3-bound")  # what is seen must not hang on what is installed
+GPT = ("--model", "gpt-4o")
 SEEN = {
     "help": ("--help",),
     "help count": ("count", "--help"),
@@ -23,7 +24,7 @@ SEEN = {
     "count agent": ("count", "fixtures/agent.jsonl"),
     "count all": ("count", "--model", "gpt-4o", "fixtures"),
     "check all": ("check", "--model", "gpt-4o", "fixtures"),
-    "check overflow": ("check", "--budget=1200", "--model=gpt-4o", "fixtures/agent.jsonl", "fixtures/claude-code.jsonl"),
+    "check overflow": ("check", "--budget=1200", *GPT, "fixtures/agent.jsonl", "fixtures/claude-code.jsonl"),
     "check unknown model": ("check", "--model", "gpt-4oo", "fixtures/agent.jsonl"),
     "explain": ("run", "-struncate", "-strim", "--budget=900", "--explain", "--dry-run", "fixtures/agent.jsonl"),
     "dry run": ("trim", "--budget", "1400", "--dry-run", "fixtures/agent.jsonl"),

@@ -9,7 +9,7 @@ from ctxtrim.media import POLICIES
 from ctxtrim.model import Transcript
 from ctxtrim.models import FRAMINGS, Model, assumed_model, nearest_models
 from ctxtrim.stage import Finding
-from ctxtrim.tokens import Budget, Tokenizer
+from ctxtrim.tokens import Budget, StandIn, Tokenizer
 
 RESERVE = 4096  # tokens kept free for the answer
 
@@ -62,8 +62,11 @@ class Binding:
         chosen = self.tokenizer if self.tokenizer not in (None, "auto") else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
         framing = replace(FRAMINGS[model.framing], media=POLICIES[model.image_policy])
-        if not model.is_known or tokenizer != self.tokenizer_of(model.tokenizer):
-            tokenizer = replace(tokenizer, exactness="estimated")  # type: ignore[type-var]
+        is_own = chosen in (model.tokenizer, f"{model.tokenizer}-bound") or tokenizer == self.tokenizer_of(
+            model.tokenizer
+        )
+        if not (model.is_known and is_own):
+            tokenizer = StandIn(tokenizer)
         budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
         notes = (self._note(name, tokenizer.name, budget),) if name is not None and not model.is_known else ()
         return Bound(name, Counter(tokenizer, framing), budget, notes)

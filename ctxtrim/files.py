@@ -169,6 +169,8 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
     """
     try:
         target = path.resolve()
+        if target.is_symlink():  # newer Pythons resolve a circle to itself
+            raise RuntimeError
         if makes_folders:
             target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():

@@ -53,6 +53,27 @@ class Ceiling:
 
 
 @dataclass(frozen=True)
+class StandIn:
+    """A tokenizer that counts for a model that is not its own: the same numbers, as estimates."""
+
+    tokenizer: Tokenizer
+    exactness: Exactness = "estimated"
+
+    @property
+    def name(self) -> str:
+        """The name of the tokenizer that counts."""
+        return self.tokenizer.name
+
+    def count(self, text: str) -> int:
+        """Its count."""
+        return self.tokenizer.count(text)
+
+    def ceiling(self, text: str) -> int:
+        """Its ceiling."""
+        return self.tokenizer.ceiling(text)
+
+
+@dataclass(frozen=True)
 class Budget:
     """What the prompt may fill, in tokens.
 

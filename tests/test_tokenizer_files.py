@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from building import transcript, user
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -58,8 +59,6 @@ def test_a_ceiling_is_never_below_the_count(path: str, text: str) -> None:
 
 
 def test_a_file_stands_in_for_whatever_model_is_named(path: str) -> None:
-    from building import transcript, user
-
     talk = transcript([user("tide sea")])
     bound = Binding(tokenizer, "llama-of-mine", path).bind(talk)
     assert bound.counter.count(talk).by_role["user"] == 4
@@ -88,5 +87,7 @@ def test_another_packages_tokenizer_is_found_by_its_name(tmp_path: Path, monkeyp
     )
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     assert tokenizer("halves").count("one two") == 4
+    talk = transcript([user("one two three")])
+    assert Binding(tokenizer, "nobody-knows", "halves").bind(talk).counter.count(talk).by_role["user"] == 6
     with pytest.raises(UsageError, match="halves"):
         tokenizer("thirds")

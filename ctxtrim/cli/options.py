@@ -76,8 +76,8 @@ def _stages() -> Parameter:
 
 
 def _parameter(name: str, kind: Any, declared: Any, default: Any = None) -> Parameter:
-    # Annotated is made by a call: its arguments are values here, which a type checker cannot follow
-    annotation = Annotated.__class_getitem__((kind, declared))  # type: ignore[attr-defined]
+    form: Any = Annotated  # its arguments are values here, which a type checker cannot follow
+    annotation = form[kind, declared]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

@@ -1,7 +1,7 @@
 """Makes ctxtrim/registry.json: which limits, tokenizer, framing and image policy each model has.
 
-    pip download litellm --no-deps --dest /tmp/wheels
-    python scripts/registry.py /tmp/wheels/litellm-*.whl --date 2026-11-17
+    pip download litellm --no-deps --dest wheels
+    python scripts/registry.py wheels/litellm-*.whl --date 2026-11-17
 
 Sources are the model list inside litellm's wheel (MIT), of which the vendors' own entries are taken, and the hand-kept
 `overrides.json`; where they disagree the smaller limit stands. `--date` is the day the wheel was released. The same

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from unicodedata import category
 
 from ctxtrim.errors import TokenizerError
@@ -93,12 +94,16 @@ def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
     """Counts with gigatoken; an `ImportError` where it is not installed."""
     from gigatoken import Tokenizer
 
-    encode = Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}).backend.encode
+    return counting(Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}).backend.encode)
+
+
+def counting(encode: Callable[[str], Any]) -> Callable[[str], int]:
+    """A count made of gigatoken's `encode`, which refuses lone surrogates."""
 
     def count(text: str) -> int:
         try:
             return int(encode(text).size)
-        except TypeError:  # lone surrogates
+        except TypeError:
             return int(encode(printable(text)).size)
 
     return count

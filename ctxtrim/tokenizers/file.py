@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from ctxtrim.errors import TokenizerError
-from ctxtrim.tokenizers.encodings import printable
+from ctxtrim.tokenizers.encodings import counting
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
@@ -63,15 +63,7 @@ def _engine(path: str) -> Callable[[str], int]:
     except (RuntimeError, ValueError, TypeError, AttributeError) as error:
         expected = "expected a tokenizer.json of a BPE model, or a SentencePiece .model"
         raise TokenizerError(f"--tokenizer {path}: no tokenizer that can be read; {expected}") from error
-    encode = made.backend.encode
-
-    def count(text: str) -> int:
-        try:
-            return int(encode(text).size)
-        except TypeError:  # lone surrogates
-            return int(encode(printable(text)).size)
-
-    return count
+    return counting(made.backend.encode)
 
 
 def _plain(data: bytes) -> str:

@@ -126,10 +126,10 @@ class Counter:
 
     def exactness(self, transcript: Transcript) -> Exactness:
         """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
-        if self.tokenizer.exactness != "exact":
-            return self.tokenizer.exactness
         if transcript.uncounted or any(_is_guessed(part) for message in transcript.messages for part in message.parts):
             return "estimated"
+        if self.tokenizer.exactness != "exact":
+            return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
             for message in transcript.messages

@@ -78,6 +78,25 @@ def _split_slowly(line: bytes, number: int) -> list[Record]:
     return found
 
 
+DEEPEST: Final = 500
+"""Levels of nesting that are read; orjson takes twice as many, but nothing can spell them again."""
+
+
+def give_up_if_deep(record: Record) -> None:
+    """Take the value from a record that is nested deeper than `DEEPEST`, and say so."""
+    level = [record.value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, (dict, list))
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return
+    record.value, record.problem = NOT_JSON, "nested too deeply to be read"
+
+
 def dump(value: object) -> str:
     """A value as compact JSON text, for what the model reads as JSON; never for writing."""
     try:

@@ -1,6 +1,6 @@
 """Rewrite single values inside a JSON text and leave every other character as it is.
 
-Nothing is dumped again: the text is scanned once, the spans of the values at the wanted paths are found, and only
+Nothing is dumped again: the text is scanned, the spans of the values at the wanted paths are found, and only
 those are cut out. Where a key stands twice in an object the last one counts, as it does for every JSON parser in use.
 """
 

@@ -176,6 +176,17 @@ def test_legacy_calls_are_paired_with_the_nearest_call_that_waits() -> None:
     assert [finding.index for finding in row.findings] == [1]
 
 
+@pytest.mark.parametrize("depth", [300, 900, 990, 1020, 2000])
+def test_deep_nesting_beside_an_edit_is_no_trouble(depth: int) -> None:
+    deep = b'{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":'
+    deep += b"[" * depth + b"]" * depth + b"}}]}\n"
+    rest = [user("old " * 500), {"role": "assistant", "content": "long " * 500}, user("now")]
+    first, second, last = (json.dumps(one).encode() + b"\n" for one in rest)
+    ran = run(first + deep + second + last, [("trim", {})], limit=100)
+    assert ran.data in (last, deep + last)  # read and dropped, or not understood and kept
+    assert {finding.code for finding in ran.findings} <= {"not-json"}
+
+
 @pytest.mark.parametrize("depth", [300, 900, 2000])
 def test_deep_nesting_ends_in_an_answer_or_one_clear_line(depth: int) -> None:
     arguments = b"[" * depth + b"]" * depth

@@ -257,6 +257,13 @@ def test_stand_ins_are_labelled_estimated() -> None:
     assert tokenizer("claude-v3").exactness == ("reconstructed" if available() else "bounded")
 
 
+def test_a_bound_that_rests_on_a_guess_is_an_estimate() -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}
+    talk = transcript([{"role": "user", "content": [sound]}])
+    for model in ("gpt-4o", "claude-sonnet-4"):
+        assert Binding(tokenizer, model).bind(talk).counter.count(talk).exactness == "estimated"
+
+
 def test_an_unknown_model_counts_the_larger_of_two_and_says_so() -> None:
     talk = transcript([user("日本語" * 100)])
     bound = Binding(tokenizer, "gpt-4p").bind(talk)

@@ -4,7 +4,6 @@ A file of conversations is a chunk a line; a file of events, or one JSON documen
 its first values tell: each format says of each value whether it is one of its own.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -129,22 +128,10 @@ def _chunk(dialect: str | None, records: list[Record]) -> Chunk:
     lines = tuple(Line(record.data, record.number) for record in records)
     if dialect is None:
         return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
-    try:
-        transcripts = FORMATS[dialect].read(records, lines)
-    except RecursionError:  # one of the values is nested deeper than it can be spelled again
-        for record in records:
-            _give_up_if_deep(record)
-        transcripts = FORMATS[dialect].read(records, lines)
+    transcripts = FORMATS[dialect].transcripts(records, lines)
     if len(lines) == 1 and not _is_line(lines[0].data):
         transcripts = _placed(lines[0], transcripts)
     return Chunk(lines, tuple(transcripts), tuple(_oddities(records)))
-
-
-def _give_up_if_deep(record: Record) -> None:
-    try:
-        json.dumps(record.value if record.problem is None else None)
-    except RecursionError:
-        record.value, record.problem = NOT_JSON, "nested too deeply to be read"
 
 
 def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:

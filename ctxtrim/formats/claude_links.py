@@ -217,15 +217,12 @@ def _heir(
     events: Sequence[Event], family: Family, gone: Set[int], index: int | None, known: dict[int, str | None]
 ) -> str | None:
     """The uuid of the nearest ancestor that stays; what was found on the way is remembered."""
-    way: list[int] = []
-    while index is not None and index in gone and index not in known and index not in way[-64:]:
-        way.append(index)
+    way: dict[int, None] = {}  # in order, so that parents in a circle end it
+    while index is not None and index in gone and index not in known and index not in way:
+        way[index] = None
         index = family.parent(index)
-        if len(way) > len(events):
-            index = None  # parents in a circle
-    if index is None:
-        heir = None
-    else:
-        heir = known[index] if index in known else (events[index].uuid if index not in gone else None)
+    heir = None
+    if index is not None:
+        heir = known.get(index) if index in gone else events[index].uuid
     known.update(dict.fromkeys(way, heir))
     return heir

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from ctxtrim.lines import Record
+from ctxtrim.lines import Record, give_up_if_deep
 from ctxtrim.model import Line, Path, Span, Transcript
 
 Layout = Literal["conversation", "events"]
@@ -43,3 +43,12 @@ class Format:
     read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     mend: Callable[[Sequence[Line], Set[Span], Set[Span]], Mended] = _no_links
+
+    def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+        """What `read` finds. A record nested deeper than it can be spelled again is given up, with a problem."""
+        try:
+            return self.read(records, lines)
+        except RecursionError:
+            for record in records:
+                give_up_if_deep(record)
+            return self.read(records, lines)

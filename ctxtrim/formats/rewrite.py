@@ -17,6 +17,7 @@ from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.splice import splice
 
 Value = str | int | None
+_BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 
 
 @dataclass
@@ -58,14 +59,11 @@ def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], mean
     for data in written:
         whole = document(data) if len(lines) == 1 else None
         records += [whole] if whole else split(data, 1)
-    again = dialect.read(records, tuple(Line(record.data, record.number) for record in records))
+    again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
     found = [transcript for transcript in again if transcript.messages]
     expected = [transcript for transcript in meant if transcript.messages]
     if found != expected:
-        raise SelfCheckError(
-            "the edited transcript does not read back as it was meant, so it was not written; this is a bug in "
-            "ctxtrim: please report it with the command you ran"
-        )
+        raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {_BUG}")
 
 
 def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
@@ -141,6 +139,10 @@ def _edited(line: Line, edit: _Edits) -> bytes:
                 add.setdefault(path, []).append((key, _spell(value, is_ascii)))
     try:
         return splice(line.data.decode(), replace, edit.remove, add).encode()
+    except KeyError as error:
+        raise SelfCheckError(
+            f"line {line.number} has no value at {error}, so nothing of it was written; {_BUG}"
+        ) from error
     except RecursionError:
         raise SelfCheckError(
             f"line {line.number} is nested too deeply to be edited; nothing of it was written"

@@ -93,12 +93,14 @@ class Usage:
     """What the provider counted for one request, in tokens: its prompt, and the answer to it.
 
     `message` is the index of the answer among the messages as read; the prompt is what stands before it, and whatever
-    the client sent besides. None where the file says it of the whole conversation.
+    the client sent besides. None where the file says it of the whole conversation. `model` is the one that counted,
+    where the file says so.
     """
 
     prompt_tokens: int
     completion_tokens: int
     message: int | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,7 @@ class Transcript:
     `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only one allowed, or a word like `none`;
     `model` the last one that answered, `id` the file's own name for it. `pointer` is the JSON path of the conversation
     inside a larger document, `()` where it is the whole line; `uncounted` how many of its messages nobody understands,
-    which stay as they are; `usage` what the last answer recorded. Stages change `messages`, never `source`.
+    which stay as they are; `usages` what answers recorded, in their order. Stages change `messages`, never `source`.
     """
 
     messages: tuple[Message, ...]
@@ -131,7 +133,12 @@ class Transcript:
     id: str | None = field(default=None, compare=False)
     pointer: Path = field(default=(), compare=False)
     uncounted: int = field(default=0, compare=False)
-    usage: Usage | None = field(default=None, compare=False)
+    usages: tuple[Usage, ...] = field(default=(), compare=False)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the last answer recorded: usage of several requests is never summed."""
+        return self.usages[-1] if self.usages else None
 
     @property
     def line(self) -> int:

@@ -55,17 +55,21 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     session = next(
         (event.value["sessionId"] for event in events if isinstance(event.value.get("sessionId"), str)), None
     )
-    return [Transcript(messages, Source(lines, messages), model=model, id=session, usage=_usage(current, messages))]
+    return [
+        Transcript(messages, Source(lines, messages), model=model, id=session, usages=tuple(_usages(current, messages)))
+    ]
 
 
-def _usage(events: Sequence[Event], messages: Sequence[Message]) -> Usage | None:
-    """What the last answer recorded. All lines of a message repeat its usage, and the last of them has it right."""
-    for event in reversed(events):
+def _usages(events: Sequence[Event], messages: Sequence[Message]) -> Iterator[Usage]:
+    """What each answer recorded. All lines of a message repeat its usage, and the last of them has it right."""
+    answers = {span: message.index for message in messages if message.role == "assistant" for span in message.spans}
+    found: dict[int | None, Usage] = {}
+    for event in events:
         usage = anthropic_usage(event.message.get("usage")) if event.kind == "assistant" else None
         if usage is not None:
-            answer = next(message for message in messages if event.span in message.spans)
-            return replace(usage, message=answer.index)
-    return None
+            answer = answers[event.span]
+            found[answer] = replace(usage, message=answer, model=event.message.get("model"))
+    return iter(found.values())
 
 
 def owner(array: Path) -> Path | None:

@@ -12,7 +12,7 @@ from ctxtrim.formats.format import METADATA, Format, Layout
 from ctxtrim.formats.usage import openai_usage
 from ctxtrim.lines import Record, dump
 from ctxtrim.media import media_of
-from ctxtrim.model import Line, Message, Part, Path, Role, Source, Span, Transcript
+from ctxtrim.model import Line, Message, Part, Path, Role, Source, Span, Transcript, Usage
 
 ROLES: dict[object, Role] = {
     "system": "system",
@@ -109,14 +109,17 @@ def _transcript(
 ) -> Transcript:
     messages: list[Message] = []
     uncounted = 0
-    usage = None
+    usages: list[Usage] = []
     for value, line, path in elements:
         role = _role(value)
         if role is not None:
-            usage = openai_usage(value.get("usage"), len(messages)) or usage
+            usage = openai_usage(value["usage"], len(messages)) if "usage" in value else None
+            if usage is not None:
+                usages.append(usage)
             messages.append(_message(role, value, line, path, len(messages)))
         else:
             uncounted += isinstance(value, dict)
+    whole = openai_usage(envelope.get("usage"))
     tools = envelope.get("tools") or envelope.get("functions")
     model, name = envelope.get("model"), envelope.get("id")
     return Transcript(
@@ -128,7 +131,7 @@ def _transcript(
         name if isinstance(name, str) else None,
         pointer,
         uncounted,
-        usage or openai_usage(envelope.get("usage")),
+        tuple(usages) or ((whole,) if whole else ()),
     )
 
 

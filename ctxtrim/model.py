@@ -71,8 +71,8 @@ class Message:
     role: Role
     parts: tuple[Part, ...]
     name: str | None = None
-    is_injected: bool = False
-    is_summary: bool = False
+    is_injected: bool = field(default=False, compare=False)
+    is_summary: bool = field(default=False, compare=False)
     metadata: tuple[tuple[str, int], ...] = ()
     index: int | None = field(default=None, compare=False)
     spans: tuple[Span, ...] = field(default=(), compare=False)

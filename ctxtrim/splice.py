@@ -5,7 +5,7 @@ those are cut out. Where a key stands twice in an object the last one counts, as
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ctxtrim.model import Path
@@ -23,6 +23,7 @@ class _Wish:
     replacement: str | None = None
     is_removed: bool = False
     added: Sequence[tuple[str, str]] = ()
+    inserted: Sequence[tuple[int, str]] = ()
     inside: dict[str | int, "_Wish"] = field(default_factory=dict)
 
 
@@ -31,11 +32,13 @@ def splice(
     replace: Mapping[Path, str] | None = None,
     remove: Collection[Path] = (),
     add: Mapping[Path, Sequence[tuple[str, str]]] | None = None,
+    insert: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
 ) -> str:
-    """The text with values replaced, elements or members removed, and members added.
+    """The text with values replaced, elements or members removed, members added and elements inserted.
 
     `replace` maps a path to the JSON text that takes its place, `remove` names array elements and object members,
-    `add` maps an object's path to (key, JSON text) pairs that it does not have yet. A path that leads nowhere is a
+    `add` maps an object's path to (key, JSON text) pairs that it does not have yet, `insert` an array's path to
+    (index, JSON text) pairs: before which element of the array as it was, in order. A path that leads nowhere is a
     `KeyError`: the caller read it from this very text.
     """
     root = _Wish()
@@ -45,6 +48,8 @@ def splice(
         _at(root, path).is_removed = True
     for path, members in (add or {}).items():
         _at(root, path).added = members
+    for path, elements in (insert or {}).items():
+        _at(root, path).inserted = elements
     patches: list[Patch] = []
     _value(text, _skip(text, text.startswith("\ufeff")), root, (), patches)
     pieces: list[str] = []
@@ -71,7 +76,7 @@ def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch])
     """Note the patches that a wish makes of the value that starts at `start`."""
     if wish.replacement is not None:
         patches.append((start, _scan(text, start)[1], wish.replacement))
-    elif wish.inside or wish.added:
+    elif wish.inside or wish.added or wish.inserted:
         if text[start] not in "[{":
             raise KeyError(path)
         _container(text, start, wish, path, patches)
@@ -99,6 +104,34 @@ def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Pat
         new = between.join(f"{json.dumps(key)}{colon}{value}" for key, value in wish.added)
         where = members[-1][1] if members else start + 1
         patches.append((where, where, between + new if kept else new))
+    if wish.inserted:
+        patches += _insertions(text, start, members, kept, wish.inserted)
+
+
+def _insertions(
+    text: str,
+    start: int,
+    members: Sequence[tuple[int, int, str | int]],
+    kept: Sequence[int],
+    inserted: Sequence[tuple[int, str]],
+) -> Iterator[Patch]:
+    """New elements, each before the first element that stays and is not before its place, set apart as those are."""
+    if len(members) > 1:
+        between = text[members[0][1] : members[1][0]]
+    else:
+        between = "," + (text[start + 1 : members[0][0]] if members else "")
+    places: dict[int | None, list[str]] = {}
+    for index, new in inserted:
+        places.setdefault(next((one for one in kept if one >= index), None), []).append(new)
+    for place, news in places.items():
+        new = between.join(news)
+        if place is not None:
+            yield members[place][0], members[place][0], new + between
+        elif kept:
+            yield members[kept[-1]][1], members[kept[-1]][1], between + new
+        else:
+            where = members[0][0] if members else start + 1
+            yield where, where, new
 
 
 def _members(text: str, start: int) -> tuple[list[tuple[int, int, str | int]], dict[str | int, int], str]:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from ctxtrim.binding import Binding, Bound
 from ctxtrim.errors import SelfCheckError
-from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Chunk, Reading
+from ctxtrim.formats.format import Format
 from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
@@ -53,10 +53,10 @@ class Done:
 def stream(path: str, reading: Reading, job: Job) -> Iterator[Done]:
     """Every chunk of a file, one at a time."""
     for chunk in reading.chunks:
-        yield _work(path, reading.format or "", chunk, job)
+        yield _work(path, reading.format, chunk, job)
 
 
-def _work(path: str, dialect: str, chunk: Chunk, job: Job) -> Done:
+def _work(path: str, dialect: Format | None, chunk: Chunk, job: Job) -> Done:
     worked = [_run(transcript, job) for transcript in chunk.transcripts]
     out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
@@ -67,18 +67,26 @@ def _work(path: str, dialect: str, chunk: Chunk, job: Job) -> Done:
         data, failed = None, [True] * len(failed)
         findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
     rows = tuple(
-        _row(path, dialect, index, chunk, *work, is_written=data is not None and not lost, job=job)
+        _row(
+            path,
+            dialect.name if dialect else "",
+            index,
+            chunk,
+            *work,
+            is_written=data is not None and not lost,
+            job=job,
+        )
         for index, (work, lost) in enumerate(zip(worked, failed, strict=True))
     )
     return Done(data, rows, findings, data != chunk.data, any(failed))
 
 
-def _written(dialect: str, chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
+def _written(dialect: Format | None, chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
     """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
 
-    A document cannot be written in part: with one of its transcripts it goes as a whole.
+    A document, or a line, of several transcripts cannot be written in part: with one of them it goes as a whole.
     """
-    if any(failed) and (all(failed) or any(transcript.pointer for transcript in out)):
+    if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return None
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
     lost = {
@@ -87,10 +95,10 @@ def _written(dialect: str, chunk: Chunk, out: list[Transcript], failed: list[boo
         for message in transcript.source.messages
         if is_lost
     }
-    if not lost and all(transcript.messages == transcript.source.messages for transcript in kept):
+    if dialect is None or (not lost and all(transcript.messages == transcript.source.messages for transcript in kept)):
         return chunk.data
-    written = rewrite(FORMATS[dialect], chunk.lines, kept, lost)
-    check(FORMATS[dialect], chunk.lines, written, kept)
+    written = rewrite(dialect, chunk.lines, kept, lost)
+    check(dialect, chunk.lines, written, kept)
     return b"".join(written)
 
 

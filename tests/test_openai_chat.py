@@ -19,7 +19,7 @@ def layout(data: bytes) -> tuple[str | None, str | None]:
     from io import BytesIO
 
     reading = open_reading(BytesIO(data))
-    return reading.format, reading.layout
+    return reading.format.name if reading.format else None, reading.layout
 
 
 TALK = [user("go"), *step("a", "text")]

@@ -11,6 +11,7 @@ from ctxtrim.cli.targets import Targets, must_be_apart, targets
 from ctxtrim.errors import UsageError
 from ctxtrim.files import Input, inputs
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.format import Format
 from ctxtrim.reports import REPORTS
 from ctxtrim.specs import parse, spelled
 from ctxtrim.stream import Job
@@ -23,14 +24,15 @@ Values = Mapping[str, Any]
 class Request:
     """A run: inputs, targets, what to do, and how to tell of it.
 
-    `report` is the file of the report, None where there is none; `form` the form asked for; `shows`: the report goes to
-    standard output; `writes`: it is a command whose output is the transcript.
+    `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
+    form asked for; `shows`: the report goes to standard output; `writes`: it is a command whose output is the
+    transcript.
     """
 
     sources: tuple[Input, ...]
     aims: Targets
     job: Job
-    format: str | None
+    formats: tuple[Format, ...]
     form: str | None
     report: Path | None
     shows: bool
@@ -67,7 +69,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         sources,
         aims,
         job,
-        _name(values, "format", FORMATS),
+        _formats(values),
         form,
         report,
         shows=path == "-" or (path is None and not aims.writes),
@@ -136,6 +138,18 @@ def _choice(values: Values, name: str, known: tuple[str, ...]) -> Any:
     if values[name] not in known:
         raise UsageError(f"--{spelled(name)} {values[name]}: expected one of {', '.join(known)}")
     return values[name]
+
+
+def _formats(values: Values) -> tuple[Format, ...]:
+    """The formats to try: all of them or the one asked for, where they are known to be or at the path asked for."""
+    name, path = _name(values, "format", FORMATS), values["messages_path"]
+    known = tuple(FORMATS.values()) if name is None else (FORMATS[name],)
+    if path is None:
+        return known
+    placed = tuple(one.placed(path) for one in known if one.placed is not None)
+    if not placed:
+        raise UsageError(f"--messages-path {path}: {name} has an event on each line, not message lists in documents")
+    return placed
 
 
 def _name(values: Values, name: str, known: Mapping[str, Any]) -> str | None:

@@ -70,7 +70,7 @@ def _hold(asked: Request, stack: ExitStack) -> dict[str, Reading]:
     for source in asked.sources:
         with ExitStack() as own:
             try:
-                found = open_reading(own.enter_context(reading(source)), asked.format)
+                found = open_reading(own.enter_context(reading(source)), asked.formats)
             except InputError:
                 continue  # it is told when its turn comes
             if not found.is_lines:
@@ -93,7 +93,7 @@ def _each(asked: Request, held: Mapping[str, Reading], report: Report, watch: te
                 ends_line = _one(source, held[source.path], asked, report, ends_line)
             else:
                 with reading(source) as lines:
-                    ends_line = _one(source, open_reading(watch(lines), asked.format), asked, report, ends_line)
+                    ends_line = _one(source, open_reading(watch(lines), asked.formats), asked, report, ends_line)
         except InputError as error:
             report.note(source.path, Finding("unreadable", "error", str(error)))
         except OutputError as error:
@@ -145,7 +145,7 @@ def _nothing(found: Reading, is_empty: bool, findings: Sequence[Finding]) -> Fin
     if is_empty:
         return Finding("no-transcript", "error", "no transcript found: the input is empty")
     if found.format is not None:
-        return Finding("no-transcript", "error", f"no messages found, though it looks like {found.format}")
+        return Finding("no-transcript", "error", f"no messages found, though it looks like {found.format.name}")
     if findings:
         first = findings[0]
         return Finding(

@@ -2,8 +2,12 @@
 
 from ctxtrim.formats import claude_code, openai_chat
 from ctxtrim.formats.format import Format
+from ctxtrim.formats.lists import list_format
 
 FORMATS: dict[str, Format] = {
-    "claude-code": claude_code.FORMAT,
-    "openai-chat": openai_chat.FORMAT,
+    one.name: one
+    for one in (
+        claude_code.FORMAT,
+        list_format(openai_chat.DIALECT),
+    )
 }

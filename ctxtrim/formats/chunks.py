@@ -4,13 +4,13 @@ A file of conversations is a chunk a line; a file of events, or one JSON documen
 its first values tell: each format says of each value whether it is one of its own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import chain, islice
 
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.format import Layout
+from ctxtrim.formats.format import Format, Layout
 from ctxtrim.lines import BOM, NOT_JSON, Record, document, split
 from ctxtrim.model import Line, Span, Transcript
 from ctxtrim.splice import locate
@@ -41,22 +41,22 @@ class Reading:
     `is_lines`: it has a conversation on each line, so that others may stand beside them.
     """
 
-    format: str | None
+    format: Format | None
     layout: Layout | None
     is_lines: bool
     chunks: Iterator[Chunk]
 
 
-def open_reading(lines: Iterable[bytes], name: str | None = None) -> Reading:
-    """Tell what a file is from its beginning; `name` is the only format to try where the user gave one."""
+def open_reading(lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values())) -> Reading:
+    """Tell which of some formats a file is, from its beginning."""
     records = _records(iter(lines))
     head: list[Record] = []
-    votes: dict[tuple[str, Layout], int] = {}
+    votes: dict[tuple[Format, Layout], int] = {}
     size = 0
     for record in records:
         head.append(record)
         size += len(record.data)
-        vote = _vote(record.value, name)
+        vote = _vote(record.value, formats)
         if vote is not None:
             votes[vote] = votes.get(vote, 0) + 1
         if len(head) == HEAD or size > HEAD_BYTES or (vote and vote[1] == "conversation"):
@@ -67,10 +67,10 @@ def open_reading(lines: Iterable[bytes], name: str | None = None) -> Reading:
     return Reading(dialect, layout, is_lines, cut(dialect, chain(head, records)))
 
 
-def _vote(value: object, name: str | None) -> tuple[str, Layout] | None:
+def _vote(value: object, formats: Iterable[Format]) -> tuple[Format, Layout] | None:
     """The first format that knows a value, and what the value is in it."""
-    for dialect in (name,) if name else FORMATS:
-        layout = FORMATS[dialect].sniff(value)
+    for dialect in formats:
+        layout = dialect.sniff(value)
         if layout is not None:
             return dialect, layout
     return None
@@ -105,7 +105,7 @@ def _records(lines: Iterator[bytes]) -> Iterator[Record]:
         yield from split(line, number)
 
 
-def _by_line(dialect: str | None, records: Iterable[Record]) -> Iterator[Chunk]:
+def _by_line(dialect: Format | None, records: Iterable[Record]) -> Iterator[Chunk]:
     """A chunk for each line of the file; values glued on one line stay together."""
     together: list[Record] = []
     for record in records:
@@ -117,18 +117,18 @@ def _by_line(dialect: str | None, records: Iterable[Record]) -> Iterator[Chunk]:
         yield _chunk(dialect, together)
 
 
-def _at_once(dialect: str | None, records: Iterable[Record]) -> Iterator[Chunk]:
+def _at_once(dialect: Format | None, records: Iterable[Record]) -> Iterator[Chunk]:
     """One chunk, and none for an empty file."""
     together = list(records)
     if together:
         yield _chunk(dialect, together)
 
 
-def _chunk(dialect: str | None, records: list[Record]) -> Chunk:
+def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
     lines = tuple(Line(record.data, record.number) for record in records)
     if dialect is None:
         return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
-    transcripts = FORMATS[dialect].transcripts(records, lines)
+    transcripts = dialect.transcripts(records, lines)
     if len(lines) == 1 and not _is_line(lines[0].data):
         transcripts = _placed(lines[0], transcripts)
     return Chunk(lines, tuple(transcripts), tuple(_oddities(records)))

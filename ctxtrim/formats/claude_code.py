@@ -8,9 +8,10 @@ Which lines are live, and which links are mended when a line goes, is told in `c
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
-from ctxtrim.formats.claude_links import SYNTHETIC, Event, events_in, live, mend
-from ctxtrim.formats.format import METADATA, Format, Layout
+from ctxtrim.formats.claude_links import ENVELOPE, SYNTHETIC, Event, events_in, live, mend
+from ctxtrim.formats.format import METADATA, Format, Insertion, Layout, Site
 from ctxtrim.formats.usage import anthropic_usage
 from ctxtrim.lines import Record, dump
 from ctxtrim.media import media_of
@@ -77,7 +78,43 @@ def owner(array: Path) -> Path | None:
     return array[:-2] if array[-2:] == ("message", "content") else None
 
 
-FORMAT = Format(sniff, read, owner, mend)
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an event of its own; between two messages of one event as a block of its content."""
+    earlier, later = site.earlier, site.later
+    before = _event(earlier.spans[-1]) if earlier is not None else None
+    after = _event(later.spans[0]) if later is not None else None
+    if earlier is not None and before == after:
+        return [Insertion(_block_of(message), earlier.spans[-1], is_after=True) for message in run]
+    is_after = after is None or (run[0].role == "tool" and before is not None)
+    where = (before if is_after else after) or _event(site.any.spans[0])
+    near = site.value_of(where)
+    return [Insertion(_spelled(message, near), where, is_after) for message in run]
+
+
+def _event(span: Span) -> Span:
+    """The event that a message, or a block of one, stands in."""
+    return Span(span.line, span.path[: span.path.index("message")]) if "message" in span.path else span
+
+
+def _block_of(message: Message) -> dict[str, Any]:
+    text, result = "".join(part.text for part in message.parts), message.result
+    if result is None:
+        return {"type": "text", "text": text}
+    return {"type": "tool_result", "tool_use_id": result.call_id, "content": text}
+
+
+def _spelled(message: Message, near: dict[str, Any]) -> dict[str, Any]:
+    """An event with the envelope of the one beside it; its uuid is made of what it says and where."""
+    block = _block_of(message)
+    content = block["text"] if message.result is None else [block]
+    role = "assistant" if message.role == "assistant" else "user"
+    name = uuid5(NAMESPACE_OID, f"{near.get('uuid')} {dump(content)}")
+    value = {"parentUuid": None} | {key: near[key] for key in ENVELOPE if key in near}
+    value |= {"type": role, "message": {"role": role, "content": content}, "uuid": str(name)}
+    return value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.is_summary else value
+
+
+FORMAT = Format("claude-code", sniff, read, owner, insert, mend)
 
 
 def _cleared(events: Sequence[Event]) -> set[str]:

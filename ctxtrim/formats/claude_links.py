@@ -8,14 +8,21 @@ results that answer its calls.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.format import Mended
+from ctxtrim.formats.format import Insertion, Mended
 from ctxtrim.lines import document, split
 from ctxtrim.model import Line, Span
 
 LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 """The fields that name another event by its uuid."""
+
+ENVELOPE = (
+    "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug", "entrypoint",
+    "agentId", "sessionKind", "timestamp",
+)  # fmt: skip
+"""The keys that an inserted event takes over from the one beside it, so that no clock is read."""
 
 SYNTHETIC = "<synthetic>"
 """The model name of a message that the client made up, which is never sent."""
@@ -153,21 +160,24 @@ def _named(event: Event, kind: str, field: str) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span]) -> Mended:
-    """What follows for the links when the events at some spans go, while the messages at others stay.
+def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
+    """What follows for the links when the events at some spans go and others come, while the messages at others stay.
 
     An event of the live conversation whose parent goes is hung under the one before it, any other under its nearest
-    ancestor that stays. An abandoned branch that would come alive, because it now ends the file, goes with what it was
-    abandoned for.
+    ancestor that stays. An inserted event is hung under the one before it, and the one after it under the new one. An
+    abandoned branch that would come alive, because it now ends the file, goes with what it was abandoned for.
     """
     records = [document(line.data) or split(line.data, 1)[0] for line in lines]
     events = list(events_in([record.value for record in records]))
     homes = {Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ()) for span in kept}
-    alive = _thread(events)
+    alive = {events[index].span for index in _thread(events)}
+    events, new = _with_new(events, inserted)
+    living = {index for index, event in enumerate(events) if event.span in alive or index in new}
+    homes |= {events[index].span for index in new}
     gone = {index for index, event in enumerate(events) if event.span in removed}
     family = Family(events)
     while True:
-        links = _links(events, family, gone, alive)
+        links = _links(events, family, gone, living, set(new))
         rest = [
             Event(event.value | links.get(index, {}), event.span)
             for index, event in enumerate(events)
@@ -177,20 +187,39 @@ def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span]) -> Mended:
         if not risen:
             break
         gone |= {index for index, event in enumerate(events) if event.span in risen}
-    values = {events[index].span: changes for index, changes in links.items()}
-    return Mended(values, frozenset(events[index].span for index in gone))
+    values = {events[index].span: changes for index, changes in links.items() if index not in new}
+    linked = {id(one): replace(one, value=one.value | links.get(index, {})) for index, one in new.items()}
+    spans = frozenset(events[index].span for index in gone) | removed
+    return Mended(values, spans, [linked.get(id(one), one) for one in inserted])
+
+
+def _with_new(events: Sequence[Event], inserted: Sequence[Insertion]) -> tuple[list[Event], dict[int, Insertion]]:
+    """The events with those that are inserted among them, and which these are; blocks of an event are none."""
+    places = {event.span: index for index, event in enumerate(events)}
+    news = [one for one in inserted if one.where in places]
+    order = sorted(
+        [(index, 0, index, event) for index, event in enumerate(events)]
+        + [
+            (places[one.where], 1 if one.is_after else -1, number, Event(one.value, Span(-1 - number)))
+            for number, one in enumerate(news)
+        ],
+        key=lambda entry: entry[:3],
+    )
+    new = {place: news[entry[2]] for place, entry in enumerate(order) if entry[3].span.line < 0}
+    return [entry[3] for entry in order], new
 
 
 def _links(
-    events: Sequence[Event], family: Family, gone: Set[int], alive: Set[int]
+    events: Sequence[Event], family: Family, gone: Set[int], alive: Set[int], new: Set[int]
 ) -> dict[int, dict[str, str | None]]:
-    """The new values of the links of every event that stays and names one that goes.
+    """The new values of the links of every event that stays and names one that goes, or follows a new one.
 
     A leaf of a summary that has no ancestor left stays as it is: it may name another session's event anyway.
     """
     heirs: dict[int, str | None] = {}
     links: dict[int, dict[str, str | None]] = {}
     before: str | None = None  # the uuid of the last event of the live conversation that stays
+    follows_new = False
     for index, event in enumerate(events):
         if index in gone:
             continue
@@ -203,11 +232,14 @@ def _links(
                     changes[field] = heir
         if index in alive:
             parent = family.parent(index)
-            if parent in gone:
+            if index in new or follows_new:
+                changes["parentUuid"] = before
+            elif parent in gone:
                 changes["parentUuid"] = before or changes.get("parentUuid")
             elif parent not in alive and before is not None:
                 changes["parentUuid"] = before  # it was only held by what it answers
             before = event.uuid or before
+            follows_new = index in new
         if changes:
             links[index] = changes
     return links

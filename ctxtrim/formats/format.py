@@ -1,32 +1,65 @@
 """What every dialect's module offers, as one value."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ctxtrim.lines import Record, give_up_if_deep
-from ctxtrim.model import Line, Path, Span, Transcript
+from ctxtrim.model import Line, Message, Path, Span, Transcript
 
 Layout = Literal["conversation", "events"]
-"""What one JSON value of a file is: a whole conversation, or one event of the file's only conversation."""
+"""What one JSON value of a file is: a whole conversation (or several), or one event of the file's only conversation."""
 
 METADATA = ("_originalLength", "_truncatedAt")
 """The keys beside a tool result that a stage may set: characters of the original, and the age at which it went."""
 
 
 @dataclass(frozen=True)
-class Mended:
-    """What follows for the links of some lines when spans are removed.
+class Insertion:
+    """A JSON value that is to stand before (or after) another one: an element of its array, or its line.
 
-    `values`: by the span of an object, its members that change or are added. `removed`: all that goes in the end.
+    `replaces`: `value` takes the place of the one at `where`.
     """
 
-    values: Mapping[Span, Mapping[str, str | None]]
-    removed: Set[Span]
+    value: Any
+    where: Span
+    is_after: bool = False
+    replaces: bool = False
 
 
-def _no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span]) -> Mended:
-    return Mended({}, removed)
+@dataclass(frozen=True)
+class Site:
+    """Where messages are to be inserted: the kept messages around the place, None at either end.
+
+    `value_of` gives the JSON value at a span, as it was read, None where there is none. `any` is some message of the
+    list, kept or not.
+    """
+
+    earlier: Message | None
+    later: Message | None
+    any: Message
+    value_of: Callable[[Span], Any]
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What follows for the links of some lines when spans are removed and values inserted.
+
+    `values`: by the span of an object, its members that change or are added. `removed`: all that goes in the end.
+    `inserted`: what is inserted, with its links.
+    """
+
+    values: Mapping[Span, Mapping[str, Any]] = field(default_factory=dict)
+    removed: Set[Span] = frozenset()
+    inserted: Sequence[Insertion] = ()
+
+
+Mend = Callable[[Sequence[Line], Set[Span], Set[Span], Sequence[Insertion]], Mended]
+
+
+def no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
+    """Nothing is linked, so nothing is mended."""
+    return Mended({}, removed, inserted)
 
 
 @dataclass(frozen=True)
@@ -35,14 +68,19 @@ class Format:
 
     `sniff`: what a JSON value is in this dialect, None where it is none of its own. `read`: the transcripts in some
     records, which are given as lines too, for the transcripts to point into. `owner`: what goes when the array at a
-    path has become empty, None where the empty array stays. `mend`: what follows for links between lines when spans go
-    while the spans of all kept messages stay.
+    path has become empty, None where the empty array stays. `insert`: how messages that follow each other are spelled
+    at a place. `mend`: what follows for links between lines when spans go and values are inserted while the spans of
+    all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None where it
+    has no message lists.
     """
 
+    name: str
     sniff: Callable[[object], Layout | None]
     read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
-    mend: Callable[[Sequence[Line], Set[Span], Set[Span]], Mended] = _no_links
+    insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
+    mend: Mend = no_links
+    placed: Callable[[str], "Format"] | None = None
 
     def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
         """What `read` finds. A record nested deeper than it can be spelled again is given up, with a problem."""

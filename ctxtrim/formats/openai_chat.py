@@ -8,11 +8,12 @@ bare array of messages. Content is a string, a list of blocks, null or absent. T
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Format, Layout
+from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.usage import openai_usage
-from ctxtrim.lines import Record, dump
+from ctxtrim.lines import dump
 from ctxtrim.media import media_of
-from ctxtrim.model import Line, Message, Part, Path, Role, Source, Span, Transcript, Usage
+from ctxtrim.model import Message, Part, Path, Role, Span
 
 ROLES: dict[object, Role] = {
     "system": "system",
@@ -26,68 +27,14 @@ _TEXTS = ("text", "input_text", "output_text")
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "reasoning", "toolCall")
 
 
-def sniff(value: object) -> Layout | None:
-    """A conversation, an array of conversations or of messages, or a single message."""
-    if isinstance(value, list):
-        first = next((item for item in value if isinstance(item, dict)), None)
-        return "conversation" if first is not None and (_is_conversation(first) or _is_message(first)) else None
-    if _is_conversation(value):
-        return "conversation"
-    return "events" if _is_message(value) else None
-
-
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-    """Every conversation in the records; single messages together are one, the last."""
-    found: list[Transcript] = []
-    loose: list[tuple[Any, int, Path]] = []
-    for line, record in enumerate(records):
-        value = record.value
-        if isinstance(value, list):
-            inside = [(index, item) for index, item in enumerate(value) if _has_messages(item)]
-            found += (_transcript(_elements(item, line, (index,)), lines, item, (index,)) for index, item in inside)
-            if not inside and any(_role(item) for item in value):
-                found.append(_transcript([(item, line, (index,)) for index, item in enumerate(value)], lines, {}, ()))
-        elif _has_messages(value):
-            found.append(_transcript(_elements(value, line, ()), lines, value, ()))
-        elif _role(value):
-            loose.append((value, line, ()))
-    if loose:
-        found.append(_transcript(loose, lines, {}, ()))
-    return found
-
-
-def owner(array: Path) -> Path | None:
-    """A message goes when the last block of its content goes."""
-    return array[:-1] if array[-1] == "content" else None
-
-
-FORMAT = Format(sniff, read, owner)
-
-
-def _has_messages(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("messages"), list)
-
-
-def _role(value: object) -> Role | None:
-    role = value.get("role") if isinstance(value, dict) else None
-    return ROLES.get(role) if isinstance(role, str) else None
-
-
-def _is_conversation(value: Any) -> bool:
-    """Looks at the first messages only: to tell a dialect, not to read it."""
-    if not _has_messages(value):
-        return False
-    messages = value["messages"]
-    return any(_is_message(message) for message in messages[:8]) or not messages
-
-
-def _is_message(value: object) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
+def knows(value: object) -> bool:
+    """A message with a role of ours and content that no other dialect has."""
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in ROLES:
         return False
     content = value.get("content")
     if isinstance(content, list):
         return not any(_is_foreign(block) for block in content)
-    if value["role"] not in ROLES or isinstance(content, dict):
+    if isinstance(content, dict):
         return False
     return "content" in value or "tool_calls" in value or "function_call" in value
 
@@ -99,40 +46,56 @@ def _is_foreign(block: object) -> bool:
     return kind in _FOREIGN or (kind in _TEXTS and not isinstance(block.get("text"), str))
 
 
-def _elements(value: dict[str, Any], line: int, pointer: Path) -> list[tuple[Any, int, Path]]:
-    base = (*pointer, "messages")
-    return [(item, line, (*base, position)) for position, item in enumerate(value["messages"])]
+def read(elements: Sequence[Element], found: Found) -> None:
+    """A message an element."""
+    for value, at, whole in elements:
+        role = value.get("role") if isinstance(value, dict) else None
+        known = ROLES.get(role) if isinstance(role, str) else None
+        if known is None:
+            found.uncounted += role is not None
+            continue
+        usage = openai_usage(value["usage"], len(found.messages)) if "usage" in value else None
+        if usage is not None:
+            found.usages.append(usage)
+        found.messages.append(_message(known, value, at, whole, len(found.messages)))
 
 
-def _transcript(
-    elements: list[tuple[Any, int, Path]], lines: tuple[Line, ...], envelope: dict[str, Any], pointer: Path
-) -> Transcript:
-    messages: list[Message] = []
-    uncounted = 0
-    usages: list[Usage] = []
-    for value, line, path in elements:
-        role = _role(value)
-        if role is not None:
-            usage = openai_usage(value["usage"], len(messages)) if "usage" in value else None
-            if usage is not None:
-                usages.append(usage)
-            messages.append(_message(role, value, line, path, len(messages)))
-        else:
-            uncounted += isinstance(value, dict)
-    whole = openai_usage(envelope.get("usage"))
-    tools = envelope.get("tools") or envelope.get("functions")
-    model, name = envelope.get("model"), envelope.get("id")
-    return Transcript(
-        tuple(messages),
-        Source(lines, tuple(messages)),
+def envelope(value: dict[str, Any], at: Span) -> Envelope:
+    """Tools, the choice among them, model and id beside the messages."""
+    tools = value.get("tools") or value.get("functions")
+    model, name = value.get("model"), value.get("id")
+    return Envelope(
         dump(tools) if isinstance(tools, (list, dict)) else None,
-        _choice(envelope),
+        _choice(value),
         model if isinstance(model, str) else None,
         name if isinstance(name, str) else None,
-        pointer,
-        uncounted,
-        tuple(usages) or ((whole,) if whole else ()),
+        openai_usage(value.get("usage")),
     )
+
+
+def owner(array: Path) -> Path | None:
+    """A message goes when the last block of its content goes."""
+    return array[:-1] if array[-1] == "content" else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an element of its own."""
+    return beside(run, site, _spelled)
+
+
+def _spelled(message: Message) -> dict[str, Any]:
+    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
+    result = message.result
+    if result is None:
+        return {"role": message.role, "content": text}
+    if result.call_id is None:  # the legacy way: a result without an id
+        return {"role": "function", "name": result.name, "content": text}
+    return {"role": "tool", "tool_call_id": result.call_id, "content": text}
+
+
+DIALECT = Dialect(
+    "openai-chat", knows, read, envelope, owner, insert, places=("messages", "[*].messages", ""), takes_empty=True
+)
 
 
 def _choice(envelope: dict[str, Any]) -> str | None:
@@ -144,8 +107,9 @@ def _choice(envelope: dict[str, Any]) -> str | None:
     return choice if isinstance(choice, str) else None
 
 
-def _message(role: Role, value: dict[str, Any], line: int, path: Path, index: int) -> Message:
-    spans = (Span(line, path),)
+def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: int) -> Message:
+    spans = (whole,)
+    line, path = at
     name = value.get("name")
     name = name if isinstance(name, str) else None
     if role == "tool":

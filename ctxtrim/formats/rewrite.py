@@ -6,27 +6,52 @@ it, and a container that has become empty goes too.
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from ctxtrim.errors import SelfCheckError
-from ctxtrim.formats.format import Format
+from ctxtrim.formats.format import Format, Insertion, Site
 from ctxtrim.lines import Record, document, split
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.splice import splice
 
-Value = str | int | None
 _BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 
 
 @dataclass
 class _Edits:
-    """What is to happen inside one line; `members`: by the path of an object, members to change or to add."""
+    """What is to happen to one line.
 
-    replace: dict[Path, Value] = field(default_factory=dict)
+    `members`: by the path of an object, members to change or to add. `elements`: by the path of an array, (index,
+    value) to insert before. `before`, `after`: values that get lines of their own.
+    """
+
+    replace: dict[Path, Any] = field(default_factory=dict)
     remove: set[Path] = field(default_factory=set)
-    members: dict[Path, dict[str, Value]] = field(default_factory=dict)
+    members: dict[Path, dict[str, Any]] = field(default_factory=dict)
+    elements: dict[Path, list[tuple[int, Any]]] = field(default_factory=dict)
+    before: list[Any] = field(default_factory=list)
+    after: list[Any] = field(default_factory=list)
+
+
+class _Lines:
+    """The lines that are edited, each parsed when it is first looked into."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self._value = cache(lambda index: (document(lines[index].data) or split(lines[index].data, 1)[0]).value)
+
+    def at(self, span: Span) -> Any:
+        """The value at a span, None where there is none."""
+        value = self._value(span.line)
+        for key in span.path:
+            try:
+                value = value[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
 
 
 def rewrite(
@@ -37,20 +62,54 @@ def rewrite(
     Lines whose index is in `without` are left out.
     """
     edits = defaultdict(_Edits, {index: _Edits(remove={()}) for index in without})
+    known = _Lines(lines)
+    inserted: list[Insertion] = []
     for transcript in transcripts:
         _collect(transcript, edits)
+        inserted += _insertions(dialect, transcript, known)
+    filled = {Span(one.where.line, one.where.path[:-1]) for one in inserted if one.where.path and not one.replaces}
     for index, edit in edits.items():
         if edit.remove:
-            edit.remove = _with_owners(dialect, lines[index].data, edit.remove)
+            edit.remove = _with_owners(dialect, known, index, edit.remove, filled)
     removed = {Span(index, path) for index, edit in edits.items() for path in edit.remove}
-    if removed:
+    if removed or inserted:
         kept = {span for transcript in transcripts for message in transcript.messages for span in message.spans}
-        mended = dialect.mend(lines, removed, kept)
+        mended = dialect.mend(lines, removed, kept, inserted)
         for span in mended.removed:
             edits[span.line].remove.add(span.path)
         for span, members in mended.values.items():
             edits[span.line].members[span.path] = dict(members)
-    return _assemble(lines, edits)
+        for one in mended.inserted:
+            _insert(one, edits[one.where.line])
+    return _assemble(known, edits)
+
+
+def _insert(one: Insertion, edit: _Edits) -> None:
+    path = one.where.path
+    if one.replaces:
+        edit.replace[path] = one.value
+    elif path:
+        *array, index = path
+        edit.elements.setdefault(tuple(array), []).append((int(index) + one.is_after, one.value))
+    else:
+        (edit.after if one.is_after else edit.before).append(one.value)
+
+
+def _insertions(dialect: Format, transcript: Transcript, known: _Lines) -> Iterator[Insertion]:
+    """What is to be inserted, for each run of messages that were not read from the file."""
+    run: list[Message] = []
+    earlier: Message | None = None
+    if not transcript.source.messages:
+        return
+    some = transcript.source.messages[-1]
+    for message in (*transcript.messages, None):
+        if message is not None and message.index is None:
+            run.append(message)
+            continue
+        if run:
+            yield from dialect.insert(run, Site(earlier, message, some, known.at))
+            run = []
+        earlier = message
 
 
 def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]) -> None:
@@ -92,53 +151,67 @@ def _compare(original: Message, now: Message, edits: defaultdict[int, _Edits]) -
         edits[home.line].members[home.path] = dict(now.metadata)
 
 
-def _with_owners(dialect: Format, data: bytes, removed: set[Path]) -> set[Path]:
-    """The removed paths, and the owners of arrays that lose their last element."""
+def _with_owners(dialect: Format, known: _Lines, line: int, removed: set[Path], filled: Set[Span]) -> set[Path]:
+    """The removed paths, and the owners of arrays that lose their last element and get no new one."""
     removed = set(removed)
-    value: Any = None
     arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     for array in sorted(arrays, key=len, reverse=True):
         owner = dialect.owner(array) if array else None
-        if owner is None:
+        if owner is None or Span(line, array) in filled:
             continue
-        value = value if value is not None else (document(data) or split(data, 1)[0]).value
-        if all((*array, index) in removed for index in range(len(_at(value, array)))):
+        if all((*array, index) in removed for index in range(len(known.at(Span(line, array))))):
             removed.add(owner)
     return removed
 
 
-def _assemble(lines: Sequence[Line], edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
-    """The kept lines; one that loses its line break to a dropped neighbour gets one."""
+def _assemble(known: _Lines, edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
+    """The kept lines and the new ones; a line that loses its line break to a dropped neighbour gets one."""
+    lines = known.lines
     end = b"\r\n" if lines and lines[0].data.endswith(b"\r\n") else b"\n"
     written: list[bytes] = []
     numbers: list[int] = []
     for index, line in enumerate(lines):
-        edit = edits.get(index)
-        if edit is not None and () in edit.remove:
-            continue
-        data = line.data if edit is None else _edited(line, edit)
-        if written and numbers[-1] != line.number and not written[-1].endswith(b"\n"):
-            written[-1] += end
-        written.append(data)
-        numbers.append(line.number)
+        edit = edits.get(index, _NOTHING)
+        for number, data in (
+            *((0, _line(value, line)) for value in edit.before),
+            *(() if () in edit.remove else ((line.number, _edited(known, index, edit)),)),
+            *((0, _line(value, line)) for value in edit.after),
+        ):
+            if written and (number == 0 or numbers[-1] != number) and not written[-1].endswith(b"\n"):
+                written[-1] += end
+            written.append(data)
+            numbers.append(number)
     if written and lines[-1].data.endswith(b"\n") and not written[-1].endswith(b"\n"):
         written[-1] += end
     return tuple(written)
 
 
-def _edited(line: Line, edit: _Edits) -> bytes:
-    is_ascii = line.data.isascii()
-    replace = {path: _spell(new, is_ascii) for path, new in edit.replace.items()}
+_NOTHING = _Edits()
+
+
+def _line(value: Any, beside: Line) -> bytes:
+    return _spell(value, beside.data).encode()
+
+
+def _edited(known: _Lines, index: int, edit: _Edits) -> bytes:
+    line = known.lines[index]
+    if not (edit.replace or edit.remove or edit.members or edit.elements):
+        return line.data
+    replace = {path: _spell(new, line.data) for path, new in edit.replace.items()}
+    insert = {
+        array: [(place, _spell(new, line.data)) for place, new in sorted(news, key=lambda one: one[0])]
+        for array, news in edit.elements.items()
+    }
     add: dict[Path, list[tuple[str, str]]] = {}
     for path, members in edit.members.items():
-        known = _at((document(line.data) or split(line.data, 1)[0]).value, path)
+        there = known.at(Span(index, path))
         for key, value in members.items():
-            if key in known:
-                replace[*path, key] = _spell(value, is_ascii)
+            if key in there:
+                replace[*path, key] = _spell(value, line.data)
             else:
-                add.setdefault(path, []).append((key, _spell(value, is_ascii)))
+                add.setdefault(path, []).append((key, _spell(value, line.data)))
     try:
-        return splice(line.data.decode(), replace, edit.remove, add).encode()
+        return splice(line.data.decode(), replace, edit.remove, add, insert).encode()
     except KeyError as error:
         raise SelfCheckError(
             f"line {line.number} has no value at {error}, so nothing of it was written; {_BUG}"
@@ -149,17 +222,15 @@ def _edited(line: Line, edit: _Edits) -> bytes:
         ) from None
 
 
-def _at(value: Any, path: Path) -> Any:
-    for key in path:
-        value = value[key]
-    return value
+def _spell(value: Any, beside: bytes) -> str:
+    """A value in JSON as the line beside it spells: escaped to ASCII or not, with spaces or without.
 
-
-def _spell(value: Value, is_ascii: bool) -> str:
-    """A value in JSON, escaped to ASCII where its line is, and where UTF-8 has no spelling for it."""
-    text = json.dumps(value, ensure_ascii=is_ascii)
+    What UTF-8 has no spelling for is escaped in any case.
+    """
+    separators = None if b'": ' in beside else (",", ":")
+    text = json.dumps(value, ensure_ascii=beside.isascii(), separators=separators)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value)
+        return json.dumps(value, separators=separators)
     return text

@@ -1,0 +1,148 @@
+"""Message lists: the dialects that have their messages in an array, wherever in a document that stands.
+
+::
+
+    {"simulations": [{"messages": [ … ]}]}        the place       simulations[*].messages
+                     └──────── envelope: tools, model, id
+                                  └── elements, which a dialect reads
+    {"role": …}\\n{"role": …}\\n                    elements too, one a line, of one conversation
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ctxtrim.formats.format import Format, Insertion, Layout, Site
+from ctxtrim.formats.places import Pattern, Place, pattern, places
+from ctxtrim.lines import Record
+from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
+
+_HEAD = 8  # elements that are looked at to tell a dialect
+
+
+class Element(NamedTuple):
+    """One element of a message list: its value, where that is spelled, and what goes when it goes."""
+
+    value: Any
+    at: Span
+    whole: Span
+
+
+@dataclass
+class Found:
+    """What is found in a list, in its order; `uncounted`: how many of its messages nobody understands."""
+
+    messages: list[Message] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+    uncounted: int = 0
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What stands around a list, as in `Transcript`. `usage` is of the whole; messages of the `preamble` come first."""
+
+    tools: str | None = None
+    tool_choice: str | None = None
+    model: str | None = None
+    id: str | None = None
+    usage: Usage | None = None
+    preamble: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a message list is spelled.
+
+    `knows`: whether a value is an element of such a list, and of no other dialect's. `read`: take in the messages of
+    some elements. `envelope`: what an object around a list says, which stands at a span. `owner` and `insert` are those
+    of `Format`. `places`: where such lists are known to be. `takes_empty`: an empty list is one of its own.
+    """
+
+    name: str
+    knows: Callable[[object], bool]
+    read: Callable[[Sequence[Element], Found], None]
+    envelope: Callable[[dict[str, Any], Span], Envelope]
+    owner: Callable[[Path], Path | None]
+    insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
+    places: tuple[str, ...]
+    takes_empty: bool = False
+
+
+def list_format(dialect: Dialect, at: str | None = None) -> Format:
+    """The format of a dialect's lists: at the places known, or at one path only."""
+    patterns = [pattern(place) for place in dialect.places] if at is None else [pattern(at)]
+
+    def sniff(value: object) -> Layout | None:
+        for keys in patterns:
+            for place in places(value, keys):
+                if any(dialect.knows(item) for item in place.items[:_HEAD]) or _is_empty(dialect, place):
+                    return "conversation"
+        return "events" if at is None and dialect.knows(value) else None
+
+    def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+        return _read(dialect, patterns, records, lines)
+
+    def placed(at: str) -> Format:
+        return list_format(dialect, at)
+
+    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, placed=placed)
+
+
+def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:
+    """Messages as elements of their own: results right after what they answer, all others right before what follows."""
+    if site.later is not None and not (run[0].role == "tool" and site.earlier is not None):
+        return [Insertion(spell(message), site.later.spans[0]) for message in run]
+    where = (site.earlier or site.any).spans[-1]
+    return [Insertion(spell(message), where, is_after=True) for message in run]
+
+
+def _is_empty(dialect: Dialect, place: Place) -> bool:
+    return dialect.takes_empty and not place.items
+
+
+def _read(
+    dialect: Dialect, patterns: Sequence[Pattern], records: Sequence[Record], lines: tuple[Line, ...]
+) -> list[Transcript]:
+    """Every conversation in the records; single elements together are one, the last."""
+    transcripts: list[Transcript] = []
+    loose: list[Element] = []
+    for line, record in enumerate(records):
+        value = record.value
+        found = [
+            place
+            for keys in patterns
+            for place in places(value, keys)
+            if any(map(dialect.knows, place.items)) or _is_empty(dialect, place)
+        ]
+        for place in found:
+            at = Span(line, place.path)
+            elements = [
+                Element(item, span, span) for index, item in enumerate(place.items) for span in (at.inside(index),)
+            ]
+            envelope = dialect.envelope(place.envelope, Span(line, place.home))
+            pointer = place.path[:-1] if place.path and isinstance(place.path[-1], str) else place.path
+            transcripts.append(_transcript(dialect, elements, lines, envelope, pointer))
+        if not found and isinstance(value, dict):
+            loose.append(Element(value, Span(line), Span(line)))
+    if any(dialect.knows(element.value) for element in loose):
+        transcripts.append(_transcript(dialect, loose, lines, Envelope(), ()))
+    return transcripts
+
+
+def _transcript(
+    dialect: Dialect, elements: Sequence[Element], lines: tuple[Line, ...], envelope: Envelope, pointer: Path
+) -> Transcript:
+    found = Found(list(envelope.preamble))
+    dialect.read(elements, found)
+    messages = tuple(found.messages)
+    return Transcript(
+        messages,
+        Source(lines, messages),
+        envelope.tools,
+        envelope.tool_choice,
+        envelope.model,
+        envelope.id,
+        pointer,
+        found.uncounted,
+        tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+    )

@@ -1,8 +1,11 @@
 """Generated transcripts: one conversation, spelled in every format and style that is read."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
+import spelling_claude_code
+import spelling_openai_chat
 from hypothesis import strategies as st
 
 # Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to terminals or to tokenizers.
@@ -74,104 +77,16 @@ def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
         return json.dumps(value, **(style | {"ensure_ascii": True}), **more).encode()
 
 
-def openai_message(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as OpenAI spells it."""
-    blocks = [{"type": "text", "text": text} for text in message["texts"]]
-    if message.get("image"):
-        blocks.append({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})
-    content: Any = blocks if len(blocks) != 1 else message["texts"][0]
-    value = {"role": message["role"], "content": content if blocks else None, "extra": 1.10}
-    if message.get("calls"):
-        value["tool_calls"] = [
-            {
-                "id": call["id"],
-                "type": "function",
-                "function": {"name": call["name"], "arguments": json.dumps(call["input"])},
-            }
-            for call in message["calls"]
-        ]
-    if message["role"] == "tool":
-        value["tool_call_id"] = message["id"]
-    return value
+CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
+    "openai-chat": spelling_openai_chat.conversation,
+}
+"""By format: a plain conversation, and its number in the file, as one JSON value."""
 
-
-def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A conversation as Claude Code writes it: a block a line, results that hang beside the chain, progress between."""
-    events: list[dict[str, Any]] = [{"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}]
-    parent: str | None = None
-    number = 0
-
-    def add(kind: str, message: dict[str, Any], above: str | None, **more: Any) -> str:
-        nonlocal number
-        number += 1
-        uuid = f"u{number}"
-        events.append(
-            {
-                "parentUuid": above,
-                "isSidechain": False,
-                "sessionId": "s",
-                "type": kind,
-                "message": message,
-                "uuid": uuid,
-            }
-            | more
-        )
-        return uuid
-
-    homes: dict[str, str] = {}
-    for place, message in enumerate(messages):
-        if message["role"] == "system":
-            continue
-        if message["role"] == "tool":
-            blocks: Any = [{"type": "text", "text": text} for text in message["texts"]]
-            if message["image"]:
-                blocks.append(
-                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
-                )
-            content = message["texts"][0] if len(blocks) == 1 else blocks
-            block = {"type": "tool_result", "tool_use_id": message["id"], "content": content}
-            if message["error"] is not None:
-                block["is_error"] = message["error"]
-            home = homes.get(message["id"], parent)
-            parent = add(
-                "user",
-                {"role": "user", "content": [block]},
-                home,
-                toolUseResult={"stdout": "x"},
-                sourceToolAssistantUUID=home,
-            )
-        elif message["role"] == "user":
-            content = (
-                message["texts"][0]
-                if len(message["texts"]) == 1
-                else [{"type": "text", "text": text} for text in message["texts"]]
-            )
-            parent = add("user", {"role": "user", "content": content}, parent)
-        else:
-            blocks = [{"type": "text", "text": text} for text in message["texts"]]
-            blocks += [
-                {"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["input"]}
-                for call in message["calls"]
-            ]
-            for block in blocks:
-                envelope = {"id": f"msg_{place}", "role": "assistant", "model": "claude-opus-4-6", "content": [block]}
-                parent = add("assistant", envelope, parent)
-                if block["type"] == "tool_use":
-                    homes[block["id"]] = parent
-        if place % 3 == 2:
-            number += 1
-            events.append(
-                {
-                    "parentUuid": parent,
-                    "isSidechain": False,
-                    "sessionId": "s",
-                    "type": "progress",
-                    "data": {"output": "…"},
-                    "uuid": f"u{number}",
-                }
-            )
-            parent = f"u{number}"
-    return events
+EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
+    "openai-chat": lambda talk: [spelling_openai_chat.openai_message(one) for one in talk],
+    "claude-code": spelling_claude_code.claude_events,
+}
+"""By format: a plain conversation as the values of lines."""
 
 
 @st.composite
@@ -179,25 +94,17 @@ def files(draw: st.DrawFn) -> bytes:
     """A file of any format and layout, with the oddities that real ones have."""
     style = draw(styles())
     end = draw(st.sampled_from([b"\n", b"\r\n"]))
-    layout = draw(st.sampled_from(["conversations", "messages", "document", "claude-code"]))
-    if layout == "document":
-        values = [
-            {"messages": [openai_message(one) for one in talk]}
-            for talk in draw(st.lists(conversations(), min_size=1, max_size=2))
-        ]
-        return spell(values if len(values) > 1 else values[0], style, indent=draw(st.sampled_from([None, 2])))
-    if layout == "conversations":
-        lines = [
-            spell(
-                {"id": str(place), "messages": [openai_message(one) for one in talk], "tools": [{"type": "function"}]},
-                style,
-            )
-            for place, talk in enumerate(draw(st.lists(conversations(), min_size=1, max_size=3)))
-        ]
+    layout = draw(st.sampled_from(["conversations", "document", "events"]))
+    if layout == "events":
+        values = EVENTS[draw(st.sampled_from(sorted(EVENTS)))](draw(conversations()))
     else:
-        talk = draw(conversations())
-        values = claude_events(talk) if layout == "claude-code" else [openai_message(one) for one in talk]
-        lines = [spell(value, style) for value in values]
+        spelled = CONVERSATIONS[draw(st.sampled_from(sorted(CONVERSATIONS)))]
+        most = 2 if layout == "document" else 3
+        talks = draw(st.lists(conversations(), min_size=1, max_size=most))
+        values = [spelled(talk, number) for number, talk in enumerate(talks)]
+    if layout == "document":
+        return spell(values if len(values) > 1 else values[0], style, indent=draw(st.sampled_from([None, 2])))
+    lines = [spell(value, style) for value in values]
     for _ in range(draw(st.integers(0, 1))):
         lines.insert(
             draw(st.integers(0, len(lines))),

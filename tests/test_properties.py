@@ -198,7 +198,8 @@ def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
 @settings(max_examples=50)
 @given(conversations())
 def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
-    from strategies import openai_message, spell
+    from spelling_openai_chat import openai_message
+    from strategies import spell
 
     data = b"".join(spell(openai_message(one), {}) + b"\n" for one in talk)
     for transcript in transcripts(data):

@@ -33,7 +33,8 @@ def shape(messages: Sequence[Message]) -> Shape:
     """The shape of a conversation, in one pass.
 
     A step is an assistant message with calls, and their results. A turn is a user message and everything up to the
-    next one. An exchange is a step, or a message alone.
+    next one. An exchange is a step, or a message alone; where users call tools too (simulated ones do), theirs is their
+    message with its results.
     """
     step: list[int] = []
     turn: list[int] = []
@@ -44,10 +45,11 @@ def shape(messages: Sequence[Message]) -> Shape:
     steps = turns = 0
     for index, message in enumerate(messages):
         home, answers, width = index, None, 0
-        if message.role == "assistant":
+        if message.role in ("assistant", "user"):
             calls = [part for part in message.parts if part.kind == "tool_call"]
             width = len(calls)
-            steps += width > 0
+            steps += width > 0 and message.role == "assistant"
+            turns += message.role == "user"
             for call in calls:
                 waiting.setdefault(call.call_id, []).append((index, call))
         elif message.role == "tool":
@@ -56,8 +58,6 @@ def shape(messages: Sequence[Message]) -> Shape:
             if open_calls:
                 home, answers = _nearest(open_calls)
                 width = fan[home]
-        elif message.role == "user":
-            turns += 1
         step.append(step[home] if home < index else steps)
         turn.append(turns)
         exchange.append(home)
@@ -85,4 +85,10 @@ def opening_task(messages: Sequence[Message]) -> int | None:
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
     users = [index for index in order if messages[index].role == "user"]
-    return next((index for index in users if not messages[index].is_injected), users[0] if users else None)
+    said = (index for index in users if not messages[index].is_injected and _speaks(messages[index]))
+    return next(said, users[0] if users else None)
+
+
+def _speaks(message: Message) -> bool:
+    """Whether it says something, and is not only a call."""
+    return not message.parts or any(part.kind != "tool_call" for part in message.parts)

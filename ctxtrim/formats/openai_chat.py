@@ -24,7 +24,8 @@ ROLES: dict[object, Role] = {
     "function": "tool",
 }
 _TEXTS = ("text", "input_text", "output_text")
-_FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "reasoning", "toolCall")
+_ASIDE = ("exit", "session_meta")  # notes that mini-swe-agent and hermes keep among the messages and never send
+_FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
 def knows(value: object) -> bool:
@@ -43,7 +44,7 @@ def _is_foreign(block: object) -> bool:
     if not isinstance(block, dict):
         return False
     kind = block.get("type")
-    return kind in _FOREIGN or (kind in _TEXTS and not isinstance(block.get("text"), str))
+    return kind in _FOREIGN or (kind in (*_TEXTS, "reasoning") and "value" in block)
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
@@ -52,7 +53,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
         role = value.get("role") if isinstance(value, dict) else None
         known = ROLES.get(role) if isinstance(role, str) else None
         if known is None:
-            found.uncounted += role is not None
+            found.uncounted += role is not None and role not in _ASIDE
             continue
         usage = openai_usage(value["usage"], len(found.messages)) if "usage" in value else None
         if usage is not None:
@@ -93,9 +94,20 @@ def _spelled(message: Message) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": result.call_id, "content": text}
 
 
-DIALECT = Dialect(
-    "openai-chat", knows, read, envelope, owner, insert, places=("messages", "[*].messages", ""), takes_empty=True
+PLACES = (
+    "messages",
+    "[*].messages",
+    "",
+    "[*].traj",  # tau-bench
+    "simulations[*].messages",  # tau2
+    "history",  # SWE-agent
+    "[*].history",
+    "samples[*].messages",  # inspect
+    "answer_generation.train_messages[*]",  # ToolBench
 )
+"""Where such lists are known to be."""
+
+DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, takes_empty=True)
 
 
 def _choice(envelope: dict[str, Any]) -> str | None:
@@ -116,7 +128,7 @@ def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: in
         metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
         return Message(role, _result(value, name, line, path), name, metadata=metadata, index=index, spans=spans)
     parts = _content(value.get("content"), line, (*path, "content"))
-    if role == "assistant":
+    if role == "assistant" or "tool_calls" in value:
         for key in ("reasoning_content", "reasoning"):
             if isinstance(value.get(key), str):
                 parts = (Part("reasoning", value[key], span=Span(line, (*path, key))), *parts)
@@ -142,6 +154,8 @@ def _block(block: Any, line: int, path: Path) -> Part:
         kind = block.get("type")
         if kind in _TEXTS and isinstance(block.get("text"), str):
             return Part("text", block["text"], span=Span(line, (*path, "text")), block=where)
+        if kind == "reasoning" and isinstance(block.get("reasoning"), str):  # inspect
+            return Part("reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=where)
         media = media_of(block)
         if media is not None:
             return Part("attachment", media=media, block=where)
@@ -149,17 +163,24 @@ def _block(block: Any, line: int, path: Path) -> Part:
 
 
 def _result(value: dict[str, Any], name: str | None, line: int, path: Path) -> tuple[Part, ...]:
-    call_id = value.get("tool_call_id")
-    call_id = call_id if isinstance(call_id, str) else None
+    call_id = _answered(value)
+    is_error = bool(value["error"]) if "error" in value else None
     parts = _content(value.get("content"), line, (*path, "content"))
     if not any(part.kind == "text" for part in parts):
         parts = (Part("text"), *parts)
     return tuple(
-        Part("tool_result", part.text, call_id, name, None, None, part.span, part.block)
+        Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
         if part.kind == "text"
         else Part("attachment", "", call_id, name, None, part.media, None, part.block)
         for part in parts
     )
+
+
+def _answered(value: dict[str, Any]) -> str | None:
+    """The call that a result answers: SWE-agent writes a list of ids, tau2 the id of the message itself."""
+    ids = value.get("tool_call_ids")
+    call_id = value.get("tool_call_id", ids[0] if isinstance(ids, list) and ids else value.get("id"))
+    return call_id if isinstance(call_id, str) else None
 
 
 def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
@@ -169,7 +190,7 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
         if isinstance(call, dict):
             call_id = call.get("id")
             inner = next((key for key in ("function", "custom") if isinstance(call.get(key), dict)), None)
-            function = call[inner] if inner else call  # some write name and arguments beside the id
+            function = call[inner] if inner else call  # some write name and arguments beside the id, as inspect does
             key = "input" if inner == "custom" else "arguments"
             where = (*path, "tool_calls", index, *((inner,) if inner else ()), key)
             found.append(_call(function, key, call_id if isinstance(call_id, str) else None, Span(line, where)))
@@ -180,7 +201,7 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
 
 
 def _call(function: dict[str, Any], key: str, call_id: str | None, where: Span) -> Part:
-    arguments, name = function.get(key), function.get("name")
+    arguments, name = function.get(key), function.get("name", function.get("function"))
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
         return Part("tool_call", arguments, call_id, name, span=where)

@@ -76,7 +76,7 @@ def _pinned(transcript: Transcript, where: Shape) -> dict[int, str]:
     pinned = {index: "system" for index, message in enumerate(messages) if message.role == "system"}
     task = current_task(messages)
     if task is not None:
-        pinned[task] = "current task"
+        pinned |= {index: "current task" for index in range(len(messages)) if where.exchange[index] == task}
     elif len(pinned) < len(messages):
         last = max(index for index in range(len(messages)) if index not in pinned)
         home = where.exchange[last]
@@ -90,15 +90,16 @@ def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[l
     opening = opening_task(messages)
     turns: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
     summaries: list[list[int]] = []
+    opened = [index for index in range(len(messages)) if where.exchange[index] == opening]
     for index, message in enumerate(messages):
-        if index in pinned or index == opening:
+        home = where.exchange[index]
+        if index in pinned or home == opening:
             continue
         if message.is_summary:
             summaries.append([index])
             continue
-        home = where.exchange[index]
         exchanges, prompts = turns.setdefault(where.turn[home], ({}, []))
-        if message.role == "user":
+        if messages[home].role == "user":
             prompts.append(index)
         else:
             exchanges.setdefault(home, []).append(index)
@@ -110,5 +111,5 @@ def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[l
             units = [prompts]
         yield from units
     yield from summaries
-    if opening is not None and opening not in pinned:
-        yield [opening]
+    if opened and opening not in pinned:
+        yield opened

@@ -66,11 +66,8 @@ class Row:
     @property
     def is_malformed(self) -> bool:
         """Whether it breaks a structure rule."""
-        return any(finding.severity == "error" and finding.code in STRUCTURE for finding in self.findings)
+        return any(finding.severity == "error" and finding.code != OVERFLOW for finding in self.findings)
 
-
-STRUCTURE = ("tool-result-without-call", "call-without-result")
-"""The codes of findings about structure."""
 
 INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written")
 """The codes of findings that leave the answer incomplete."""

@@ -22,28 +22,31 @@ def parse(text: str, defaults: Mapping[str, Any]) -> Spec:
     if name not in STAGES:
         raise UsageError(f"-s {text}: no such stage{_nearest(name, STAGES)}; there are {', '.join(STAGES)}")
     known = {field.name: field for field in settings_of(STAGES[name])}
-    said = _members(text, rest)
+    said = {_field(key, known): value for key, value in _members(text, rest).items()}
     for key in said:
-        if key.replace("-", "_") not in known:
+        if key not in known:
             if key.replace("_", "-") in _COMMAND:
                 raise UsageError(f"-s {text}: {key} belongs to the whole run; give --{key} to the command")
             there = f"there are {', '.join(map(spelled, known))}" if known else "it has none"
             raise UsageError(f"-s {text}: {name} has no setting {key}{_nearest(key, known)}; {there}")
-    values = {key.replace("-", "_"): value for key, value in said.items()}
     return Spec(
         name,
         {
-            key: _value(f"-s {text}: {spelled(key)}", field, values[key])
-            if key in values
-            else _default(field, defaults)
+            key: _value(f"-s {text}: {spelled(key)}", field, said[key]) if key in said else _default(field, defaults)
             for key, field in known.items()
         },
     )
 
 
 def spelled(name: str) -> str:
-    """A setting as users write it."""
-    return name.replace("_", "-")
+    """A setting as users write it; a name that Python keeps for itself has an underscore after it."""
+    return name.removesuffix("_").replace("_", "-")
+
+
+def _field(key: str, known: Mapping[str, Any]) -> str:
+    """The field that a key means; the key itself where it means none."""
+    name = key.replace("-", "_")
+    return next((one for one in (name, f"{name}_") if one in known), key)
 
 
 def _default(field: Field[Any], defaults: Mapping[str, Any]) -> Any:
@@ -82,6 +85,9 @@ def _value(where: str, field: Field[Any], value: Any) -> Any:
         if least is not None and number < least:
             raise UsageError(f"{where}: expected at least {least}, found {number}")
         return number
+    choices = field.metadata["choices"]
+    if choices is not None and value not in choices:
+        raise UsageError(f"{where}: expected one of {', '.join(filter(None, choices))}, found {value}")
     return str(value)
 
 

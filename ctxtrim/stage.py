@@ -61,9 +61,9 @@ class Stage(Protocol):
         ...
 
 
-def setting(default: Any, text: str, least: int | None = None) -> Any:
-    """A field that a user may set: its default, its help text, and the least value it may have."""
-    return field(default=default, metadata={"help": text, "least": least})
+def setting(default: Any, text: str, least: int | None = None, choices: tuple[str, ...] | None = None) -> Any:
+    """A field that a user may set: its default, its help text, and the least value it may have, or all it may be."""
+    return field(default=default, metadata={"help": text, "least": least, "choices": choices})
 
 
 def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:

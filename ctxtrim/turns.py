@@ -6,6 +6,7 @@ before it with its id that has no result yet.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ctxtrim.model import Message, Part
 
@@ -81,6 +82,12 @@ def current_task(messages: Sequence[Message]) -> int | None:
 def opening_task(messages: Sequence[Message]) -> int | None:
     """The index of the prompt that opened the session, found like `current_task`."""
     return _prompt(range(len(messages)), messages)
+
+
+def is_alternating(messages: Sequence[Message]) -> bool:
+    """Whether user and assistant take turns: no two messages of one of them stand side by side."""
+    spoken = [message.role for message in messages if message.role != "system"]
+    return all(one != other or one == "tool" for one, other in pairwise(spoken))
 
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:

@@ -70,6 +70,9 @@ def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
             for one in step.changes
         )
     }
+    for chunk, rows in _by_chunk(data, ran.rows):
+        if not all(row.is_written for row in rows):
+            touched |= {line.number for line in chunk.lines}
     is_linked = any(row.format == "claude-code" for row in ran.rows)
     kept = [line.data.strip() for line in before if line.number not in touched]
     after = [_unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines]

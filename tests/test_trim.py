@@ -48,8 +48,19 @@ def test_the_oldest_exchange_goes_first_and_no_more_than_needed() -> None:
 
 
 def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> None:
+    budget = tokens([SYSTEM, TALK[1], TALK[4], TALK[9], *TALK[10:]])
+    assert kept(TALK, budget) == ["You are terse.", "first task", "done one", "third task", None, "three " * 50]
+
+
+def test_prompts_do_not_come_to_stand_side_by_side() -> None:
     budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
-    assert kept(TALK, budget) == ["You are terse.", "first task", "third task", None, "three " * 50]
+    assert kept(TALK, budget) == ["You are terse.", "first task", "done one", "third task"]
+
+
+def test_where_prompts_stand_side_by_side_already_the_opening_task_stays_alone() -> None:
+    talk = [*TALK[:5], user("and another thing"), *TALK[5:]]
+    budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
+    assert kept(talk, budget) == ["You are terse.", "first task", "third task", None, "three " * 50]
 
 
 def test_system_and_current_task_are_never_dropped() -> None:

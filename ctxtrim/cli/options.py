@@ -97,11 +97,13 @@ def _settings(stages: Sequence[str]) -> list[Parameter]:
     for stage in stages:
         for field in settings_of(STAGES[stage]):
             name, flag = field.name, f"--{spelled(field.name)}"
-            text = f"{field.metadata['help']} [default: {str(field.default).lower()}]"
+            choices = field.metadata["choices"]
+            text = f"{field.metadata['help']} [default: {str(field.default).lower() or 'none'}]"
             if isinstance(field.default, bool):
                 option = typer.Option(f"{flag}/--no-{spelled(name)}", help=text)
                 found[name] = _parameter(name, bool | None, option)
             else:
-                metavar = "N" if isinstance(field.default, int) else "TEXT"
+                words = "|".join(filter(None, choices or ())) or "TEXT"
+                metavar = "N" if isinstance(field.default, int) else words if len(words) < 20 else "NAME"
                 found[name] = _parameter(name, str | None, typer.Option(flag, metavar=metavar, help=text))
     return list(found.values())

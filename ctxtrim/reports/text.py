@@ -85,7 +85,9 @@ def row_lines(rows: Iterable[Row]) -> Iterator[str]:
 def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
     """One finding: where, how bad, what; its details are indented."""
     where = finding.line or line
-    yield clean(f"{path}{f':{where}' if where else ''}: {finding.severity}: {finding.message}")
+    message = "" if finding.index is None else f"message {finding.index}: "
+    code = "" if finding.index is None else f" [{finding.code}]"
+    yield clean(f"{path}{f':{where}' if where else ''}: {finding.severity}: {message}{finding.message}{code}")
     yield from (clean(f"    {detail}") for detail in finding.details)
 
 

@@ -5,21 +5,21 @@ What goes first::
     exchanges of the oldest turn, oldest first; with the last of them its user message
     … of the next turn, and so on up to the current one, so recent turns are only touched when nothing older is left
     summaries of what was said before the transcript begins
-    the prompt that opened the session
+    the prompt that opened the session, where user and assistant take turns with an answer to it
     never: system messages and the current task
 
 An exchange goes as a whole, so no call loses its result. A turn's user message goes with the last of its turn, so what
 is kept begins with a user message wherever the input did.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Change, Outcome, describe, overflow
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape, current_task, opening_task
+from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
 
 
 @dataclass(frozen=True)
@@ -39,29 +39,73 @@ class Trim:
         if tokens <= available:
             return Outcome(transcript)
         pinned = _pinned(transcript, where)
-        changes = []
         dropped: set[int] = set()
-        for unit in _order(transcript, where, set(pinned)):
+        for unit in _order(transcript, where, set(pinned), costs):
             if tokens <= available:
                 break
             dropped.update(unit)
             tokens -= sum(costs[index] for index in unit)
-            for index in unit:
-                reason = f"oldest first: turn {where.turn[index]}, step {where.step[index]}"
-                changes.append(Change(_index(transcript, index), "dropped", reason))
+        if is_alternating(messages):
+            tokens += self._set_apart(transcript, where, costs, available - tokens, dropped, pinned)
         kept = [index for index in range(len(messages)) if index not in dropped]
         rest = replace(transcript, messages=tuple(messages[index] for index in kept))
         reasons = {opening_task(messages): "opening task, goes last"} | pinned
-        changes += [
-            Change(_index(transcript, index), "kept", reasons.get(index, "newer than what went")) for index in kept
+        changes = [
+            Change(
+                _index(transcript, index),
+                "dropped",
+                f"oldest first: turn {where.turn[index]}, step {where.step[index]}",
+            )
+            if index in dropped
+            else Change(_index(transcript, index), "kept", reasons.get(index, "newer than what went"))
+            for index in range(len(messages))
         ]
-        changes.sort(key=lambda change: change.message)
         if tokens <= available:
             return Outcome(rest, tuple(changes))
         details = [f"{describe(transcript, messages[i], where.call[i], costs[i])} ({pinned[i]})" for i in kept]
         if self.counter.fixed(transcript):
             details.append(f"tool schemas and the frame of the request: {self.counter.fixed(transcript)} tokens")
         return Outcome(rest, tuple(changes), (overflow(transcript, tokens, available, details),))
+
+    def _set_apart(
+        self,
+        transcript: Transcript,
+        where: Shape,
+        costs: Sequence[int],
+        room: int,
+        dropped: set[int],
+        pinned: Mapping[int, str],
+    ) -> int:
+        """Let no two prompts stand side by side where none did; returns by how much the tokens change.
+
+        What stood between them comes back in part: the cheapest answer without calls, where there is room for it. Else
+        the first of the two goes.
+        """
+        spent = 0
+        before: list[int] = []  # prompts kept so far, with nothing but system messages after the last of them
+        between: list[int] = []  # what was dropped since then
+        for index, message in enumerate(transcript.messages):
+            if index in dropped:
+                between.append(index)
+            elif message.role == "user":
+                answers = [one for one in between if _answers(transcript, where, one) and costs[one] <= room - spent]
+                while before and before[-1] not in pinned and not answers:
+                    spent -= costs[before[-1]]
+                    dropped.add(before.pop())
+                if before and answers:
+                    answer = min(answers, key=lambda one: (costs[one], -one))
+                    spent += costs[answer]
+                    dropped.remove(answer)
+                before, between = [index], []
+            elif message.role != "system":
+                before, between = [], []
+        return spent
+
+
+def _answers(transcript: Transcript, where: Shape, index: int) -> bool:
+    """Whether a message is an answer in words, which can stand alone."""
+    message = transcript.messages[index]
+    return message.role == "assistant" and where.fan[index] == 0
 
 
 def _index(transcript: Transcript, position: int) -> int:
@@ -84,16 +128,20 @@ def _pinned(transcript: Transcript, where: Shape) -> dict[int, str]:
     return pinned
 
 
-def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[list[int]]:
+def _order(transcript: Transcript, where: Shape, pinned: set[int], costs: Sequence[int]) -> Iterator[list[int]]:
     """The units in which messages go, first to go first."""
     messages = transcript.messages
     opening = opening_task(messages)
+    opened = [] if opening in pinned else [i for i in range(len(messages)) if where.exchange[i] == opening]
+    if opened and opening is not None and is_alternating(messages):  # its answer stays between it and the next prompt
+        turn = [index for index in range(len(messages)) if where.turn[index] == where.turn[opening]]
+        answers = [index for index in turn if _answers(transcript, where, index)]
+        opened += sorted(answers, key=lambda index: (costs[index], -index))[:1]
     turns: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
     summaries: list[list[int]] = []
-    opened = [index for index in range(len(messages)) if where.exchange[index] == opening]
     for index, message in enumerate(messages):
         home = where.exchange[index]
-        if index in pinned or home == opening:
+        if index in pinned or index in opened:
             continue
         if message.is_summary:
             summaries.append([index])
@@ -111,5 +159,5 @@ def _order(transcript: Transcript, where: Shape, pinned: set[int]) -> Iterator[l
             units = [prompts]
         yield from units
     yield from summaries
-    if opened and opening not in pinned:
+    if opened:
         yield opened

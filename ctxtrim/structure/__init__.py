@@ -1,0 +1,37 @@
+"""What providers accept: their rules by name, one module each."""
+
+from collections.abc import Iterator, Sequence
+
+from ctxtrim.model import Transcript
+from ctxtrim.stage import Finding, Severity
+from ctxtrim.structure import anthropic, breaches, gemini, openai, openai_responses, strict
+from ctxtrim.structure.rule import Conversation, Profile, Rule
+from ctxtrim.turns import Shape
+
+PROFILES: dict[str, Profile] = {
+    one.name: one
+    for one in (openai.PROFILE, openai_responses.PROFILE, anthropic.PROFILE, gemini.PROFILE, strict.PROFILE)
+}
+
+PAIRING: Sequence[Rule] = (
+    Rule("tool-result-without-call", breaches.result_without_call, ""),
+    Rule("call-without-result", breaches.call_without_result, ""),
+    Rule("call-without-result", breaches.pending_call, "", for_request=True),
+)
+"""What holds whoever the provider is: calls and results belong together."""
+
+
+def findings(
+    rules: Sequence[Rule], transcript: Transcript, where: Shape, is_request: bool = False
+) -> Iterator[Finding]:
+    """Every breach of some rules, in the order of the messages.
+
+    What only a request about to be sent must keep is a warning in recordings.
+    """
+    talk = Conversation(transcript.messages, where, transcript.tools is not None)
+    found = [(breach.position, rule, breach.what) for rule in rules for breach in rule.breaches(talk)]
+    for position, rule, what in sorted(found, key=lambda one: one[0]):
+        message = transcript.messages[position]
+        severity: Severity = "warning" if rule.for_request and not is_request else rule.severity
+        details = (f"refused with: {rule.answer}",) if rule.answer else ()
+        yield Finding(rule.code, severity, what, transcript.line_of(message), message.index, details=details)

@@ -35,3 +35,8 @@ class TokenizerError(CtxtrimError):
 
 class SelfCheckError(CtxtrimError):
     """An edited transcript does not read back as what was meant."""
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in its own words."""
+    return (error.strerror or str(error)).lower()

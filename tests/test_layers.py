@@ -18,7 +18,8 @@ FLOORS = (
     ("pipeline", "formats", "models"),
     ("specs", "binding", "report"),
     ("stream", "reports"),
-    ("files", "tokenizers"),
+    ("packing",),
+    ("files", "sinks", "tokenizers"),
     ("cli", "__main__", "__init__"),
 )
 CORE = {name for floor in FLOORS[:6] for name in floor} | {"pipeline"}
@@ -31,11 +32,12 @@ OUTSIDE = {
     "ctok": {"tokenizers"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "os": {"files", "cli"},
-    "sys": {"files", "cli"},
-    "pathlib": {"files", "tokenizers", "cli", "models"},
+    "os": {"files", "sinks", "cli"},
+    "sys": {"files", "sinks", "cli"},
+    "pathlib": {"files", "sinks", "packing", "tokenizers", "cli", "models"},
     "time": {"cli"},
-    "tempfile": {"files"},
+    "tempfile": {"files", "sinks"},
+    "zstandard": {"packing"},
     "importlib": {"cli", "tokenizers", "__init__"},
 }
 NEVER = {"logging", "random", "socket", "urllib", "http", "requests", "datetime"}

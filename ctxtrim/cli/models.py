@@ -8,9 +8,9 @@ import typer
 
 from ctxtrim.cli.terminal import say
 from ctxtrim.errors import OutputError
-from ctxtrim.files import Stdout, silence_stdout
 from ctxtrim.models import FRAMINGS, Model, find_model, known_models, nearest_models
 from ctxtrim.reports.text import Table, clean, plain
+from ctxtrim.sinks import Stdout, silence_stdout
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 

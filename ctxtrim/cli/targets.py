@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import UsageError
-from ctxtrim.files import Input, Nowhere, Sink, Stdout, is_same, write_to
+from ctxtrim.files import Input, is_same
+from ctxtrim.sinks import Nowhere, Sink, Stdout, write_to
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 from ctxtrim.cli import terminal
 from ctxtrim.cli.request import Request, request
 from ctxtrim.errors import CtxtrimError, InputError, OutputError, UsageError
-from ctxtrim.files import Input, reading, silence_stdout, write_to
+from ctxtrim.files import Input, reading
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS
+from ctxtrim.sinks import silence_stdout, write_to
 from ctxtrim.stage import Finding
 from ctxtrim.stream import stream
 

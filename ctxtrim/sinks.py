@@ -1,0 +1,185 @@
+"""Outputs: standard output, and files that are replaced as a whole or not at all."""
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from typing import Protocol
+
+from ctxtrim.errors import OutputError, reason
+from ctxtrim.packing import Kind, kind_named, packer
+
+
+class Sink(Protocol):
+    """Where bytes go. Nothing counts before `commit`."""
+
+    def write(self, data: bytes) -> None:
+        """Take some bytes."""
+        ...
+
+    def commit(self) -> None:
+        """Make what was written last."""
+        ...
+
+    def discard(self) -> None:
+        """Leave the target as it was; after `commit` it does nothing."""
+        ...
+
+
+class Nowhere:
+    """Takes everything and keeps nothing."""
+
+    def write(self, data: bytes) -> None:
+        """Forget the bytes."""
+
+    def commit(self) -> None:
+        """Nothing to do."""
+
+    discard = commit
+
+
+class Stdout:
+    """Standard output, flushed at every write so that a reader sees each transcript at once."""
+
+    def write(self, data: bytes) -> None:
+        """Hand the bytes on; a `BrokenPipeError` where nobody reads any more."""
+        if sys.stdout is None:
+            raise OutputError("standard output is closed")
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"standard output cannot be written: {reason(error)}") from error
+
+    def commit(self) -> None:
+        """Nothing to do: it is out."""
+
+    discard = commit
+
+
+def silence_stdout() -> None:
+    """Send what is left in the buffers of standard output nowhere: nobody can take it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def write_to(path: Path, makes_folders: bool = False) -> Sink:
+    """A sink that replaces a file as a whole, or writes through to what is no regular file (a pipe, a device).
+
+    What the file's name says is compressed is compressed. An `OutputError` at once where it cannot be written.
+    """
+    kind = kind_named(path)
+    sink = _plain(path, makes_folders)
+    try:
+        return Packed(sink, kind) if kind else sink
+    except OutputError as error:
+        sink.discard()
+        raise OutputError(f"{path}: {error}") from None
+
+
+def _plain(path: Path, makes_folders: bool) -> Sink:
+    try:
+        target = path.resolve()
+        if target.is_symlink():  # newer Pythons resolve a circle to itself
+            raise RuntimeError
+        if makes_folders:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            raise IsADirectoryError(21, "it is a folder")
+        return Through(path) if target.exists() and not target.is_file() else Atomic(path, target)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
+    except RuntimeError as error:
+        raise OutputError(f"{path}: cannot be written: too many levels of symbolic links") from error
+
+
+class Atomic:
+    """A file that is replaced as a whole, or not at all: a temporary file beside it, synced, then renamed.
+
+    A link keeps pointing where it points, and an existing file keeps its permissions.
+    """
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self._path, self._target = path, target
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        self._temporary = Path(name)
+        self._file = os.fdopen(handle, "wb")
+
+    def write(self, data: bytes) -> None:
+        """Into the temporary file."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            self.discard()
+            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+
+    def commit(self) -> None:
+        """The target is now what was written."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._temporary.chmod(self._mode())
+            self._temporary.replace(self._target)
+        except OSError as error:
+            self.discard()
+            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+
+    def discard(self) -> None:
+        """The target stays as it was."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    def _mode(self) -> int:
+        if self._target.exists():
+            return stat.S_IMODE(self._target.stat().st_mode)
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+class Packed:
+    """Compresses what it hands on to another sink."""
+
+    def __init__(self, sink: Sink, kind: Kind) -> None:
+        self._sink = sink
+        self._packer = packer(kind)
+
+    def write(self, data: bytes) -> None:
+        """Into the other sink, some of it later."""
+        self._sink.write(self._packer.compress(data))
+
+    def commit(self) -> None:
+        """Hand on what is left and settle it."""
+        self._sink.write(self._packer.flush())
+        self._sink.commit()
+
+    def discard(self) -> None:
+        """Leave the target of the other sink as it was."""
+        self._sink.discard()
+
+
+class Through:
+    """A pipe or a device: what is committed is written to it, and it stays what it is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Keep the bytes until they are settled."""
+        self._pieces.append(data)
+
+    def commit(self) -> None:
+        """Write them."""
+        try:
+            with self._path.open("wb") as file:
+                file.writelines(self._pieces)
+        except OSError as error:
+            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+
+    def discard(self) -> None:
+        """Forget them."""
+        self._pieces.clear()

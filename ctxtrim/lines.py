@@ -17,6 +17,7 @@ NOT_JSON: Final = object()
 """The value of a line that is no JSON; its record says why."""
 
 BOM: Final = b"\xef\xbb\xbf"
+ZIP: Final = b"PK\x03\x04"
 _SPACE: Final = " \t\r\n"
 
 
@@ -54,7 +55,8 @@ def _split_slowly(line: bytes, number: int) -> list[Record]:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        return [Record(line, number, NOT_JSON, f"not UTF-8 at byte {error.start + 1} of the line")]
+        reason = f"not UTF-8 at byte {error.start + 1} of the line"
+        return [Record(line, number, NOT_JSON, "a zip archive: unpack it first" if line.startswith(ZIP) else reason)]
     found: list[Record] = []
     start = 0
     while start < len(text):

@@ -19,6 +19,7 @@ Option = tuple[str, str | None, Any, str]  # name, what stands for its value (No
 
 COMMON: tuple[Option, ...] = (
     ("format", "NAME", None, f"Dialect of the input: auto, {', '.join(FORMATS)}. [default: auto]"),
+    ("explain_format", None, False, "Say of each input what it was taken for, and how sure that is."),
     ("messages_path", "PATH", None, "Where message lists are in larger documents, as in 'simulations[*].messages'."),
     ("model", "NAME", None, "Which window, limits and tokenizer. [default: the last one the transcript records]"),
     ("context_window", "N", None, "What the model can hold, in tokens. [default: the model's, else 128000]"),

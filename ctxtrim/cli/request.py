@@ -33,6 +33,8 @@ class Request:
     aims: Targets
     job: Job
     formats: tuple[Format, ...]
+    messages_path: str | None
+    explains_format: bool
     form: str | None
     report: Path | None
     shows: bool
@@ -70,6 +72,8 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         aims,
         job,
         _formats(values),
+        values["messages_path"],
+        bool(values["explain_format"]),
         form,
         report,
         shows=path == "-" or (path is None and not aims.writes),

@@ -17,6 +17,7 @@ from ctxtrim.sinks import Stdout
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables that go to no terminal
+_TOLD_KINDS = {"error", "warning"}
 _TOLD = 20  # transcripts whose findings are told on standard error; the report has all of them
 
 
@@ -31,7 +32,7 @@ def say(line: str) -> None:
 
 def tell(report: Report, asked: Request, *, is_shown: bool) -> None:
     """On standard error: findings about files, and those about transcripts where no report shows them."""
-    is_told = {"error"} if asked.is_quiet else {"error", "warning"}
+    is_told = {"error"} if asked.is_quiet else {"error", "warning", "info"} if asked.explains_format else _TOLD_KINDS
     files = [one for one in report.findings if one[1].severity in is_told]
     for line in text.file_lines(replace(report, findings=files)):
         say(line)

@@ -1,7 +1,7 @@
 """One run of a command: options to values, values to the stream, the stream to files, report and exit code."""
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -106,6 +106,11 @@ def _each(asked: Request, held: Mapping[str, Reading], report: Report, watch: te
 def _one(source: Input, found: Reading, asked: Request, report: Report, ends_line: bool) -> bool:
     """One input from its first line to its target; returns whether what was written ends with a line break."""
     aims = asked.aims
+    for finding in _taken_for(found, asked):
+        report.note(source.path, finding)
+    if found.format is None and asked.messages_path is not None:
+        name = "standard input" if source.is_stdin else source.path
+        raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {name}")
     sink = aims.sink(source)
     rows: list[Row] = []
     findings: list[Finding] = []
@@ -125,7 +130,7 @@ def _one(source: Input, found: Reading, asked: Request, report: Report, ends_lin
             else:
                 report.add(done.rows)
         if not has_rows:
-            findings = [_nothing(found, is_empty, findings)]
+            findings = [_nothing(found, is_empty, asked, findings)]
         is_broken = any(finding.code == "self-check" for finding in findings)
         stays = is_broken or (is_lossy and (aims.in_place or not any(row.is_written for row in rows)))
         if stays or (aims.in_place and not is_changed):
@@ -141,7 +146,7 @@ def _one(source: Input, found: Reading, asked: Request, report: Report, ends_lin
     return ends_line
 
 
-def _nothing(found: Reading, is_empty: bool, findings: Sequence[Finding]) -> Finding:
+def _nothing(found: Reading, is_empty: bool, asked: Request, findings: Sequence[Finding]) -> Finding:
     """Why a file has no transcript in it."""
     if is_empty:
         return Finding("no-transcript", "error", "no transcript found: the input is empty")
@@ -152,5 +157,15 @@ def _nothing(found: Reading, is_empty: bool, findings: Sequence[Finding]) -> Fin
         return Finding(
             "no-transcript", "error", f"no transcript found: {first.message.split('; the line')[0]}", first.line
         )
-    known = ", ".join(FORMATS)
+    known = ", ".join(one.name for one in asked.formats)
+    if len(asked.formats) < len(FORMATS):
+        return Finding("no-transcript", "error", f"no transcript found: it is not {known}; leave out --format")
     return Finding("no-transcript", "error", f"no transcript found; the formats understood are {known}")
+
+
+def _taken_for(found: Reading, asked: Request) -> Iterator[Finding]:
+    """What a file was taken for, where that was asked or is not sure."""
+    if found.is_mixed:
+        yield Finding("mixed-formats", "warning", f"{found.taken_for}; what is not understood is kept as it is")
+    elif asked.explains_format:
+        yield Finding("format", "info", found.taken_for)

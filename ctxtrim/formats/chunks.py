@@ -4,14 +4,14 @@ A file of conversations is a chunk a line; a file of events, or one JSON documen
 its first values tell: each format says of each value whether it is one of its own.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain, islice
 
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Format, Layout
-from ctxtrim.lines import BOM, NOT_JSON, Record, document, split
+from ctxtrim.lines import BLANK, BOM, NOT_JSON, Record, document, split
 from ctxtrim.model import Line, Span, Transcript
 from ctxtrim.splice import locate
 from ctxtrim.stage import Finding
@@ -38,13 +38,34 @@ class Chunk:
 class Reading:
     """A file being read: its format and layout (None where nobody knows it), and its chunks.
 
-    `is_lines`: it has a conversation on each line, so that others may stand beside them.
+    `is_lines`: it has a conversation on each line, so that others may stand beside them. `votes`: how many of the
+    `looked` values at its beginning each format knows.
     """
 
     format: Format | None
     layout: Layout | None
     is_lines: bool
     chunks: Iterator[Chunk]
+    votes: Mapping[tuple[Format, Layout], int] = field(default_factory=dict)
+    looked: int = 0
+
+    @property
+    def taken_for(self) -> str:
+        """What it was taken for and how sure that is, as a sentence."""
+        if self.format is None:
+            return f"taken for no format: none knows any of the {self.looked} values looked at; kept as it is"
+        (_, most), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
+        others = "".join(f", {count} look like {one.name} ({_LAYOUTS[layout]})" for (one, layout), count in rest)
+        what = _LAYOUTS[self.layout or "events"]
+        return f"taken for {self.format.name} ({what}): {most} of {self.looked} values looked at are its own{others}"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its beginning looks like several formats."""
+        return len({one for one, _ in self.votes}) > 1
+
+
+_LAYOUTS: dict[Layout, str] = {"conversation": "whole conversations", "events": "one message or event a line"}
 
 
 def open_reading(lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values())) -> Reading:
@@ -64,7 +85,8 @@ def open_reading(lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMA
     dialect, layout = max(votes, key=lambda vote: votes[vote]) if votes else (None, None)
     is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
     cut = _by_line if layout == "conversation" else _at_once
-    return Reading(dialect, layout, is_lines, cut(dialect, chain(head, records)))
+    looked = sum(record.value is not BLANK for record in head)
+    return Reading(dialect, layout, is_lines, cut(dialect, chain(head, records)), votes, looked)
 
 
 def _vote(value: object, formats: Iterable[Format]) -> tuple[Format, Layout] | None:

@@ -8,6 +8,7 @@ from ctxtrim.counter import Count, Counter
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import OVERFLOW, Change, Finding
 from ctxtrim.stages import STAGES
+from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget
 
 
@@ -57,13 +58,16 @@ class Result:
         return any(finding.code == OVERFLOW for finding in self.findings)
 
 
-def run(transcript: Transcript, specs: Sequence[Spec], counter: Counter, budget: Budget) -> Result:
+def run(
+    transcript: Transcript, specs: Sequence[Spec], counter: Counter, budget: Budget, thinking: Thinking = "keep"
+) -> Result:
     """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on."""
     tokens_read = tokens = counter.tokens(transcript)
     steps = []
     found: list[Finding] = []
     for spec in specs:
         outcome = STAGES[spec.name](counter, budget, **spec.settings)(transcript)
+        outcome = settled(transcript, outcome, thinking)
         after = counter.tokens(outcome.transcript)
         steps.append(
             Step(

@@ -19,18 +19,21 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
 from ctxtrim.stage import Change, Finding
+from ctxtrim.thinking import Thinking, thinking_of
 
 
 @dataclass(frozen=True)
 class Job:
     """What to do with every transcript.
 
-    `is_quick`: an upper bound of the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
+    `thinking`: what becomes of it in edited transcripts, None for what the model needs. `is_quick`: an upper bound of
+    the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
     """
 
     specs: tuple[Spec, ...]
     binding: Binding
     on_overflow: Literal["fail", "keep"] = "fail"
+    thinking: Thinking | None = None
     is_quick: bool = False
     keeps_changes: bool = True
     explains: bool = False
@@ -104,12 +107,13 @@ def _written(dialect: Format | None, chunk: Chunk, out: list[Transcript], failed
 
 def _run(transcript: Transcript, job: Job) -> tuple[Bound, Result]:
     bound = job.binding.bind(transcript)
+    thinking = job.thinking or thinking_of(bound.model)
     if job.is_quick:
         quick = replace(bound, counter=bound.counter.bound())
-        result = run(transcript, job.specs, quick.counter, quick.budget)
+        result = run(transcript, job.specs, quick.counter, quick.budget, thinking)
         if not result.overflows:
             return quick, result
-    result = run(transcript, job.specs, bound.counter, bound.budget)
+    result = run(transcript, job.specs, bound.counter, bound.budget, thinking)
     if result.overflows and job.on_overflow == "keep":
         result = replace(result, transcript=transcript, count=bound.counter.count(transcript))
     return bound, result

@@ -13,7 +13,7 @@ FLOORS = (
     ("lines", "splice", "turns", "tokens", "schemas"),
     ("counter", "evidence"),
     ("stage",),
-    ("structure",),
+    ("structure", "thinking"),
     ("stages",),
     ("pipeline", "formats", "models"),
     ("specs", "binding", "report"),

@@ -14,6 +14,7 @@ from ctxtrim.reports import REPORTS
 from ctxtrim.specs import spelled
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
+from ctxtrim.thinking import MODES
 
 Option = tuple[str, str | None, Any, str]  # name, what stands for its value (None: it has none), default, help
 
@@ -40,6 +41,7 @@ WRITING: tuple[Option, ...] = (
     ("output", "PATH", None, "Write to this file, or into this folder where there are several inputs."),
     ("in_place", None, False, "Write each file back where it came from, if it changed."),
     ("on_overflow", "fail|keep", "fail", "Leave out what cannot be made to fit, or pass it on as it was."),
+    ("thinking", "MODE", "auto", f"What becomes of it where messages are edited: auto (by model), {', '.join(MODES)}."),
     ("dry_run", None, False, "Report only, write nothing."),
 )
 

@@ -15,6 +15,7 @@ from ctxtrim.formats.format import Format
 from ctxtrim.reports import REPORTS
 from ctxtrim.specs import parse, spelled
 from ctxtrim.stream import Job
+from ctxtrim.thinking import MODES, Thinking
 from ctxtrim.tokenizers import LIGHT, tokenizer
 
 Values = Mapping[str, Any]
@@ -63,6 +64,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         specs,
         _binding(values, sources),
         _choice(values, "on_overflow", ("fail", "keep")) if writes else "fail",
+        _thinking(values) if writes else "keep",
         is_quick=[spec.name for spec in specs] == ["check"] and form is None and not values["explain"],
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
@@ -136,6 +138,11 @@ def _safety(values: Values) -> float:
     if not 1 <= factor < float("inf"):
         raise UsageError(f"--safety {values['safety']}: expected a factor of at least 1")
     return factor
+
+
+def _thinking(values: Values) -> Thinking | None:
+    mode = _choice(values, "thinking", ("auto", *MODES))
+    return None if mode == "auto" else mode
 
 
 def _choice(values: Values, name: str, known: tuple[str, ...]) -> Any:

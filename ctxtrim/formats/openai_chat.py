@@ -131,7 +131,8 @@ def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: in
     if role == "assistant" or "tool_calls" in value:
         for key in ("reasoning_content", "reasoning"):
             if isinstance(value.get(key), str):
-                parts = (Part("reasoning", value[key], span=Span(line, (*path, key))), *parts)
+                where = Span(line, (*path, key))
+                parts = (Part("reasoning", value[key], span=where, block=where), *parts)
         if isinstance(value.get("refusal"), str):
             parts = (*parts, Part("text", value["refusal"]))
         parts = (*parts, *_calls(value, line, path))

@@ -51,7 +51,7 @@ class Part:
     kind: Kind
     text: str = ""
     call_id: str | None = None
-    name: str | None = None
+    name: str | None = field(default=None, compare=False)
     is_error: bool | None = None
     media: Media | None = None
     span: Span | None = field(default=None, compare=False)
@@ -70,7 +70,7 @@ class Message:
 
     role: Role
     parts: tuple[Part, ...]
-    name: str | None = None
+    name: str | None = field(default=None, compare=False)
     is_injected: bool = field(default=False, compare=False)
     is_summary: bool = field(default=False, compare=False)
     metadata: tuple[tuple[str, int], ...] = ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxtrim.counter import Count, Counter
-from ctxtrim.model import Message, Transcript
+from ctxtrim.model import Transcript
 from ctxtrim.stage import OVERFLOW, Change, Finding
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import Thinking, settled
@@ -100,14 +100,20 @@ def _measured(
 ) -> tuple[Measured, ...]:
     if not changes:
         return ()
-    costs = _by_index(counter, before.messages)
-    rest = _by_index(counter, after.messages)
-    return tuple(Measured(one, costs[one.message], rest.get(one.message, 0)) for one in changes)
+    costs, rest = _by_place(counter, before), _by_place(counter, after)
+    return tuple(
+        Measured(one, sum(costs.get((one.message, one.before), ())), sum(rest.get((one.message, one.before), ())))
+        for one in changes
+    )
 
 
-def _by_index(counter: Counter, messages: tuple[Message, ...]) -> dict[int, int]:
-    costs = counter.costs(messages)
-    return {
-        position if message.index is None else message.index: cost.total
-        for position, (message, cost) in enumerate(zip(messages, costs, strict=True))
-    }
+def _by_place(counter: Counter, transcript: Transcript) -> dict[tuple[int | None, int | None], list[int]]:
+    """What messages cost, by what their changes name them by; several may be inserted before the same one."""
+    found: dict[tuple[int | None, int | None], list[int]] = {}
+    following: int | None = None
+    costs = counter.costs(transcript.messages)
+    for message, cost in zip(reversed(transcript.messages), reversed(costs), strict=True):
+        place = (None, following) if message.index is None else (message.index, None)
+        found.setdefault(place, []).append(cost.total)
+        following = following if message.index is None else message.index
+    return found

@@ -1,6 +1,6 @@
 """What a stage is and what it says: settings, outcomes, changes and findings, all of them values."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -16,11 +16,24 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was done to one message (its index as read) and why. `kept` is told too, for `--explain`."""
+    """What was done to one message (its index as read) and why. `kept` is told too, for `--explain`.
 
-    message: int
+    An inserted message has no index; `before` is that of the first message after it that was read, None at the end.
+    """
+
+    message: int | None
     action: Action
     reason: str
+    before: int | None = None
+
+
+def change_of(messages: Sequence[Message], position: int, action: Action, reason: str) -> Change:
+    """The change of the message at a position, whether it was read or inserted."""
+    index = messages[position].index
+    if index is not None:
+        return Change(index, action, reason)
+    before = next((one.index for one in messages[position:] if one.index is not None), None)
+    return Change(None, action, reason, before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,14 @@ from ctxtrim.thinking import Thinking, thinking_of
 class Job:
     """What to do with every transcript.
 
+    `on_overflow`: leave out what does not fit, pass it on as it was, or write it as the stages left it.
     `thinking`: what becomes of it in edited transcripts, None for what the model needs. `is_quick`: an upper bound of
     the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
     """
 
     specs: tuple[Spec, ...]
     binding: Binding
-    on_overflow: Literal["fail", "keep"] = "fail"
+    on_overflow: Literal["fail", "keep", "write"] = "fail"
     thinking: Thinking | None = None
     is_quick: bool = False
     keeps_changes: bool = True
@@ -169,6 +170,8 @@ def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[E
     where = bound.counter.shape(transcript.messages)
     said: dict[int, Change] = {}
     for change in (one.change for step in result.steps for one in step.changes):
+        if change.message is None:
+            continue
         if change.action != "kept" or said.get(change.message, change).action == "kept":
             said[change.message] = change  # what was done counts more than what was left alone
     for position, cost in enumerate(bound.counter.costs(transcript.messages)):

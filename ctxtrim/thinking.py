@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import Change, Finding, Outcome
+from ctxtrim.stage import Finding, Outcome, change_of
 from ctxtrim.turns import current_task
 
 Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
@@ -43,11 +43,7 @@ def settled(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
         stripped.get(place, message) for place, message in enumerate(after.messages) if _has_rest(stripped.get(place))
     )
     reason = "thinking: " + ("something before it has changed" if mode == "strip-after-edit" else mode)
-    changes = tuple(
-        Change(message.index, "stripped", reason)
-        for place in stripped
-        if (message := after.messages[place]).index is not None
-    )
+    changes = [change_of(after.messages, place, "stripped", reason) for place in stripped]
     found = _told(after, stripped, reason, task)
     return Outcome(replace(after, messages=kept), (*outcome.changes, *changes), (*outcome.findings, found))
 

@@ -84,10 +84,19 @@ def opening_task(messages: Sequence[Message]) -> int | None:
     return _prompt(range(len(messages)), messages)
 
 
-def is_alternating(messages: Sequence[Message]) -> bool:
-    """Whether user and assistant take turns: no two messages of one of them stand side by side."""
-    spoken = [message.role for message in messages if message.role != "system"]
-    return all(one != other or one == "tool" for one, other in pairwise(spoken))
+def is_alternating(messages: Sequence[Message], where: Shape) -> bool:
+    """Whether user and assistant take turns: no two messages of one of them side by side, results right after calls."""
+    spoken = [index for index, message in enumerate(messages) if message.role != "system"]
+    return all(
+        where.exchange[other] == where.exchange[one]
+        if messages[other].role == "tool"
+        else _differ(messages, one, other)
+        for one, other in pairwise(spoken)
+    )
+
+
+def _differ(messages: Sequence[Message], one: int, other: int) -> bool:
+    return messages[one].role != messages[other].role
 
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:

@@ -1,10 +1,13 @@
 """Claude Code sessions: which lines are live, what a message is, and which links are mended."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from running import read, run
 
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.media import Media
 from ctxtrim.model import Transcript
 
@@ -132,12 +135,22 @@ def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
     )
 
 
+def keeping(data: bytes, *places: int) -> bytes:
+    """The session with some of its messages only."""
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    meant = replace(one, messages=tuple(one.messages[place] for place in places))
+    written = rewrite(FORMATS["claude-code"], chunk.lines, [meant])
+    check(FORMATS["claude-code"], chunk.lines, written, [meant])
+    return b"".join(written)
+
+
 def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
     leaf = {"type": "summary", "summary": "a title", "leafUuid": "b1"}
     late = line("p2", "b1", "progress", data={})
     branch = line("x1", "a4", "user", "rewound")
     data = session(leaf, *PARALLEL[:-1], late, branch, PARALLEL[-1] | {"parentUuid": "p2"})
-    out = run(data, [("trim", {})], limit=16).data or b""
+    out = keeping(data, 0, -1)
     events = {event.get("uuid"): event for event in map(json.loads, out.splitlines())}
     assert list(events) == [None, "u1", "p1", "p2", "x1", "u2"]
     assert [events[name]["parentUuid"] for name in ("u1", "p1", "p2", "x1", "u2")] == [None, "u1", "p1", "p1", "p2"]
@@ -151,7 +164,7 @@ def test_a_line_goes_only_when_all_its_blocks_go() -> None:
         {"type": "text", "text": "now this"},
     ]
     data = session(PARALLEL[0], called("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content))
-    out = run(data, [("trim", {})], limit=40).data or b""
+    out = keeping(data, 0, -1)
     events = [json.loads(one) for one in out.splitlines()]
     assert [event["uuid"] for event in events] == ["u1", "r1"]
     assert events[1]["message"]["content"] == [{"type": "text", "text": "now this"}]
@@ -179,7 +192,7 @@ def test_all_events_in_one_document() -> None:
     data = json.dumps({"loglines": PARALLEL}, indent=2).encode()
     assert told(read(data)[0].transcripts[0]) == told(transcript(*PARALLEL))
     out = json.loads(run(data, [("trim", {})], limit=16).data or b"")
-    assert [event["uuid"] for event in out["loglines"]] == ["u1", "p1", "u2"]
+    assert [event["uuid"] for event in out["loglines"]] == ["p1", "u2"]
 
 
 def test_the_model_is_the_last_real_one() -> None:

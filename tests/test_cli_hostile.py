@@ -110,7 +110,7 @@ WHOLE = {
     "empty.jsonl": (b"", "no transcript found"),
     "blank.jsonl": (b"\n\n", "no transcript found"),
     "binary.jsonl": (bytes(range(256)) * 40, "no transcript found"),
-    "gzip.jsonl": (b"\x1f\x8b\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
+    "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
     "text.jsonl": (b"Dear diary,\ntoday I read a transcript.\n", "no transcript found"),
     "other.jsonl": (b'{"event": "tick"}\n{"event": "tock"}\n', "no transcript found"),
     "cut.json": ((FIXTURES / "document.json").read_bytes()[:900], "ends in the middle"),

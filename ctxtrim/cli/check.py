@@ -7,4 +7,5 @@ COMMAND = command(
     "Say whether transcripts fit their budget and whether calls and results belong together.",
     stages=["check"],
     writes=False,
+    fixing=["repair"],
 )

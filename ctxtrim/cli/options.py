@@ -49,12 +49,21 @@ _FLAGS = {"output": ("-o", "--output"), "progress": ("--progress/--no-progress",
 _CONTEXT = {"max_content_width": 120}
 
 
-def command(name: str, text: str, stages: Sequence[str], writes: bool) -> Any:
-    """A command that runs some stages; without any, `-s` names them. `writes`: the transcript is its output."""
+FIXING: Option = ("fix", None, False, "Repair calls and results first: files in place, standard input to output.")
+
+
+def command(name: str, text: str, stages: Sequence[str], writes: bool, fixing: Sequence[str] = ()) -> Any:
+    """A command that runs some stages; without any, `-s` names them. `writes`: the transcript is its output.
+
+    `fixing`: the stages that `--fix` puts before them, which makes it a command that writes.
+    """
 
     def body(**values: Any) -> None:
         from ctxtrim.cli.work import work
 
+        if values.get("fix"):
+            in_place = values["files"] not in (None, ["-"])
+            raise typer.Exit(work((*fixing, *stages), True, values | {"in_place": in_place, "thinking": "keep"}))
         raise typer.Exit(work(tuple(stages) or None, writes, values))
 
     parameters = [_files()]
@@ -62,7 +71,9 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool) -> Any:
         parameters.append(_stages())
     parameters += [_option(*option) for option in COMMON]
     parameters += [_option(*option) for option in WRITING if writes]
-    parameters += _settings(stages or tuple(STAGES))
+    if fixing:
+        parameters.append(_option(*FIXING))
+    parameters += _settings((*stages, *fixing) or tuple(STAGES))
     body.__doc__ = text
     body.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

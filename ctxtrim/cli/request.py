@@ -47,6 +47,7 @@ class Request:
 
 def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
     """The request that some options make; a `UsageError` where they make none."""
+    is_fixing = bool(values.get("fix"))
     specs = tuple(parse(text, values) for text in (values.get("stage") or () if stages is None else stages))
     form, path = _report(values, writes)
     output = values.get("output")
@@ -63,7 +64,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
     job = Job(
         specs,
         _binding(values, sources),
-        _choice(values, "on_overflow", ("fail", "keep")) if writes else "fail",
+        _on_overflow(values, writes),
         _thinking(values) if writes else "keep",
         is_quick=[spec.name for spec in specs] == ["check"] and form is None and not values["explain"],
         keeps_changes=form not in (None, "text") or values["explain"],
@@ -78,7 +79,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         bool(values["explain_format"]),
         form,
         report,
-        shows=path == "-" or (path is None and not aims.writes),
+        shows=path == "-" or (path is None and (not aims.writes or (is_fixing and aims.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
@@ -138,6 +139,13 @@ def _safety(values: Values) -> float:
     if not 1 <= factor < float("inf"):
         raise UsageError(f"--safety {values['safety']}: expected a factor of at least 1")
     return factor
+
+
+def _on_overflow(values: Values, writes: bool) -> Any:
+    """What to do with what does not fit; where the point is to repair, it is repaired and written all the same."""
+    if values.get("fix"):
+        return "write"
+    return _choice(values, "on_overflow", ("fail", "keep")) if writes else "fail"
 
 
 def _thinking(values: Values) -> Thinking | None:

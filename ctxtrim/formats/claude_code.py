@@ -216,7 +216,8 @@ def _block(block: Any, where: Span) -> Part:
         if kind == "tool_use":
             call_id, name = block.get("id"), block.get("name")
             call_id = call_id if isinstance(call_id, str) else None
-            return Part("tool_call", dump(block.get("input")), call_id, name if isinstance(name, str) else None)
+            name = name if isinstance(name, str) else None
+            return Part("tool_call", dump(block.get("input")), call_id, name, block=where)
         media = media_of(block) if kind in ("image", "document") else None
         if media is not None:
             return Part("attachment", media=media, block=where)

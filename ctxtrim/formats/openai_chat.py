@@ -75,7 +75,9 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """A message goes when the last block of its content goes."""
+    """A message goes when the last block of its content goes; a list of calls with the last of them."""
+    if array[-1] == "tool_calls":
+        return array
     return array[:-1] if array[-1] == "content" else None
 
 
@@ -193,17 +195,19 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
             inner = next((key for key in ("function", "custom") if isinstance(call.get(key), dict)), None)
             function = call[inner] if inner else call  # some write name and arguments beside the id, as inspect does
             key = "input" if inner == "custom" else "arguments"
-            where = (*path, "tool_calls", index, *((inner,) if inner else ()), key)
-            found.append(_call(function, key, call_id if isinstance(call_id, str) else None, Span(line, where)))
+            block = Span(line, (*path, "tool_calls", index))
+            where = block.inside(*((inner,) if inner else ()), key)
+            found.append(_call(function, key, call_id if isinstance(call_id, str) else None, where, block))
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
-        found.append(_call(legacy, "arguments", None, Span(line, (*path, "function_call", "arguments"))))
+        block = Span(line, (*path, "function_call"))
+        found.append(_call(legacy, "arguments", None, block.inside("arguments"), block))
     return tuple(found)
 
 
-def _call(function: dict[str, Any], key: str, call_id: str | None, where: Span) -> Part:
+def _call(function: dict[str, Any], key: str, call_id: str | None, where: Span, block: Span) -> Part:
     arguments, name = function.get(key), function.get("name", function.get("function"))
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=where)
-    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name)
+        return Part("tool_call", arguments, call_id, name, span=where, block=block)
+    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block)

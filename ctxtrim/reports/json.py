@@ -90,7 +90,8 @@ def _change(row: Row, measured: Measured) -> dict[str, Any]:
     change = measured.change
     return {
         "message": change.message,
-        "line": row.lines.get(change.message),
+        **({"before": change.before} if change.message is None else {}),
+        "line": None if change.message is None else row.lines.get(change.message),
         "action": change.action,
         "reason": change.reason,
         "tokens_before": measured.tokens_before,

@@ -3,6 +3,7 @@
 from ctxtrim.stage import Stage
 from ctxtrim.stages.check import Check
 from ctxtrim.stages.count import Count
+from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.trim import Trim
 from ctxtrim.stages.truncate import Truncate
 
@@ -10,5 +11,6 @@ STAGES: dict[str, type[Stage]] = {
     "count": Count,
     "truncate": Truncate,
     "trim": Trim,
+    "repair": Repair,
     "check": Check,
 }

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Change, Outcome, describe, overflow
+from ctxtrim.stage import Outcome, change_of, describe, overflow
 from ctxtrim.tokens import Budget
 from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
 
@@ -45,19 +45,15 @@ class Trim:
                 break
             dropped.update(unit)
             tokens -= sum(costs[index] for index in unit)
-        if is_alternating(messages):
+        if is_alternating(messages, where):
             tokens += self._set_apart(transcript, where, costs, available - tokens, dropped, pinned)
         kept = [index for index in range(len(messages)) if index not in dropped]
         rest = replace(transcript, messages=tuple(messages[index] for index in kept))
         reasons = {opening_task(messages): "opening task, goes last"} | pinned
         changes = [
-            Change(
-                _index(transcript, index),
-                "dropped",
-                f"oldest first: turn {where.turn[index]}, step {where.step[index]}",
-            )
+            change_of(messages, index, "dropped", f"oldest first: turn {where.turn[index]}, step {where.step[index]}")
             if index in dropped
-            else Change(_index(transcript, index), "kept", reasons.get(index, "newer than what went"))
+            else change_of(messages, index, "kept", reasons.get(index, "newer than what went"))
             for index in range(len(messages))
         ]
         if tokens <= available:
@@ -108,12 +104,6 @@ def _answers(transcript: Transcript, where: Shape, index: int) -> bool:
     return message.role == "assistant" and where.fan[index] == 0
 
 
-def _index(transcript: Transcript, position: int) -> int:
-    """The index as read; where a message was inserted, the position it has now."""
-    index = transcript.messages[position].index
-    return position if index is None else index
-
-
 def _pinned(transcript: Transcript, where: Shape) -> dict[int, str]:
     """What may never go, and why: system messages and the current task; the last exchange where nobody asked."""
     messages = transcript.messages
@@ -133,7 +123,9 @@ def _order(transcript: Transcript, where: Shape, pinned: set[int], costs: Sequen
     messages = transcript.messages
     opening = opening_task(messages)
     opened = [] if opening in pinned else [i for i in range(len(messages)) if where.exchange[i] == opening]
-    if opened and opening is not None and is_alternating(messages):  # its answer stays between it and the next prompt
+    if (
+        opened and opening is not None and is_alternating(messages, where)
+    ):  # its answer stays between it and the next prompt
         turn = [index for index in range(len(messages)) if where.turn[index] == where.turn[opening]]
         answers = [index for index in turn if _answers(transcript, where, index)]
         opened += sorted(answers, key=lambda index: (costs[index], -index))[:1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ctxtrim.counter import Counter
 from ctxtrim.evidence import error_line, is_error
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import Change, Outcome, setting
+from ctxtrim.stage import Outcome, change_of, setting
 from ctxtrim.tokens import Budget, head, tail
 
 _LEAST = 32  # tokens: room for the marker and something beside it
@@ -41,8 +41,7 @@ class Truncate:
             if message.role == "tool":
                 age = where.steps - where.step[position]
                 messages[position], action, reason = self._shorten(message, age, where.fan[position])
-                index = position if message.index is None else message.index
-                changes.append(Change(index, "truncated" if action else "kept", reason))
+                changes.append(change_of(messages, position, "truncated" if action else "kept", reason))
         return Outcome(replace(transcript, messages=tuple(messages)), tuple(changes))
 
     def _shorten(self, message: Message, age: int, fan: int) -> tuple[Message, bool, str]:

@@ -6,6 +6,7 @@
     ├── UsageError          the question makes no sense (exit 2)
     ├── InputError          a file cannot be read, or is not what it should be (exit 1)
     ├── OutputError         something cannot be written (exit 1)
+    ├── ArchiveError        an original cannot be stored, found or trusted (exit 1)
     ├── TokenizerError      a tokenizer is not available (exit 1)
     └── SelfCheckError      what was written does not read back as what was meant: a bug here (exit 1)
 
@@ -27,6 +28,10 @@ class InputError(CtxtrimError):
 
 class OutputError(CtxtrimError):
     """A file cannot be written."""
+
+
+class ArchiveError(CtxtrimError):
+    """An original cannot be stored, found or trusted."""
 
 
 class TokenizerError(CtxtrimError):

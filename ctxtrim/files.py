@@ -5,7 +5,7 @@ import shutil
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -46,8 +46,8 @@ class Input:
         return Path(self.path).stat().st_size
 
 
-def inputs(paths: Iterable[str], skip: Path | None = None) -> list[Input]:
-    """The files that some paths name; a folder is walked, hidden folders, links and the folder `skip` left out.
+def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> list[Input]:
+    """The files that some paths name; a folder is walked, hidden folders, links and the folders of `skip` left out.
 
     No path at all is standard input.
     """
@@ -64,11 +64,11 @@ def inputs(paths: Iterable[str], skip: Path | None = None) -> list[Input]:
     return found
 
 
-def _walk(folder: Path, skip: Path | None) -> Iterator[Input]:
-    left_out = _resolved(skip) if skip is not None else None
+def _walk(folder: Path, skip: Collection[Path]) -> Iterator[Input]:
+    left_out = {_resolved(path) for path in skip}
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and _resolved(Path(parent, name)) != left_out
+            name for name in folders if not name.startswith(".") and _resolved(Path(parent, name)) not in left_out
         )
         for name in sorted(names):
             bare = name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name

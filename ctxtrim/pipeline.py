@@ -1,12 +1,12 @@
 """Run a transcript through stages, measuring each from outside."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.counter import Count, Counter
+from ctxtrim.counter import Count, Counter, tool_name
 from ctxtrim.model import Transcript
-from ctxtrim.stage import OVERFLOW, Change, Finding
+from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget
@@ -22,11 +22,12 @@ class Spec:
 
 @dataclass(frozen=True)
 class Measured:
-    """A change and what the message costs before and after it, in tokens."""
+    """A change and what the message costs before and after it, in tokens; `archived` names its original."""
 
     change: Change
     tokens_before: int
     tokens_after: int
+    archived: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,24 @@ class Result:
 
 
 def run(
-    transcript: Transcript, specs: Sequence[Spec], counter: Counter, budget: Budget, thinking: Thinking = "keep"
+    transcript: Transcript,
+    specs: Sequence[Spec],
+    counter: Counter,
+    budget: Budget,
+    thinking: Thinking = "keep",
+    keeper: Keeper | None = None,
 ) -> Result:
-    """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on."""
+    """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on.
+
+    A keeper stores the originals of a stage before its outcome is accepted, or raises an `ArchiveError`.
+    """
     tokens_read = tokens = counter.tokens(transcript)
     steps = []
     found: list[Finding] = []
     for spec in specs:
         outcome = STAGES[spec.name](counter, budget, **spec.settings)(transcript)
         outcome = settled(transcript, outcome, thinking)
+        kept = keeper.keep(_originals(counter, transcript, outcome.changes), spec.name) if keeper else {}
         after = counter.tokens(outcome.transcript)
         steps.append(
             Step(
@@ -76,7 +86,7 @@ def run(
                 after,
                 len(transcript.messages),
                 len(outcome.transcript.messages),
-                _measured(counter, transcript, outcome.transcript, outcome.changes),
+                _measured(counter, transcript, outcome.transcript, outcome.changes, kept),
                 outcome.findings,
             )
         )
@@ -96,15 +106,36 @@ def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
 
 
 def _measured(
-    counter: Counter, before: Transcript, after: Transcript, changes: Sequence[Change]
+    counter: Counter, before: Transcript, after: Transcript, changes: Sequence[Change], kept: Mapping[int, str]
 ) -> tuple[Measured, ...]:
     if not changes:
         return ()
     costs, rest = _by_place(counter, before), _by_place(counter, after)
     return tuple(
-        Measured(one, sum(costs.get((one.message, one.before), ())), sum(rest.get((one.message, one.before), ())))
+        Measured(
+            one,
+            sum(costs.get((one.message, one.before), ())),
+            sum(rest.get((one.message, one.before), ())),
+            None if one.message is None else kept.get(one.message),
+        )
         for one in changes
     )
+
+
+def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Change]) -> list[Original]:
+    """What the results said that a stage has changed or dropped."""
+    changed = {one.message for one in changes if one.action != "kept" and one.message is not None}
+    if not changed:
+        return []
+    where = counter.shape(transcript.messages)
+    found = []
+    for position, message in enumerate(transcript.messages):
+        result = message.result
+        if message.index in changed and message.index is not None and result is not None:
+            text = "\n".join(part.text for part in message.parts if part.kind == "tool_result")
+            tool = tool_name(result, where.call[position])
+            found.append(Original(message.index, result.call_id, text, tool, transcript.line_of(message)))
+    return found
 
 
 def _by_place(counter: Counter, transcript: Transcript) -> dict[tuple[int | None, int | None], list[int]]:

@@ -69,7 +69,7 @@ class Row:
         return any(finding.severity == "error" and finding.code != OVERFLOW for finding in self.findings)
 
 
-INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written")
+INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written", "not-archived")
 """The codes of findings that leave the answer incomplete."""
 
 

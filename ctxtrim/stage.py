@@ -1,6 +1,6 @@
 """What a stage is and what it says: settings, outcomes, changes and findings, all of them values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -59,6 +59,29 @@ class Outcome:
     transcript: Transcript
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """What a message said before a stage replaced it.
+
+    `index`: the message as read; `id`: the trace id of its result, else its call id; `text`: the result, as the model
+    read it.
+    """
+
+    index: int
+    id: str | None
+    text: str
+    tool: str | None
+    line: int | None
+
+
+class Keeper(Protocol):
+    """Keeps originals: the seam between the pipeline and an archive."""
+
+    def keep(self, originals: Sequence[Original], stage: str) -> Mapping[int, str]:
+        """Store them and return their names by index, or raise an `ArchiveError`: then nothing is replaced."""
+        ...
 
 
 class Stage(Protocol):

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ctxtrim.binding import Binding, Bound
-from ctxtrim.errors import SelfCheckError
+from ctxtrim.errors import ArchiveError, SelfCheckError
 from ctxtrim.formats.chunks import Chunk, Reading
 from ctxtrim.formats.format import Format
 from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
-from ctxtrim.stage import Change, Finding
+from ctxtrim.stage import Change, Finding, Keeper, overflow
 from ctxtrim.thinking import Thinking, thinking_of
 
 
@@ -42,11 +42,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """One chunk, worked: the bytes to write, None where it is left out; its rows; findings about its lines.
+    """One chunk, worked: the bytes read and those to write, None where it is left out; its rows and findings.
 
     `is_lossy`: something was left out, so a file that is to hold everything must stay as it is.
     """
 
+    read: bytes
     data: bytes | None
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
@@ -54,14 +55,14 @@ class Done:
     is_lossy: bool
 
 
-def stream(path: str, reading: Reading, job: Job) -> Iterator[Done]:
-    """Every chunk of a file, one at a time."""
+def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
+    """Every chunk of a file, one at a time; a keeper stores what is replaced."""
     for chunk in reading.chunks:
-        yield _work(path, reading.format, chunk, job)
+        yield _work(path, reading.format, chunk, job, keeper)
 
 
-def _work(path: str, dialect: Format | None, chunk: Chunk, job: Job) -> Done:
-    worked = [_run(transcript, job) for transcript in chunk.transcripts]
+def _work(path: str, dialect: Format | None, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
+    worked = [_run(transcript, job, keeper) for transcript in chunk.transcripts]
     out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
@@ -82,7 +83,7 @@ def _work(path: str, dialect: Format | None, chunk: Chunk, job: Job) -> Done:
         )
         for index, (work, lost) in enumerate(zip(worked, failed, strict=True))
     )
-    return Done(data, rows, findings, data != chunk.data, any(failed))
+    return Done(chunk.data, data, rows, findings, data != chunk.data, any(failed))
 
 
 def _written(dialect: Format | None, chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
@@ -106,7 +107,7 @@ def _written(dialect: Format | None, chunk: Chunk, out: list[Transcript], failed
     return b"".join(written)
 
 
-def _run(transcript: Transcript, job: Job) -> tuple[Bound, Result]:
+def _run(transcript: Transcript, job: Job, keeper: Keeper | None) -> tuple[Bound, Result]:
     bound = job.binding.bind(transcript)
     thinking = job.thinking or thinking_of(bound.model)
     if job.is_quick:
@@ -114,10 +115,27 @@ def _run(transcript: Transcript, job: Job) -> tuple[Bound, Result]:
         result = run(transcript, job.specs, quick.counter, quick.budget, thinking)
         if not result.overflows:
             return quick, result
-    result = run(transcript, job.specs, bound.counter, bound.budget, thinking)
+    try:
+        result = run(transcript, job.specs, bound.counter, bound.budget, thinking, keeper)
+    except ArchiveError as error:
+        return bound, _as_read(transcript, bound, job, not_archived(error))
     if result.overflows and job.on_overflow == "keep":
         result = replace(result, transcript=transcript, count=bound.counter.count(transcript))
     return bound, result
+
+
+def not_archived(error: ArchiveError) -> Finding:
+    """The finding that an original could not be stored, so that nothing was replaced."""
+    return Finding("not-archived", "error", f"{error}; the transcript is left as it was")
+
+
+def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -> Result:
+    """A transcript without any of the stages; where one of them was to make it fit, that it does not is said too."""
+    count = bound.counter.count(transcript)
+    findings = [finding]
+    if count.tokens > bound.budget.available and any(spec.name == "trim" for spec in job.specs):
+        findings.append(overflow(transcript, count.tokens, bound.budget.available, ()))
+    return Result(transcript, count, count.tokens, (), tuple(findings))
 
 
 def _row(

@@ -17,8 +17,9 @@ FLOORS = (
     ("stages",),
     ("pipeline", "formats", "models"),
     ("specs", "binding", "report"),
-    ("stream", "reports"),
-    ("packing",),
+    ("stream", "reports", "recipe"),
+    ("packing", "archive"),
+    ("recording",),
     ("files", "sinks", "tokenizers"),
     ("cli", "__main__", "__init__"),
 )
@@ -32,12 +33,13 @@ OUTSIDE = {
     "ctok": {"tokenizers"},
     "typer": {"cli"},
     "rich": {"cli"},
-    "os": {"files", "sinks", "cli"},
+    "os": {"files", "sinks", "archive", "cli"},
     "sys": {"files", "sinks", "cli"},
-    "pathlib": {"files", "sinks", "packing", "tokenizers", "cli", "models"},
+    "pathlib": {"files", "sinks", "archive", "packing", "tokenizers", "cli", "models"},
     "time": {"cli"},
-    "tempfile": {"files", "sinks"},
+    "tempfile": {"files", "sinks", "archive"},
     "zstandard": {"packing"},
+    "sqlite3": {"archive"},
     "importlib": {"cli", "tokenizers", "__init__"},
 }
 NEVER = {"logging", "random", "socket", "urllib", "http", "requests", "datetime"}

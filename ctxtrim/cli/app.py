@@ -14,6 +14,8 @@ COMMANDS = {
     "trim": "Drop the oldest exchanges until the budget is met.",
     "check": "Does it fit, and does every call have its result?",
     "run": "Several stages in one pass.",
+    "trace": "Originals of tool results from an archive: get, list, verify.",
+    "restore": "The input of a run back, byte for byte, from its output and an archive.",
     "models": "What is known of a model: window, limits, tokenizer.",
 }
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from ctxtrim.cli.terminal import say
-from ctxtrim.errors import OutputError
+from ctxtrim.cli.verdict import concluded
 from ctxtrim.models import FRAMINGS, Model, find_model, known_models, nearest_models
 from ctxtrim.reports.text import Table, clean, plain
-from ctxtrim.sinks import Stdout, silence_stdout
+from ctxtrim.sinks import Stdout
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 
@@ -25,7 +25,7 @@ def models(
 
     Without NAME all models are listed. A part of several names lists those; a name that no model has tells the nearest.
     """
-    raise typer.Exit(_models(name, is_json))
+    raise typer.Exit(concluded(lambda: _models(name, is_json)))
 
 
 def _models(name: str | None, is_json: bool) -> int:
@@ -46,14 +46,7 @@ def _models(name: str | None, is_json: bool) -> int:
         text = _explained(model, [one.name for one in listed if one.name != model.name])
     else:
         text = plain(_table(listed)) + f"{len(listed):,} model{'' if len(listed) == 1 else 's'}\n"
-    try:
-        Stdout().write(text.encode())
-    except BrokenPipeError:  # whoever read our output has seen enough
-        silence_stdout()
-    except OutputError as error:
-        say(f"ctxtrim: {error}")
-        silence_stdout()
-        return 1
+    Stdout().write(text.encode())
     return 0
 
 

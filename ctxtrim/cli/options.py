@@ -37,11 +37,14 @@ COMMON: tuple[Option, ...] = (
     ("color", "auto|always|never", "auto", "Colours; NO_COLOR is honoured."),
 )
 
+ARCHIVE: Option = ("archive", "DIR", None, "Keep the original of everything that is edited here.")
+
 WRITING: tuple[Option, ...] = (
     ("output", "PATH", None, "Write to this file, or into this folder where there are several inputs."),
     ("in_place", None, False, "Write each file back where it came from, if it changed."),
     ("on_overflow", "fail|keep", "fail", "Leave out what cannot be made to fit, or pass it on as it was."),
     ("thinking", "MODE", "auto", f"What becomes of it where messages are edited: auto (by model), {', '.join(MODES)}."),
+    ARCHIVE,
     ("dry_run", None, False, "Report only, write nothing."),
 )
 
@@ -72,7 +75,7 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool, fixing: S
     parameters += [_option(*option) for option in COMMON]
     parameters += [_option(*option) for option in WRITING if writes]
     if fixing:
-        parameters.append(_option(*FIXING))
+        parameters += [_option(*FIXING), _option(*ARCHIVE)]
     parameters += _settings((*stages, *fixing) or tuple(STAGES))
     body.__doc__ = text
     body.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

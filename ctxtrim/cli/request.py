@@ -38,6 +38,7 @@ class Request:
     explains_format: bool
     form: str | None
     report: Path | None
+    archive: Path | None
     shows: bool
     writes: bool
     is_quiet: bool
@@ -47,11 +48,12 @@ class Request:
 
 def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
     """The request that some options make; a `UsageError` where they make none."""
+    output = values.get("output")
     is_fixing = bool(values.get("fix"))
     specs = tuple(parse(text, values) for text in (values.get("stage") or () if stages is None else stages))
     form, path = _report(values, writes)
-    output = values.get("output")
-    sources = tuple(inputs(values["files"] or (), skip=Path(output) if output else None))
+    skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
+    sources = tuple(inputs(values["files"] or (), skip))
     aims = targets(
         sources,
         writes=writes and not values.get("dry_run"),
@@ -79,6 +81,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         bool(values["explain_format"]),
         form,
         report,
+        _archive(values, writes, aims),
         shows=path == "-" or (path is None and (not aims.writes or (is_fixing and aims.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
@@ -139,6 +142,14 @@ def _safety(values: Values) -> float:
     if not 1 <= factor < float("inf"):
         raise UsageError(f"--safety {values['safety']}: expected a factor of at least 1")
     return factor
+
+
+def _archive(values: Values, writes: bool, aims: Targets) -> Path | None:
+    """The folder in which originals are kept, None where nothing is written."""
+    folder = values.get("archive")
+    if folder is not None and not writes:
+        raise UsageError("--archive keeps what an edit removes; check edits nothing without --fix")
+    return Path(folder) if folder is not None and aims.writes else None
 
 
 def _on_overflow(values: Values, writes: bool) -> Any:

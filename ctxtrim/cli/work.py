@@ -6,15 +6,18 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from ctxtrim.archive import Archive
 from ctxtrim.cli import terminal
 from ctxtrim.cli.request import Request, request
-from ctxtrim.errors import CtxtrimError, InputError, OutputError, UsageError
+from ctxtrim.cli.verdict import concluded
+from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.files import Input, reading
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
+from ctxtrim.recording import Recording
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS
-from ctxtrim.sinks import silence_stdout, write_to
+from ctxtrim.sinks import write_to
 from ctxtrim.stage import Finding
 from ctxtrim.stream import stream
 
@@ -22,18 +25,7 @@ from ctxtrim.stream import stream
 def work(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
     """Do it and return the exit code. Every trouble a user can have ends here as one line on standard error."""
     calm_collector()
-    try:
-        return _work(request(stages, writes, values))
-    except CtxtrimError as error:
-        terminal.say(f"ctxtrim: {error}")
-        if isinstance(error, OutputError):
-            silence_stdout()
-        return 2 if isinstance(error, UsageError) else 1
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # whoever read our output has seen enough
-        silence_stdout()
-        return 0
+    return concluded(lambda: _work(request(stages, writes, values)))
 
 
 def calm_collector() -> None:
@@ -49,8 +41,11 @@ def _work(asked: Request) -> int:
             sink = write_to(asked.report)
             stack.callback(sink.discard)
         held = _hold(asked, stack) if asked.aims.shares_stdout else {}
+        archive = Archive(asked.archive) if asked.archive is not None else None
+        if archive is not None:
+            stack.callback(archive.close)
         with terminal.progress(asked.sources, enabled=asked.has_progress) as watch:
-            _each(asked, held, report, watch)
+            _each(asked, held, Recordings(archive, asked), report, watch)
         if sink is not None:
             sink.write(REPORTS[asked.form or "text"](report).encode(errors="backslashreplace"))
             sink.commit()
@@ -86,24 +81,59 @@ def _hold(asked: Request, stack: ExitStack) -> dict[str, Reading]:
     return held
 
 
-def _each(asked: Request, held: Mapping[str, Reading], report: Report, watch: terminal.Watch) -> None:
+class Recordings:
+    """What is recorded of each output: standard output that several inputs share is one."""
+
+    def __init__(self, archive: Archive | None, asked: Request) -> None:
+        self._archive, self._asked = archive, asked
+        self._shared = (
+            self._new(", ".join(source.path for source in asked.sources)) if asked.aims.shares_stdout else None
+        )
+
+    def of(self, source: Input) -> Recording | None:
+        """The recording that an input belongs to."""
+        return self._shared or self._new(source.path)
+
+    def finish(self, recording: Recording | None) -> None:
+        """Remember the run of an output that is its own."""
+        if recording is not None and recording is not self._shared:
+            recording.finish()
+
+    def close(self) -> None:
+        """Remember the run of the output that was shared."""
+        if self._shared is not None:
+            self._shared.finish()
+
+    def _new(self, path: str) -> Recording | None:
+        did = ", ".join(spec.name for spec in self._asked.job.specs)
+        return Recording(self._archive, path, did) if self._archive is not None else None
+
+
+def _each(
+    asked: Request, held: Mapping[str, Reading], recordings: Recordings, report: Report, watch: terminal.Watch
+) -> None:
     ends_line = True
     for source in asked.sources:
         try:
             if source.path in held:
-                ends_line = _one(source, held[source.path], asked, report, ends_line)
+                ends_line = _one(source, held[source.path], asked, recordings, report, ends_line)
             else:
                 with reading(source) as lines:
-                    ends_line = _one(source, open_reading(watch(lines), asked.formats), asked, report, ends_line)
+                    found = open_reading(watch(lines), asked.formats)
+                    ends_line = _one(source, found, asked, recordings, report, ends_line)
         except InputError as error:
             report.note(source.path, Finding("unreadable", "error", str(error)))
-        except OutputError as error:
+        except (OutputError, ArchiveError) as error:
             if not asked.aims.holds_back:
                 raise
-            report.note(source.path, Finding("not-written", "error", str(error)))
+            code = "not-written" if isinstance(error, OutputError) else "not-archived"
+            report.note(source.path, Finding(code, "error", str(error)))
+    recordings.close()
 
 
-def _one(source: Input, found: Reading, asked: Request, report: Report, ends_line: bool) -> bool:
+def _one(
+    source: Input, found: Reading, asked: Request, recordings: Recordings, report: Report, ends_line: bool
+) -> bool:
     """One input from its first line to its target; returns whether what was written ends with a line break."""
     aims = asked.aims
     for finding in _taken_for(found, asked):
@@ -112,14 +142,18 @@ def _one(source: Input, found: Reading, asked: Request, report: Report, ends_lin
         name = "standard input" if source.is_stdin else source.path
         raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {name}")
     sink = aims.sink(source)
+    recording = recordings.of(source)
     rows: list[Row] = []
     findings: list[Finding] = []
     is_empty, has_rows, is_changed, is_lossy = True, False, False, False
     try:
-        for done in stream(source.path, found, asked.job):
+        for done in stream(source.path, found, asked.job, recording):
             is_empty = False
+            added = b"" if ends_line or not done.data else b"\n"
+            if recording is not None:
+                recording.chunk(done.read, done.data, added)
             if done.data:
-                sink.write(done.data if ends_line else b"\n" + done.data)
+                sink.write(added + done.data)
                 ends_line = done.data.endswith(b"\n") or not aims.shares_stdout
             has_rows |= bool(done.rows)
             is_changed |= done.is_changed
@@ -133,6 +167,8 @@ def _one(source: Input, found: Reading, asked: Request, report: Report, ends_lin
             findings = [_nothing(found, is_empty, asked, findings)]
         is_broken = any(finding.code == "self-check" for finding in findings)
         stays = is_broken or (is_lossy and (aims.in_place or not any(row.is_written for row in rows)))
+        if not (stays and aims.holds_back):
+            recordings.finish(recording)
         if stays or (aims.in_place and not is_changed):
             sink.discard()
         else:

@@ -96,7 +96,7 @@ def _change(row: Row, measured: Measured) -> dict[str, Any]:
         "reason": change.reason,
         "tokens_before": measured.tokens_before,
         "tokens_after": measured.tokens_after,
-        "archived": None,
+        "archived": f"sha256:{measured.archived}" if measured.archived else None,
     }
 
 

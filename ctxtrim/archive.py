@@ -1,0 +1,195 @@
+"""Where originals are kept, so that every edit can be undone.
+
+::
+
+    DIR/objects/3f/9a…      originals by their SHA-256, never changed once they are there
+    DIR/index.sqlite3       traces: which result is which original; runs: how an output becomes its input again
+
+Folders and files are the user's alone. An original is on the disk before anything that needs it is told of it, so that
+neither a crash nor another process finds half of one.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ctxtrim.errors import ArchiveError, reason
+
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS traces (
+    id TEXT NOT NULL, sha256 TEXT NOT NULL, path TEXT NOT NULL, line INTEGER, tool TEXT, stage TEXT NOT NULL,
+    time TEXT NOT NULL, UNIQUE (id, sha256, path, line, stage)
+);
+CREATE INDEX IF NOT EXISTS traces_by_id ON traces (id);
+CREATE TABLE IF NOT EXISTS runs (
+    output TEXT NOT NULL, input TEXT NOT NULL, recipe TEXT NOT NULL, path TEXT NOT NULL, pipeline TEXT NOT NULL,
+    time TEXT NOT NULL, UNIQUE (output, input)
+);
+"""
+_PATIENCE = 30.0  # seconds to wait for another process that is writing
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An original by the id of its result: where it was, what made it, and which stage replaced it when."""
+
+    id: str
+    sha256: str
+    path: str
+    line: int | None
+    tool: str | None
+    stage: str
+    time: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """How an output becomes its input again; both and the recipe by their SHA-256."""
+
+    output: str
+    input: str
+    recipe: str
+    path: str
+    pipeline: str
+    time: str
+
+
+def sha256(data: bytes) -> str:
+    """The name of some bytes, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class Archive:
+    """An archive in a folder; an `ArchiveError` where it cannot be read, written or trusted."""
+
+    def __init__(self, folder: Path, makes: bool = True) -> None:
+        self.folder = folder
+        if not makes and not (folder / "index.sqlite3").is_file():
+            raise ArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
+        with self._trouble():
+            if makes:
+                (folder / "objects").mkdir(parents=True, exist_ok=True, mode=0o700)
+                folder.chmod(0o700)
+            self._index = sqlite3.connect(folder / "index.sqlite3", timeout=_PATIENCE, isolation_level=None)
+            self._index.execute("PRAGMA journal_mode = WAL")
+            self._index.execute("PRAGMA synchronous = FULL")
+            if makes:
+                (folder / "index.sqlite3").chmod(0o600)
+                self._index.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
+            version = self._index.execute("PRAGMA user_version").fetchone()[0]
+        if version != _VERSION:
+            raise ArchiveError(f"{folder}: the archive has version {version}, and this ctxtrim reads {_VERSION}")
+
+    @contextmanager
+    def _trouble(self) -> Iterator[None]:
+        """What the system or the index refuses, as one error."""
+        try:
+            yield
+        except OSError as error:
+            raise ArchiveError(f"{self.folder}: the archive cannot be used: {reason(error)}") from error
+        except sqlite3.Error as error:
+            raise ArchiveError(f"{self.folder}: the index of the archive cannot be used: {error}") from error
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self._index.close()
+
+    def put(self, data: bytes) -> str:
+        """Store an original and return its name once it is on the disk."""
+        name = sha256(data)
+        target = self._place(name)
+        with self._trouble():
+            if target.exists():
+                return name
+            target.parent.mkdir(exist_ok=True, mode=0o700)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).replace(target)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+            _sync(target.parent)
+        return name
+
+    def get(self, name: str) -> bytes:
+        """An original, checked against its name."""
+        with self._trouble():
+            try:
+                data = self._place(name).read_bytes()
+            except FileNotFoundError:
+                raise ArchiveError(f"{self.folder}: the original {name} is missing from the archive") from None
+        if sha256(data) != name:
+            raise ArchiveError(f"{self.folder}: the original {name} has been changed; it is not what was stored")
+        return data
+
+    def trace(self, traces: Sequence[Trace]) -> None:
+        """Remember which results are which originals."""
+        with self._trouble(), self._index:
+            self._index.execute("BEGIN IMMEDIATE")
+            self._index.executemany(
+                "INSERT OR IGNORE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(one.id, one.sha256, one.path, one.line, one.tool, one.stage, one.time) for one in traces],
+            )
+
+    def record(self, output: str, source: str, recipe: Sequence[tuple[int, int] | str], path: str, did: str) -> None:
+        """Remember how an output becomes its input again."""
+        name = self.put(json.dumps(recipe, separators=(",", ":")).encode())
+        with self._trouble(), self._index:
+            self._index.execute("BEGIN IMMEDIATE")
+            self._index.execute(
+                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", (output, source, name, path, did, now())
+            )
+
+    def runs(self, output: str) -> list[Run]:
+        """The runs that gave an output, the newest last."""
+        with self._trouble():
+            rows = self._index.execute("SELECT * FROM runs WHERE output = ? ORDER BY time, input", (output,))
+            return [Run(*row) for row in rows]
+
+    def traces(self, name: str | None = None) -> list[Trace]:
+        """The originals of an id, or all of them, in the order in which they were stored."""
+        with self._trouble():
+            where, values = ("WHERE id = ?", (name,)) if name is not None else ("", ())
+            rows = self._index.execute(f"SELECT * FROM traces {where} ORDER BY time, path, line, id", values)
+            return [Trace(*row) for row in rows]
+
+    def recipes(self) -> list[str]:
+        """The names of the recipes of all runs."""
+        with self._trouble():
+            return [name for (name,) in self._index.execute("SELECT recipe FROM runs")]
+
+    def names(self) -> list[str]:
+        """The names of all originals."""
+        with self._trouble():
+            files = (self.folder / "objects").glob("??/[0-9a-f]*")
+            return sorted(file.parent.name + file.name for file in files)
+
+    def _place(self, name: str) -> Path:
+        return self.folder / "objects" / name[:2] / name[2:]
+
+
+def now() -> str:
+    """The time of day that the index writes beside things, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

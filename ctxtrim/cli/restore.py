@@ -1,0 +1,70 @@
+"""`ctxtrim restore`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ctxtrim.archive import Archive, Run, sha256
+from ctxtrim.cli.terminal import say
+from ctxtrim.cli.verdict import concluded
+from ctxtrim.errors import ArchiveError, UsageError
+from ctxtrim.files import Input, reading
+from ctxtrim.recipe import restored
+from ctxtrim.sinks import Stdout, write_to
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
+    archive: Annotated[str | None, typer.Option(metavar="DIR", help="The archive of the run that made it.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")
+    ] = None,
+) -> None:
+    """The input of a run back, byte for byte, from its output and an archive.
+
+    What was compressed comes back as the bytes inside. Two runs in a row are undone one at a time.
+    """
+    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source)))
+
+
+def _restore(file: str, folder: str | None, output: str | None, source: str | None) -> int:
+    if folder is None:
+        raise UsageError("restore needs --archive DIR, the folder that the run was given")
+    archive = Archive(Path(folder), makes=False)
+    with reading(Input(file, file)) as lines:
+        data = b"".join(lines)
+    runs = [run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)]
+    if not runs:
+        raise ArchiveError(
+            f"{file}: no run in {folder} gave this output"
+            + (f" from an input {source}" if source else "; it has been edited, or the archive is another one")
+        )
+    if len({run.input for run in runs}) > 1:
+        say(f"ctxtrim: {file}: several inputs gave this output; choose one with --input SHA:")
+        for run in runs:
+            say(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
+        return 1
+    whole = _input(archive, runs[0], data)
+    sink = write_to(Path(output)) if output is not None else Stdout()
+    sink.write(whole)
+    sink.commit()
+    return 0
+
+
+def _input(archive: Archive, run: Run, output: bytes) -> bytes:
+    """The input of a run, checked against its hash."""
+    recipe = [part if isinstance(part, str) else (part[0], part[1]) for part in json.loads(archive.get(run.recipe))]
+    whole = b"".join(restored(recipe, output, archive.get))
+    if sha256(whole) != run.input:
+        raise ArchiveError(
+            f"{archive.folder}: what the archive gives back is not the input {run.input}: it was changed"
+        )
+    return whole
+
+
+_SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+_SINGLE.command("restore", context_settings={"max_content_width": 120})(restore)
+COMMAND = typer.main.get_command(_SINGLE)

@@ -1,0 +1,105 @@
+"""`ctxtrim trace`: originals of tool results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ctxtrim.archive import Archive, Trace
+from ctxtrim.cli.terminal import say
+from ctxtrim.cli.verdict import concluded
+from ctxtrim.errors import ArchiveError, UsageError
+from ctxtrim.reports.text import Table, clean, plain
+from ctxtrim.sinks import Stdout
+
+Folder = Annotated[str | None, typer.Option("--archive", metavar="DIR", help="The archive.")]
+_APP = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Originals of tool results from an archive.",
+)
+_CONTEXT = {"max_content_width": 120}
+
+
+@_APP.command(context_settings=_CONTEXT)
+def get(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The trace id, or the call id, of a result.")],
+    archive: Folder = None,
+    sha256: Annotated[str | None, typer.Option(metavar="SHA", help="Which original, where there are several.")] = None,
+) -> None:
+    """The original of a result, byte for byte, on standard output."""
+    raise typer.Exit(concluded(lambda: _get(name, archive, sha256)))
+
+
+@_APP.command("list", context_settings=_CONTEXT)
+def listed(archive: Folder = None) -> None:
+    """Every result that was replaced: id, original, tool, stage, time, file and line."""
+    raise typer.Exit(concluded(lambda: _list(archive)))
+
+
+@_APP.command(context_settings=_CONTEXT)
+def verify(archive: Folder = None) -> None:
+    """Compare every original with its hash, and every entry of the index with the originals."""
+    raise typer.Exit(concluded(lambda: _verify(archive)))
+
+
+def _opened(folder: str | None) -> Archive:
+    if folder is None:
+        raise UsageError("trace needs --archive DIR, the folder that the run was given")
+    return Archive(Path(folder), makes=False)
+
+
+def _get(name: str, folder: str | None, wanted: str | None) -> int:
+    if not name.strip():
+        raise UsageError("INVALID_INPUT: the trace id is empty")
+    archive = _opened(folder)
+    traces = [one for one in archive.traces(name) if wanted is None or one.sha256.startswith(wanted)]
+    names = list(dict.fromkeys(one.sha256 for one in traces))
+    if not names:
+        raise ArchiveError(
+            f"TRACE_NOT_FOUND: {clean(name)}: no result of this id was replaced with {folder} as archive"
+        )
+    if len(names) > 1:
+        say(f"ctxtrim: {clean(name)}: several results have this id; choose one with --sha256 SHA:")
+        for one in traces:
+            say(f"  {one.sha256}  {clean(one.path)}:{one.line}  ({one.stage}, {one.time})")
+        return 1
+    Stdout().write(archive.get(names[0]))
+    return 0
+
+
+def _list(folder: str | None) -> int:
+    traces = _opened(folder).traces()
+    columns = ("id", "sha256", "tool", "stage", "time", "from")
+    Stdout().write((plain(Table("", columns, tuple(map(_cells, traces)))) if traces else "").encode(errors="replace"))
+    return 0
+
+
+def _cells(one: Trace) -> tuple[str, ...]:
+    return (
+        clean(one.id),
+        one.sha256[:12],
+        clean(one.tool or "-"),
+        one.stage,
+        one.time,
+        clean(f"{one.path}:{one.line}"),
+    )
+
+
+def _verify(folder: str | None) -> int:
+    archive = _opened(folder)
+    names = archive.names()
+    bad = []
+    for name in sorted({*names, *(one.sha256 for one in archive.traces()), *archive.recipes()}):
+        try:
+            archive.get(name)
+        except ArchiveError as error:
+            bad.append(str(error))
+    for line in bad:
+        say(f"ctxtrim: {line}")
+    Stdout().write(f"{len(names):,} originals, {len(bad)} missing or changed\n".encode())
+    return 1 if bad else 0
+
+
+COMMAND = typer.main.get_command(_APP)

@@ -1,0 +1,229 @@
+"""Undo: with an archive every edit gives its input back, byte for byte, or says why it cannot."""
+
+import gzip
+import json
+import random
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from building import conversation, step, steps, user
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import line, long_chat, said, stuck
+
+from ctxtrim.archive import Archive, sha256
+from ctxtrim.recipe import joined, restored, segments
+
+EDITS = (
+    ("truncate", "--max-age", "1"),
+    ("trim", "--budget", "300"),
+    ("run", "-s", "truncate:max-age=1", "-s", "trim", "--budget", "400"),
+    ("run", "-s", "repair:repair=synthesize", "-s", "trim", "--budget", "900"),
+    ("run",),
+)
+FILES = sorted(FIXTURES.glob("*.json*"))
+QUICK = ("--tokenizer", "chars4", "--quiet")
+
+
+@pytest.mark.parametrize("words", EDITS, ids=[" ".join(words) for words in EDITS])
+@pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
+def test_the_input_comes_back_from_every_kind_of_edit(
+    ctxtrim: Run, tmp_path: Path, file: Path, words: tuple[str, ...]
+) -> None:
+    ran = ctxtrim(*words, *QUICK, "--archive", tmp_path / "a", file)
+    assert ctxtrim("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == file.read_bytes()
+
+
+def test_in_place_and_left_out_transcripts_and_a_missing_last_newline(ctxtrim: Run, tmp_path: Path) -> None:
+    data = (line(stuck()) + line(long_chat()) + b"\n" + line(end="")).replace(b"\n", b"\r\n")
+    file = tmp_path / "t.jsonl"
+    file.write_bytes(data)
+    archive = ("--archive", tmp_path / "a")
+    ran = ctxtrim("trim", "--budget", "200", *QUICK, *archive, file)
+    assert ran.code == 3
+    assert ctxtrim("restore", "-", *archive, stdin=ran.out).out == data
+    assert ctxtrim("truncate", "--in-place", *QUICK, *archive, file).code == 0
+    assert file.read_bytes() != data
+    assert ctxtrim("restore", file, *archive, "-o", file).code == 0
+    assert file.read_bytes() == data
+
+
+def test_two_runs_are_undone_one_at_a_time(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    first = ctxtrim("truncate", *QUICK, *archive, stdin=line()).out
+    second = ctxtrim("trim", "--budget", "200", *QUICK, *archive, stdin=first).out
+    assert len({line(), first, second}) == 3
+    assert ctxtrim("restore", "-", *archive, stdin=second).out == first
+    assert ctxtrim("restore", "-", *archive, stdin=first).out == line()
+
+
+def test_of_several_inputs_with_one_output_one_is_chosen(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    talks = [conversation([user("go"), *step("a", word * 50), user("now")]) for word in ("one ", "two ")]
+    outs = {ctxtrim("trim", "--budget", "20", *QUICK, *archive, stdin=talk).out for talk in talks}
+    assert len(outs) == 1
+    (out,) = outs
+    ran = ctxtrim("restore", "-", *archive, stdin=out)
+    assert (ran.code, ran.out) == (1, b"")
+    for talk in talks:
+        assert sha256(talk) in ran.err
+        assert ctxtrim("restore", "-", *archive, "--input", sha256(talk)[:12], stdin=out).out == talk
+
+
+def test_several_inputs_on_one_standard_output_come_back_together(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line(end=""))
+    (tmp_path / "b.jsonl").write_bytes(line())
+    archive = ("--archive", tmp_path / "x")
+    out = ctxtrim("truncate", *QUICK, *archive, tmp_path / "a.jsonl", tmp_path / "b.jsonl").out
+    assert ctxtrim("restore", "-", *archive, stdin=out).out == line(end="") + line()
+
+
+def test_what_was_compressed_comes_back_as_the_bytes_inside(ctxtrim: Run, tmp_path: Path) -> None:
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(line()))
+    archive = ("--archive", tmp_path / "x")
+    assert ctxtrim("truncate", "--in-place", *QUICK, *archive, packed).code == 0
+    assert ctxtrim("restore", packed, *archive).out == line()
+
+
+@pytest.mark.parametrize("harm", ["changed", "missing", "output", "archive", "index"])
+def test_what_cannot_be_trusted_is_refused_with_the_reason(ctxtrim: Run, tmp_path: Path, harm: str) -> None:
+    folder = tmp_path / "a"
+    out = ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line()).out
+    objects = [file for file in folder.glob("objects/??/*") if b"result 1" in file.read_bytes()]
+    if harm == "changed":
+        for file in objects:
+            file.write_bytes(file.read_bytes().replace(b"result 1", b"result 2"))
+    elif harm == "missing":
+        for file in objects:
+            file.unlink()
+    elif harm == "output":
+        out = out.replace(b"look", b"took")
+    elif harm == "index":
+        (folder / "index.sqlite3").write_bytes(b"no index at all" * 100)
+        for more in folder.glob("index.sqlite3-*"):
+            more.unlink()
+    else:
+        folder = tmp_path / "nowhere"
+    ran = ctxtrim("restore", "-", "--archive", folder, stdin=out)
+    assert (ran.code, ran.out) == (1, b"")
+    told = {
+        "changed": "has been changed",
+        "missing": "is missing from the archive",
+        "output": "no run in",
+        "archive": "there is no archive here",
+        "index": "the index of the archive cannot be used",
+    }
+    assert told[harm] in ran.err
+    if harm in ("changed", "missing"):
+        assert ctxtrim("trace", "verify", "--archive", folder).code == 1
+
+
+def test_the_original_of_a_result_is_found_by_its_id(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    report = tmp_path / "r.json"
+    ctxtrim("truncate", *QUICK, *archive, "--report", report, stdin=line())
+    assert ctxtrim("trace", "get", "call_1", *archive).out == said(1).encode()
+    (change,) = json.loads(report.read_text())["transcripts"][0]["steps"][0]["changes"]
+    assert change["archived"] == f"sha256:{sha256(said(1).encode())}"
+    assert b"call_1" in ctxtrim("trace", "list", *archive).out
+    assert ctxtrim("trace", "verify", *archive).code == 0
+    for name, code, told in (("call_2", 1, "TRACE_NOT_FOUND"), (" ", 2, "INVALID_INPUT")):
+        ran = ctxtrim("trace", "get", name, *archive)
+        assert (ran.code, ran.out, told in ran.err) == (code, b"", True)
+
+
+def test_an_id_of_several_results_lists_them_and_a_hash_chooses(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    texts = ["first " * 300, "second " * 300]
+    for text in texts:
+        ctxtrim("truncate", "--max-age", "0", *QUICK, *archive, stdin=conversation([*step("c", text), *steps(1, "x")]))
+    ran = ctxtrim("trace", "get", "c", *archive)
+    assert (ran.code, ran.out) == (1, b"")
+    for text in texts:
+        assert sha256(text.encode()) in ran.err
+        assert ctxtrim("trace", "get", "c", "--sha256", sha256(text.encode()), *archive).out == text.encode()
+
+
+def test_the_archive_is_the_users_alone(ctxtrim: Run, tmp_path: Path) -> None:
+    ctxtrim("truncate", *QUICK, "--archive", tmp_path / "a", stdin=line())
+    for path in [tmp_path / "a", *(tmp_path / "a").rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_dry_run_keeps_nothing_and_a_walk_leaves_the_archive_out(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_bytes(line())
+    archive = ("--archive", tmp_path / "a")
+    assert ctxtrim("truncate", "--dry-run", *QUICK, *archive, tmp_path).code == 0
+    assert not (tmp_path / "a").exists()
+    for _ in range(2):
+        ran = ctxtrim("truncate", "--in-place", "--tokenizer", "chars4", *archive, tmp_path)
+        assert "1 transcript," in ran.err
+
+
+def test_a_result_that_cannot_be_stored_stays_in_full(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    (archive / "objects").mkdir(parents=True)
+    name = sha256(said(1).encode())
+    (archive / "objects" / name[:2]).write_bytes(b"in the way")
+    ran = ctxtrim("truncate", *QUICK, "--archive", archive, stdin=line())
+    assert (ran.code, ran.out) == (1, line())
+    assert "the transcript is left as it was" in ran.err
+    ran = ctxtrim("run", "-s", "truncate", "-s", "trim", "--budget", "300", *QUICK, "--archive", archive, stdin=line())
+    assert (ran.code, ran.out) == (1, b"")
+
+
+def test_several_processes_share_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    talks = [conversation(steps(7, f"result {number} " * 100)) for number in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        outs = list(pool.map(lambda talk: ctxtrim("truncate", *QUICK, *archive, stdin=talk).out, talks))
+    for talk, out in zip(talks, outs, strict=True):
+        assert ctxtrim("restore", "-", *archive, stdin=out).out == talk
+
+
+def test_a_process_killed_at_any_moment_leaves_a_whole_file_and_loses_nothing(tmp_path: Path) -> None:
+    data = b"".join(conversation(steps(9, f"result {number} " * 200)) for number in range(40))
+    file, folder = tmp_path / "t.jsonl", tmp_path / "a"
+    words = [*COMMAND, "truncate", "--max-age", "1", "--in-place", "--tokenizer", "chars4", "--quiet"]
+    file.write_bytes(data)
+    start = time.monotonic()
+    subprocess.run([*words, "--archive", str(tmp_path / "b"), str(file)], check=True, env=ENVIRONMENT)
+    took, after = time.monotonic() - start, file.read_bytes()
+    moments = random.Random(7)
+    outcomes = set()
+    for _ in range(50):
+        file.write_bytes(data)
+        process = subprocess.Popen([*words, "--archive", str(folder), str(file)], env=ENVIRONMENT)
+        time.sleep(moments.uniform(0, took * 1.1))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        found = file.read_bytes()
+        assert found in (data, after)
+        outcomes.add(found)
+        if found == after:
+            archive = Archive(folder, makes=False)
+            (run,) = archive.runs(sha256(after))
+            recipe = json.loads(archive.get(run.recipe))
+            assert b"".join(restored(recipe, after, archive.get)) == data
+            archive.close()
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".t.jsonl.")}  # what was begun
+    assert left == {"t.jsonl", "a", "b"}
+
+
+lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"long line\n", b"end"]), max_size=12)
+
+
+@given(lines, lines, st.integers(0, 5))
+def test_whatever_was_written_the_recipe_gives_back_what_was_read(
+    before: list[bytes], after: list[bytes], start: int
+) -> None:
+    output = b"x" * start + b"".join(after)
+    store = {sha256(part): part for part in joined(segments(before, after, start)) if isinstance(part, bytes)}
+    recipe = [sha256(part) if isinstance(part, bytes) else part for part in joined(segments(before, after, start))]
+    assert b"".join(restored(recipe, output, store.__getitem__)) == b"".join(before)

@@ -9,7 +9,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.stage import OVERFLOW, Change, Finding
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import Thinking, settled
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import Budget, Exactness
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Result:
-    """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go."""
+    """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go.
+
+    `exactness_read` says how far `tokens_read` can be trusted, as `count` does for itself.
+    """
 
     transcript: Transcript
     count: Count
     tokens_read: int
+    exactness_read: Exactness
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
 
@@ -63,6 +67,7 @@ def run(
 ) -> Result:
     """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on."""
     tokens_read = tokens = counter.tokens(transcript)
+    exactness_read = counter.exactness(transcript)
     steps = []
     found: list[Finding] = []
     for spec in specs:
@@ -85,7 +90,8 @@ def run(
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break
     count = counter.count(transcript)
-    return Result(transcript, count, tokens_read, tuple(steps), _standing(found, count.tokens <= budget.available))
+    standing = _standing(found, count.tokens <= budget.available)
+    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing)
 
 
 def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:

@@ -146,6 +146,7 @@ def _row(
         len(messages),
         len(result.transcript.messages),
         result.tokens_read,
+        result.exactness_read,
         result.count,
         bound.budget,
         is_written,
@@ -185,8 +186,7 @@ def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[E
             step,
             where.steps - step,
             cost.total,
-            sum(cost.parts),
-            cost.frame,
+            bound.counter.addends(message, where.fan[position]),
             last.action if last else "kept",
             last.reason if last else "nothing to do",
         )

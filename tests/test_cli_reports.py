@@ -155,11 +155,11 @@ def test_count_tells_what_does_not_fit_and_is_done(ctxtrim: Run) -> None:
 def test_every_message_is_explained_in_a_row(ctxtrim: Run) -> None:
     words = ("-s", "truncate", "-s", "trim", "--explain", *QUICK, "--budget", "600")
     ran = ctxtrim("run", *words, stdin=line(messages(9)))
-    rows = [one.split(maxsplit=9) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
+    rows = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
     assert [int(row[0]) for row in rows] == list(range(19))
-    assert {row[8] for row in rows} <= {"kept", "dropped", "truncated"}
-    assert sum(row[8] == "dropped" for row in rows) == 19 - len(json.loads(ran.out)["messages"])
-    assert all(row[9] for row in rows)
+    assert {row[6] for row in rows} <= {"kept", "dropped", "truncated"}
+    assert sum(row[6] == "dropped" for row in rows) == 19 - len(json.loads(ran.out)["messages"])
+    assert all(row[7] for row in rows)
     as_json = report(ctxtrim("run", *words, "--dry-run", "--json", stdin=line(messages(9))).out)
     actions = [change["action"] for step in as_json["transcripts"][0]["steps"] for change in step["changes"]]
     assert "kept" in actions
@@ -170,9 +170,9 @@ def test_what_one_stage_shortened_is_not_told_as_kept_because_the_next_kept_it(c
     found[-1]["content"] = "a word " * 4_000
     words = ("-s", "truncate:max-tokens=200", "-s", "trim", *QUICK, "--budget", "600", "--explain")
     ran = ctxtrim("run", *words, stdin=line(found))
-    last = [one.split(maxsplit=9) for one in ran.err.splitlines() if one[:7].strip().isdigit()][-1]
+    last = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()][-1]
     assert "truncated" in json.loads(ran.out)["messages"][-1]["content"]
-    assert (last[2], last[8]) == ("tool", "truncated")
+    assert (last[2], last[6]) == ("tool", "truncated")
 
 
 def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import pytest
 from conftest import FIXTURES, Run
 from samples import chat, line, long_chat, messages, orphan, stuck
 
+from ctxtrim.tokenizers.claude_ctok import available
+
 QUICK = ("--tokenizer", "chars4")
 TIGHT = (*QUICK, "--budget", "300")
 
@@ -215,6 +217,51 @@ def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
     assert "≈" in row("count")
     assert "≈" not in row("count", "--model", "gpt-4o")
     assert "≤" not in row("count", "--model", "gpt-4o")
+
+
+@pytest.mark.parametrize(("options", "mark", "text_mark"), [(QUICK, "≈", "≈"), (("--model", "gpt-5"), "≤", "")])
+def test_no_number_of_tokens_is_told_without_its_mark(
+    ctxtrim: Run, options: tuple[str, ...], mark: str, text_mark: str
+) -> None:
+    """Limits are no counts; the sentence that tells of an overflow is as it always was, and its number follows marked.
+
+    The texts of results alone are exact where the tokenizer is the model's own.
+    """
+    data = line(messages(9)) + line(messages(1) + stuck())
+    words = ("run", "-s", "truncate:max-tokens=32", "-s", "trim", *options, "--budget=300", "--explain")
+    told, shown = ctxtrim(*words, stdin=data).err, ctxtrim("check", *options, "--budget=90", stdin=data).out.decode()
+    current = re.findall(r"Current: (\d+) tokens", told + shown)
+    counts = re.findall(r"Current is an? .*: (\S+) tokens", told + shown)
+    assert counts == [f"{mark}{tokens}" for tokens in current]
+    assert len(counts) == 3
+    for pattern in (
+        r"message \d+ \(.*\), line \d: (\S+) tokens",
+        r"the frame of the request: (\S+) tokens",
+        r"messages, (\S+) tokens",
+        r"messages, (\S+) → \S+ tokens",
+        r"messages, \S+ → (\S+) tokens",
+        r"^messages of -:\d: (\S+) tokens",
+    ):
+        found = re.findall(pattern, told + shown, re.MULTILINE)
+        assert found, pattern
+        assert all(one.startswith(mark) for one in found), pattern
+    found = re.findall(r"(\S+) > 32 tokens", told)
+    assert found
+    assert all(re.fullmatch(rf"{text_mark}\d+", one) for one in found)
+
+
+def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run) -> None:
+    hint = "on Python 3.12 or newer ctok counts them"
+    session = FIXTURES / "claude-code.jsonl"
+    for words in (("count", session, session), ("check", session)):
+        assert ctxtrim(*words).out.decode().count(hint) == (not available())
+    assert hint not in ctxtrim("count", "--tokenizer", "claude-v3-bound", session).out.decode()
+    assert hint not in ctxtrim("trim", session).err
+    assert hint not in ctxtrim("count", FIXTURES / "agent.jsonl").out.decode()
+    (row,) = report(ctxtrim("count", "--json", session).out)["transcripts"]
+    assert [one["severity"] for one in row["findings"] if one["code"] == "claude-bounded"] == ["info"] * (
+        not available()
+    )
 
 
 # what is wrong: the words, and what the one line has to name

@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ctxtrim.counter import Count, Counter, Framing
+    from ctxtrim.counter import Count, Counter
     from ctxtrim.errors import CtxtrimError
+    from ctxtrim.framing import Framing
     from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.models import Model, find_model
     from ctxtrim.stage import Change, Finding, Outcome, Stage
@@ -25,7 +26,7 @@ _HOMES = {
     "Counter": "counter",
     "CtxtrimError": "errors",
     "Finding": "stage",
-    "Framing": "counter",
+    "Framing": "framing",
     "Message": "model",
     "Model": "models",
     "Outcome": "stage",

@@ -5,13 +5,19 @@ from dataclasses import dataclass, field, replace
 
 from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
-from ctxtrim.media import POLICIES
 from ctxtrim.model import Transcript
-from ctxtrim.models import FRAMINGS, Model, assumed_model, nearest_models
+from ctxtrim.models import Model, assumed_model, framing_of, nearest_models
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
 
 RESERVE = 4096  # tokens kept free for the answer
+BOUND = "-bound"
+"""How the names of the tokenizers end that stand in for those of ctok where it is not installed."""
+BOUNDED = Finding(
+    "claude-bounded",
+    "info",
+    "Claude's tokens are bounded here, never too few; on Python 3.12 or newer ctok counts them",
+)
 
 
 @dataclass(frozen=True)
@@ -61,15 +67,17 @@ class Binding:
         model = assumed_model(name)
         chosen = self.tokenizer if self.tokenizer not in (None, "auto") else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
-        framing = replace(FRAMINGS[model.framing], media=POLICIES[model.image_policy])
-        is_own = chosen in (model.tokenizer, f"{model.tokenizer}-bound") or tokenizer == self.tokenizer_of(
+        _, framing = framing_of(model, tokenizer.exactness)
+        is_own = chosen in (model.tokenizer, f"{model.tokenizer}{BOUND}") or tokenizer == self.tokenizer_of(
             model.tokenizer
         )
         if not (model.is_known and is_own):
             tokenizer = StandIn(tokenizer)
         budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
-        notes = (self._note(name, tokenizer.name, budget),) if name is not None and not model.is_known else ()
-        return Bound(name, Counter(tokenizer, framing), budget, notes)
+        notes = [self._unknown(name, tokenizer.name, budget)] if name is not None and not model.is_known else []
+        if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
+            notes.append(BOUNDED)
+        return Bound(name, Counter(tokenizer, framing), budget, tuple(notes))
 
     def _budget(self, model: Model, safety: float) -> Budget:
         window = self.context_window or model.context_window
@@ -84,7 +92,7 @@ class Binding:
         max_input = model.max_input if self.context_window is None else None
         return Budget(window, reserve, max_input, self.limit, safety)
 
-    def _note(self, name: str, tokenizer: str, budget: Budget) -> Finding:
+    def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:
         nearest = ", ".join(nearest_models(name))
         return Finding(
             "unknown-model",

@@ -4,48 +4,15 @@ So what one edit changes can be measured without counting the rest again.
 """
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ctxtrim.media import POLICIES, Policy
+from ctxtrim.framing import Addends, Framing, spelled_arguments
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.schemas import rendered
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.turns import Shape, shape
 
 Messages = tuple[Message, ...]
-
-
-@dataclass(frozen=True)
-class Framing:
-    """What a request costs beside its texts, in tokens.
-
-    `priming` once; `message` for each, with its role; `assistant` on top for each assistant message; `participant`
-    on top of a participant's name; `call` for each call, whose name counts `call_names` times, and `multiline` for
-    each of its arguments with a line break; `parallel` for two calls or more in one message, whose results some
-    providers send escaped to ASCII; `tools` once where tool schemas are sent, on top of their JSON text, or `declared`
-    where `declares_tools` and they can be spelled as declarations; `media` says what
-    attachments cost. `forbidden` and
-    `forced` (beside its name) are what a choice of no tool or of one costs. `is_verified`: plain messages cost exactly
-    this, by the API's own counts.
-    """
-
-    priming: int
-    message: int
-    assistant: int = 0
-    participant: int = 1
-    call: int = 10
-    call_names: int = 2
-    multiline: int = 6
-    parallel: int = 24
-    escapes_parallel: bool = True
-    tools: int = 12
-    declares_tools: bool = True
-    declared: int = 6
-    forbidden: int = 1
-    forced: int = 7
-    media: Policy = POLICIES["unknown"]
-    is_verified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +28,7 @@ class Cost:
 class Count:
     """The tokens of a transcript: the whole, and where they sit. `by_role` + `framing` + `tools_schema` = `tokens`.
 
-    `priming` is the part of the framing that no message has.
+    `beside` is what no message has: the priming, which is part of the framing, and the addends of the tool schemas.
     """
 
     tokens: int
@@ -71,26 +38,27 @@ class Count:
     by_tool: dict[str, int]
     framing: int
     tools_schema: int
-    priming: int
+    beside: Addends
 
 
 @dataclass(frozen=True)
 class Counter:
     """A tokenizer and a framing as one value; remembers what messages cost for as long as it lives.
 
-    One counter serves one transcript, so that nothing is remembered longer than its messages. `names` is shared by
-    all counters of a model: tool names and schemas, which recur in every transcript.
+    One counter serves one transcript, so that nothing is remembered longer than its messages. `names` and `tools` are
+    shared by all counters of a model: tool names and schemas, which recur in every transcript.
     """
 
     tokenizer: Tokenizer
     framing: Framing
     names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    tools: dict[str, Addends] = field(default_factory=dict, repr=False, compare=False)
     _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(default_factory=dict, repr=False, compare=False)
     _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
-        return Counter(self.tokenizer, self.framing, self.names)
+        return Counter(self.tokenizer, self.framing, self.names, self.tools)
 
     def bound(self) -> "Counter":
         """A counter that never counts less than this one and loads no vocabulary."""
@@ -118,7 +86,7 @@ class Counter:
 
     def fixed(self, transcript: Transcript) -> int:
         """What the request costs whatever messages it holds: priming and tool schemas."""
-        return self.framing.priming + self._schemas(transcript)
+        return sum(self.beside(transcript).values())
 
     def tokens(self, transcript: Transcript) -> int:
         """The tokens of the whole request."""
@@ -152,12 +120,11 @@ class Counter:
                 if message.role == "tool" or part.kind == "tool_call":
                     tool = tool_name(part, where.call[index])
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
-        schemas = self._schemas(transcript)
+        beside = self.beside(transcript)
+        schemas = sum(beside.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        return Count(
-            total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas, self.framing.priming
-        )
+        return Count(total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas, beside)
 
     def cost(self, message: Message, fan: int) -> Cost:
         """What a message costs whose exchange makes `fan` calls at once."""
@@ -167,53 +134,93 @@ class Counter:
             known = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
         return known[1]
 
-    def _price(self, message: Message, is_parallel: bool) -> Cost:
-        framing = self.framing
-        frame = framing.message
-        parts = []
-        if message.role == "assistant":
-            frame += framing.assistant
-            if is_parallel:
-                frame += framing.parallel
-        if message.name is not None:
-            frame += framing.participant + self._name(message.name)
-        is_escaped = is_parallel and message.role == "tool" and framing.escapes_parallel
+    def addends(self, message: Message, fan: int) -> Addends:
+        """What the cost of a message is made of; `fan` as for `cost`.
+
+        Parts are told by kind: of a call's tokens, `call_names` and `arguments` are what its name and the spelling of
+        its arguments cost; of a result's, `escapes` what its escaping costs.
+        """
+        found: Addends = {}
         for part in message.parts:
-            if part.media is not None:
-                parts.append(framing.media.tokens(part.media))
-                continue
-            tokens = self.tokenizer.count(part.text)
-            if part.kind == "tool_call":
-                frame += framing.call
-                if framing.multiline and "\\" in part.text:
-                    frame += framing.multiline * _multiline_arguments(part.text)
-                tokens += framing.call_names * self._name(part.name or "")
-            elif is_escaped:
-                tokens = max(tokens, self.tokenizer.count(json.dumps(part.text)))
-            parts.append(tokens)
+            for name, tokens in self._part(part, self._is_escaped(message, fan > 1)).items():
+                found[name] = found.get(name, 0) + tokens
+        found |= self.framing.around(message, fan > 1, self._name)
+        return {name: tokens for name, tokens in found.items() if tokens}
+
+    def beside(self, transcript: Transcript) -> Addends:
+        """What the request costs beside its messages: priming, tool schemas, and the choice among the tools."""
+        tools, choice = transcript.tools, transcript.tool_choice
+        framing = self.framing
+        found = {"priming": framing.priming}
+        if tools is None:
+            return found
+        if tools not in self.tools:
+            self.tools[tools] = self._tools(tools)
+        found |= self.tools[tools]
+        if choice == "none":
+            found["tool_choice"] = framing.forbidden
+        elif choice not in (None, "auto"):
+            if "tool_prompt" in found and framing.tools_forced is not None:
+                found["tool_prompt"] = framing.tools_forced
+            found["tool_choice"] = framing.forced + self._name(choice) if framing.forced else 0
+        return found
+
+    def _tools(self, tools: str) -> Addends:
+        """Tool schemas: as declarations where the model reads them so, else in Python's own spelling of the JSON.
+
+        The latter is what the bounds were measured with.
+        """
+        declarations = rendered(tools) if self.framing.declares_tools else None
+        if declarations is not None:
+            return {"schemas": self.tokenizer.count(declarations), "declarations": self.framing.declared}
+        schemas = json.loads(tools)
+        text = self.tokenizer.count(json.dumps(schemas))
+        return {"schemas": text, "tool_prompt": self.framing.tools, "own_tools": self.framing.own(schemas)}
+
+    def _price(self, message: Message, is_parallel: bool) -> Cost:
+        """What a message costs: most parts are a text and most frames a number, which need no addends to be summed."""
+        framing, count = self.framing, self.tokenizer.count
+        is_escaped = self._is_escaped(message, is_parallel)
+        parts = [
+            count(part.text)
+            if part.media is None and part.kind != "tool_call" and not is_escaped
+            else sum(self._part(part, is_escaped).values())
+            for part in message.parts
+        ]
+        if message.role in ("user", "tool") and message.name is None:
+            frame = framing.message
+        else:
+            frame = sum(framing.around(message, is_parallel, self._name).values())
         return Cost(tuple(parts), frame, sum(parts) + frame)
+
+    def _is_escaped(self, message: Message, is_parallel: bool) -> bool:
+        """Whether its texts are sent escaped to ASCII."""
+        return is_parallel and message.role == "tool" and self.framing.escapes_parallel
+
+    def _part(self, part: Part, is_escaped: bool) -> Addends:
+        framing = self.framing
+        if part.media is not None:
+            return {part.kind: framing.media.tokens(part.media)}
+        if part.kind == "tool_call":
+            return self._call(part.text) | {"call_names": framing.call_names * self._name(part.name or "")}
+        tokens = self.tokenizer.count(part.text)
+        if is_escaped:
+            return {part.kind: tokens, "escapes": max(0, self.tokenizer.count(json.dumps(part.text)) - tokens)}
+        return {part.kind: tokens}
+
+    def _call(self, arguments: str) -> Addends:
+        """The arguments of a call."""
+        count = self.tokenizer.count
+        spelled = spelled_arguments(arguments) if self.framing.spells_arguments else None
+        if spelled is None:
+            return {"tool_call": count(arguments)}
+        texts = sum(self._name(name) + count(value) for name, value in spelled)
+        return {"tool_call": texts, "arguments": self.framing.argument * len(spelled)}
 
     def _name(self, name: str) -> int:
         if name not in self.names:
             self.names[name] = self.tokenizer.count(name)
         return self.names[name]
-
-    def _schemas(self, transcript: Transcript) -> int:
-        """The tool schemas and the choice among them."""
-        tools, choice = transcript.tools, transcript.tool_choice
-        if tools is None:
-            return 0
-        if tools not in self.names:
-            declarations = rendered(tools) if self.framing.declares_tools else None
-            if declarations is not None:
-                self.names[tools] = self.tokenizer.count(declarations) + self.framing.declared
-            else:  # Python's own spelling of the JSON: what the bound was measured with
-                self.names[tools] = self.tokenizer.count(json.dumps(json.loads(tools))) + self.framing.tools
-        if choice in (None, "auto"):
-            return self.names[tools]
-        return self.names[tools] + (
-            self.framing.forbidden if choice == "none" else self.framing.forced + self._name(choice)
-        )
 
 
 _Seen = tuple[Messages, Shape, list[Cost]]
@@ -230,20 +237,3 @@ def _is_guessed(part: Part) -> bool:
 def tool_name(part: Part, call: Part | None) -> str:
     """The tool that a call or a result belongs to; `?` where neither says so."""
     return part.name or (call.name if call else None) or "?"
-
-
-def _multiline_arguments(arguments: str) -> int:
-    """How many string values of a call's arguments hold a line break; escapes are counted where it is no JSON."""
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments.count("\\n")
-    return sum("\n" in leaf for leaf in _strings(value))
-
-
-def _strings(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner)

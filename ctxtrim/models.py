@@ -10,31 +10,47 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ctxtrim.counter import Framing
+from ctxtrim.framing import Framing
+from ctxtrim.media import POLICIES
+from ctxtrim.tokens import Exactness
 
 # OpenAI: the cookbook's counting notebook (plain messages equal the API's counts to the token) and the bound for calls,
 # parallel results and schemas that held on every published API count. The reasoning families write a channel into each
 # message of the assistant (openai-harmony: 2 tokens). Servers of gpt-oss count what OpenAI's own hide: 2 tokens of
 # priming, 75 of a system message, 10 around the developer's; a call is 21 and a result 18 with their names and texts.
-# Anthropic: one frame a message (6 to 11 measured on single messages, 12 charged for each), the documented prompt that
-# comes with tool schemas (804 at most); a call is charged the tags around it.
 # Generic: the published chat templates of Llama 3 and Qwen write 5 tokens around a message and about 100 of
 # instructions around tool schemas; a call is charged its tags and keys.
+# Anthropic: the 64,068 counts of single messages that ctok recorded are their tokens and 7 up to version 4.6, 11 in
+# 4.7; from 4.8 on 6. A system prompt adds its text alone (the documentation's example of 14 tokens). What a step adds
+# to the prompt, by 265 steps of recorded sessions of 4.5 and 4.6 whose arguments count value by value: 5 tokens, 42 a
+# call with its result (51 where that is an error), 14 an argument, 15 a part of reasoning, 24 where there are several
+# calls. A frame for each message and what is charged on top of it cover that. From 4.7 on tags are more tokens: the few
+# steps there are ask for 18 an argument. A bound's frames have room for what its factor misses in short texts.
+_ANTHROPIC = Framing(
+    priming=0,
+    message=7,
+    system=0,
+    reasoning=15,
+    call=40,
+    call_names=1,
+    spells_arguments=True,
+    argument=15,
+    multiline=0,
+    escapes_parallel=False,
+    tools=804,
+    declares_tools=False,
+    own_tools=(("bash_", 245), ("text_editor_", 700), ("computer_", 735 + 499)),
+    forbidden=0,
+    forced=0,
+)
 FRAMINGS = {
     "openai": Framing(priming=3, message=4, is_verified=True),
     "openai-reasoning": Framing(priming=3, message=4, assistant=2),
     "harmony": Framing(priming=87, message=12, assistant=2, call=21),
-    "anthropic": Framing(
-        priming=0,
-        message=12,
-        call=40,
-        call_names=1,
-        multiline=0,
-        parallel=0,
-        escapes_parallel=False,
-        tools=804,
-        declares_tools=False,
-    ),
+    "anthropic-v3": _ANTHROPIC,
+    "anthropic-v4.7": replace(_ANTHROPIC, message=11, argument=18),
+    "anthropic-v4.8": replace(_ANTHROPIC, message=6, argument=18),
+    "anthropic-bound": replace(_ANTHROPIC, message=12, system=12, argument=23),
     "generic": Framing(
         priming=6, message=6, assistant=2, call=20, parallel=0, escapes_parallel=False, tools=120, declares_tools=False
     ),
@@ -45,9 +61,10 @@ FRAMINGS = {
 class Model:
     """What is known of a model.
 
-    Limits are tokens, None where nothing is said: `max_input` then is the window. `tokenizer` and `framing` are names;
-    `image` is the most that one image can cost and `image_policy` the name of the rule it comes from. `source` and
-    `date` say who said so and when.
+    Limits are tokens, None where nothing is said: `max_input` then is the window. `tokenizer`, `framing` and
+    `image_policy` are names. `tool_prompt` is what the provider's instructions cost that come with tool schemas, and
+    what they cost where a tool must be called; None where the framing says it. `source` and `date` say who said so and
+    when.
     """
 
     name: str
@@ -55,22 +72,27 @@ class Model:
     max_input: int | None
     tokenizer: str
     framing: str
-    image: int
+    image_policy: str = "unknown"
+    tool_prompt: tuple[int, int] | None = None
     is_known: bool = True
     max_output: int | None = None
     provider: str = ""
-    image_policy: str = "unknown"
     source: str = ""
     date: str = ""
 
+    @property
+    def image(self) -> int:
+        """The most tokens that one image can cost."""
+        return POLICIES[self.image_policy].image_most
 
-DEFAULT = Model("", 128_000, None, "o200k_base", "openai", 4784, is_known=False)
+
+DEFAULT = Model("", 128_000, None, "o200k_base", "openai", is_known=False)
 """What is assumed where no model is named."""
 
-UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", 36_000, is_known=False)
+UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", is_known=False)
 """What is assumed of a model that is not in the registry: too many tokens rather than too few."""
 
-UNKNOWN_CLAUDE = Model("", 200_000, None, "claude-v4.7", "anthropic", 4784, is_known=False)
+UNKNOWN_CLAUDE = Model("", 200_000, None, "claude-v4.7", "anthropic-v4.7", "anthropic-high", is_known=False)
 """The same where the name at least says Claude, whose tokenizers make far more tokens of a text than any other."""
 
 _REGISTRY = Path(__file__).with_name("registry.json")
@@ -90,6 +112,7 @@ _SPELLINGS = (
     (r"^(llama-\d)p(?=\d)", r"\1-"),  # Fireworks: llama-v3p1
     (r"^(gemma|phi)-?(?=\d)", r"\1-"),
     (r"^qwen-(?=\d)", "qwen"),
+    (r"^claude-v(?=\d)", "claude-"),  # Bedrock
     (r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku|fable|mythos)(?=-|$)", r"claude-\2-\1"),
     (r"^claude-(opus|sonnet|haiku)-(3(?:-\d)?)(?=-|$)", r"claude-\2-\1"),
 )
@@ -125,6 +148,16 @@ def assumed_model(name: str | None) -> Model:
     return find_model(name) or (UNKNOWN_CLAUDE if "claude" in name.lower() else UNKNOWN)
 
 
+def framing_of(model: Model, exactness: Exactness) -> tuple[str, Framing]:
+    """How a model frames what it is sent, and the name of it. Where Claude's texts are bounded, so are its frames."""
+    is_bound = exactness == "bounded" and model.framing.startswith("anthropic")
+    name = "anthropic-bound" if is_bound else model.framing
+    framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
+    if model.tool_prompt is not None:
+        framing = replace(framing, tools=model.tool_prompt[0], tools_forced=model.tool_prompt[1])
+    return name, framing
+
+
 def nearest_models(name: str) -> list[str]:
     """The names in the registry that look most like an unknown one."""
     from difflib import get_close_matches
@@ -139,9 +172,9 @@ def known_models() -> tuple[Model, ...]:
     models = []
     for row in data["models"]:
         fields = dict(zip(data["columns"], row, strict=True))
-        source, policy = data["sources"][fields.pop("source")], fields.pop("image")
-        most = data["images"][policy]
-        models.append(Model(**fields, image=most, image_policy=policy, source=source["text"], date=source["date"]))
+        source, prompt = data["sources"][fields.pop("source")], fields.pop("tool_prompt")
+        fields |= {"source": source["text"], "date": source["date"], "tool_prompt": tuple(prompt) if prompt else None}
+        models.append(Model(**fields))
     return tuple(models)
 
 

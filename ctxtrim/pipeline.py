@@ -9,7 +9,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import Thinking, settled
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import Budget, Exactness
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Result:
-    """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go."""
+    """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go.
+
+    `exactness_read` says how far `tokens_read` can be trusted, as `count` does for itself.
+    """
 
     transcript: Transcript
     count: Count
     tokens_read: int
+    exactness_read: Exactness
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
 
@@ -72,6 +76,7 @@ def run(
     A keeper stores the originals of a stage before its outcome is accepted, or raises an `ArchiveError`.
     """
     tokens_read = tokens = counter.tokens(transcript)
+    exactness_read = counter.exactness(transcript)
     steps = []
     found: list[Finding] = []
     for spec in specs:
@@ -95,7 +100,8 @@ def run(
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break
     count = counter.count(transcript)
-    return Result(transcript, count, tokens_read, tuple(steps), _standing(found, count.tokens <= budget.available))
+    standing = _standing(found, count.tokens <= budget.available)
+    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing)
 
 
 def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:

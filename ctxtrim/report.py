@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ctxtrim.counter import Count
+from ctxtrim.framing import Addends
 from ctxtrim.model import Path, Usage
 from ctxtrim.pipeline import Spec, Step
 from ctxtrim.stage import OVERFLOW, Finding
@@ -14,7 +15,7 @@ from ctxtrim.tokens import ORDER, Budget, Exactness
 class Explained:
     """One message in `--explain`: where it stands, what it costs, what became of it and why.
 
-    `tokens` as it was read are those of its `text` and of the `frame` around it.
+    `tokens` as it was read are the sum of its `addends`, tokens by what they are for.
     """
 
     message: int
@@ -23,15 +24,17 @@ class Explained:
     step: int
     age: int
     tokens: int
-    text: int
-    frame: int
+    addends: Addends
     decision: str
     reason: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """One transcript: where it is, what it costs, what was done. Where not written, `count` is what could not go."""
+    """One transcript: where it is, what it costs, what was done. Where not written, `count` is what could not go.
+
+    `exactness_read` says how far `tokens_read` can be trusted.
+    """
 
     path: str
     line: int
@@ -44,6 +47,7 @@ class Row:
     messages_read: int
     messages: int
     tokens_read: int
+    exactness_read: Exactness
     count: Count
     budget: Budget
     is_written: bool
@@ -100,6 +104,7 @@ class Report:
     left_out: int = 0  # transcripts that were not written
     is_incomplete: bool = False
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
+    exactness_read: Exactness = "exact"  # of the tokens read
 
     def add(self, rows: Iterable[Row]) -> None:
         """Count some transcripts in."""
@@ -114,10 +119,11 @@ class Report:
             totals.malformed += row.is_malformed
             self.left_out += not row.is_written
             self.exactness = max(self.exactness, row.count.exactness, key=ORDER.index)
+            self.exactness_read = max(self.exactness_read, row.exactness_read, key=ORDER.index)
             self._note(row.findings)
             if self.keeps_rows:
                 self.rows.append(row)
-            elif row.findings:
+            elif any(finding.severity != "info" for finding in row.findings):
                 self.troubled.append(row)
 
     def note(self, path: str, finding: Finding) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from ctxtrim.counter import Counter
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import MARKS, MEANINGS, Budget, Exactness
 
 Action = Literal[
     "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped", "repaired"
@@ -110,8 +110,11 @@ def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
 OVERFLOW = "overflow"
 
 
-def overflow(transcript: Transcript, tokens: int, available: int, details: Iterable[str]) -> Finding:
+def overflow(
+    transcript: Transcript, tokens: int, available: int, details: Iterable[str], exactness: Exactness
+) -> Finding:
     """The finding that a transcript does not fit; `details` name what could not go, a line each."""
+    label = () if exactness == "exact" else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens} tokens",)
     return Finding(
         OVERFLOW,
         "error",
@@ -119,15 +122,15 @@ def overflow(transcript: Transcript, tokens: int, available: int, details: Itera
         "Please narrow the scope or start a new session.",
         transcript.line,
         tokens=tokens,
-        details=(*details, "Split the input into several transcripts, or raise the budget."),
+        details=(*label, *details, "Split the input into several transcripts, or raise the budget."),
     )
 
 
-def describe(transcript: Transcript, message: Message, call: Part | None, tokens: int) -> str:
+def describe(transcript: Transcript, message: Message, call: Part | None, tokens: int, exactness: Exactness) -> str:
     """One line that says which message it is (`call`: the one it answers, if any) and what it costs."""
     result = message.result
     tool = None if result is None else result.name or (call.name if call else None)
     what = f"result of {tool}" if tool else message.role
     number = "" if message.index is None else f" {message.index}"
     line = transcript.line_of(message)
-    return f"message{number} ({what}){'' if line is None else f', line {line}'}: {tokens} tokens"
+    return f"message{number} ({what}){'' if line is None else f', line {line}'}: {MARKS[exactness]}{tokens} tokens"

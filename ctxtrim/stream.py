@@ -134,8 +134,8 @@ def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -
     count = bound.counter.count(transcript)
     findings = [finding]
     if count.tokens > bound.budget.available and any(spec.name == "trim" for spec in job.specs):
-        findings.append(overflow(transcript, count.tokens, bound.budget.available, ()))
-    return Result(transcript, count, count.tokens, (), tuple(findings))
+        findings.append(overflow(transcript, count.tokens, bound.budget.available, (), count.exactness))
+    return Result(transcript, count, count.tokens, count.exactness, (), tuple(findings))
 
 
 def _row(
@@ -164,6 +164,7 @@ def _row(
         len(messages),
         len(result.transcript.messages),
         result.tokens_read,
+        result.exactness_read,
         result.count,
         bound.budget,
         is_written,
@@ -203,8 +204,7 @@ def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[E
             step,
             where.steps - step,
             cost.total,
-            sum(cost.parts),
-            cost.frame,
+            bound.counter.addends(message, where.fan[position]),
             last.action if last else "kept",
             last.reason if last else "nothing to do",
         )

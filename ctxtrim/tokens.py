@@ -9,6 +9,9 @@ Exactness = Literal["exact", "reconstructed", "bounded", "estimated"]
 ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated")
 """From the most to the least that a number can be trusted; a sum is worth what its worst part is."""
 MARKS: dict[Exactness, str] = {"exact": "", "reconstructed": "≈", "bounded": "≤", "estimated": "≈"}
+MEANINGS: dict[Exactness, str] = {
+    "exact": "exact", "reconstructed": "reconstructed", "bounded": "an upper bound", "estimated": "an estimate",
+}  # fmt: skip
 
 
 class Tokenizer(Protocol):

@@ -1,4 +1,4 @@
-"""Makes ctxtrim/registry.json: which limits, tokenizer, framing and image policy each model has.
+"""Makes ctxtrim/registry.json: which limits, tokenizer, framing, tool prompt and image policy each model has.
 
     pip download litellm --no-deps --dest wheels
     python scripts/registry.py wheels/litellm-*.whl --date 2026-11-17
@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -42,9 +43,11 @@ PROVIDERS = {
 }
 ORDER = tuple(dict.fromkeys([*PROVIDERS.values(), "Microsoft"]))
 MODES = ("chat", "responses", "realtime")
-# What no conversation is held with, and what a vendor hosts of another.
+# What no written conversation is held with, and what a vendor hosts of another. Of models that listen and speak those
+# stay whose names begin as a chat model's: without them they would be taken for it.
 SKIPPED = re.compile(
-    r"^ft:|container|-tts|lyria|translate|learnlm|medlm|gemini-exp|^sam-|gemini-gemma|grok.*(beta|gv2)|vibe-cli"
+    r"^ft:|container|-tts|lyria|translate|learnlm|medlm|gemini-exp|^sam-|gemini-gemma|grok.*(beta|gv2)|vibe-cli|code-fim"
+    r"|^gpt-realtime|^gemini-(live|omni)|^gemini-3.*-live|streaming"
 )
 FOREIGN = {
     "Mistral": re.compile("glm|deepseek"),
@@ -58,7 +61,8 @@ ALIAS = re.compile(
 )  # without -latest they mean something else, or nothing
 
 COLUMNS = (
-    "name", "provider", "context_window", "max_input", "max_output", "tokenizer", "framing", "image", "source",
+    "name", "provider", "context_window", "max_input", "max_output", "tokenizer", "framing", "tool_prompt",
+    "image_policy", "source",
 )  # fmt: skip
 
 # The first expression that a name begins with says its tokenizer; what no vendor has published stays unknown.
@@ -68,7 +72,8 @@ TOKENIZERS = (
     ("chatgpt-4o|gpt-4|gpt-5|gpt-oss|o[134](-|$)|codex-mini", "o200k_base"),
     ("claude-(v?2|instant)", "unknown"),
     ("claude-3|claude-[a-z]+-4(?!-[789])", "claude-v3"),
-    ("claude", "claude-v4.7"),
+    ("claude-[a-z]+-4-7|claude-mythos-preview", "claude-v4.7"),
+    ("claude", "claude-v4.8"),
     ("", "unknown"),
 )
 # The API's own counts verified the frame of plain messages for the chat models of "openai" alone.
@@ -78,36 +83,30 @@ FRAMINGS = (
     ("gpt-3.5|gpt-4|chatgpt", "openai"),
     ("gpt-oss", "harmony"),
     ("gpt|o[134](-|$)|codex|chat-latest|computer-use|daybreak", "openai-reasoning"),
-    ("claude", "anthropic"),
+    ("claude-(3|v?2|instant)|claude-[a-z]+-4(?!-[789])", "anthropic-v3"),
+    ("claude-[a-z]+-4-7|claude-mythos-preview", "anthropic-v4.7"),
+    ("claude", "anthropic-v4.8"),
     ("", "generic"),
 )
-# The most tokens that one image can cost under each policy; `ctxtrim/media/policies.py` has the rules themselves.
-IMAGES = {
-    "openai-gpt-4o": 1_445,
-    "openai-gpt-4o-mini": 48_169,
-    "openai-gpt-4.1-mini": 6_636,
-    "openai-gpt-4.1-nano": 3_779,
-    "openai-o1": 1_275,
-    "openai-o4-mini": 2_642,
-    "openai-computer-use": 1_097,
-    "openai-gpt-5": 1_190,
-    "openai-gpt-5-mini": 2_489,
-    "openai-gpt-5-nano": 3_779,
-    "openai-gpt-5.2": 7_373,
-    "openai-gpt-5.4": 12_000,
-    "openai-gpt-5.4-mini": 12_000,
-    "openai-gpt-5.4-nano": 12_000,
-    "openai-gpt-5.5": 12_000,
-    "openai-gpt-5.6": 36_000,
-    "openai-gpt-6": 36_000,
-    "anthropic-standard": 1_668,
-    "anthropic-high": 4_784,
-    "gemini-2": 6_192,
-    "gemini-3": 2_240,
-    "unknown": 36_000,
-}
+# What Anthropic's instructions cost that come with tool schemas, where the model may call a tool or not and where it
+# must (platform.claude.com, tool use, of 2025 and of 2026; the larger number where the two disagree). The framing has
+# the most of them for models that neither lists.
+TOOL_PROMPTS = (
+    ("claude-opus-4-8", (290, 410)),
+    ("claude-opus-4-7", (675, 804)),
+    ("claude-(opus|sonnet)-4-6", (497, 589)),
+    ("claude-(opus|sonnet|haiku)-4-5", (496, 588)),
+    ("claude-opus-4(-1)?$|claude-sonnet-4$", (346, 315)),
+    ("claude-sonnet-5$", (354, 474)),
+    ("claude-3-[57]-sonnet", (346, 313)),
+    ("claude-3-5-haiku", (264, 355)),
+    ("claude-3-opus", (530, 281)),
+    ("claude-3-sonnet", (159, 235)),
+    ("claude-3-haiku", (264, 340)),
+    ("", None),
+)
 # Models that no vendor's page lists have the policy of the dearest of their family.
-IMAGE_OF = (
+IMAGE_POLICIES = (
     ("gpt-4o-mini", "openai-gpt-4o-mini"),
     ("gpt-4.1-mini", "openai-gpt-4.1-mini"),
     ("gpt-4.1-nano", "openai-gpt-4.1-nano"),
@@ -129,8 +128,16 @@ IMAGE_OF = (
     ("claude", "anthropic-high"),
     ("gemini-[34]", "gemini-3"),
     ("gemini|deep-research", "gemini-2"),
+    ("pixtral", "pixtral"),
+    (r"qwen[\d.]*-vl", "qwen"),
     ("", "unknown"),
 )
+CLASSES: dict[str, Sequence[tuple[str, Any]]] = {
+    "tokenizer": TOKENIZERS,
+    "framing": FRAMINGS,
+    "tool_prompt": TOOL_PROMPTS,
+    "image_policy": IMAGE_POLICIES,
+}
 
 Row = dict[str, Any]
 
@@ -217,10 +224,8 @@ def merged(rows: dict[str, Row], hand: list[Row]) -> list[Row]:
         source = f"litellm+{row['source']}" if known else row["source"]
         rows[row["name"]] = (_smaller(known, row) if known else row) | {"source": source}
     for name, row in rows.items():
-        row["tokenizer"], row["framing"], row["image"] = (
-            next(value for begins, value in table if re.match(begins, name))
-            for table in (TOKENIZERS, FRAMINGS, IMAGE_OF)
-        )
+        for column, table in CLASSES.items():
+            row[column] = next(value for begins, value in table if re.match(begins, name))
     return sorted(rows.values(), key=lambda row: (ORDER.index(row["provider"]), row["name"]))
 
 
@@ -242,11 +247,9 @@ def _smaller(one: Row, other: Row) -> Row:
 def spelled(rows: list[Row], sources: dict[str, Any], date: str) -> str:
     """The data file: one model a line, so that a new list reads well as a difference."""
     used = {row["source"] for row in rows}
-    images = {row["image"] for row in rows} | {"unknown"}
     head = {
         "date": date,
         "sources": {name: source for name, source in sources.items() if name in used},
-        "images": {name: most for name, most in IMAGES.items() if name in images},
         "columns": COLUMNS,
     }
     lines = [json.dumps([row[column] for column in COLUMNS], separators=(",", ":")) for row in rows]

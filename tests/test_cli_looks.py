@@ -65,6 +65,6 @@ def test_of_seven_steps_only_the_first_result_goes(ctxtrim: Run, snapshot: Snaps
 
 def test_a_session_trimmed_and_truncated(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
     ran = ctxtrim(
-        "run", "-s", "truncate:max-age=2", "-s", "trim", "--budget", "1500", *BOUND, "fixtures/claude-code.jsonl"
+        "run", "-s", "truncate:max-age=2", "-s", "trim", "--budget", "1600", *BOUND, "fixtures/claude-code.jsonl"
     )
     assert ran.out == snapshot

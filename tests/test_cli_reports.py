@@ -9,6 +9,8 @@ import pytest
 from conftest import FIXTURES, Run
 from samples import chat, line, long_chat, messages, orphan, stuck
 
+from ctxtrim.tokenizers.claude_ctok import available
+
 QUICK = ("--tokenizer", "chars4")
 TIGHT = (*QUICK, "--budget", "300")
 
@@ -155,11 +157,11 @@ def test_count_tells_what_does_not_fit_and_is_done(ctxtrim: Run) -> None:
 def test_every_message_is_explained_in_a_row(ctxtrim: Run) -> None:
     words = ("-s", "truncate", "-s", "trim", "--explain", *QUICK, "--budget", "600")
     ran = ctxtrim("run", *words, stdin=line(messages(9)))
-    rows = [one.split(maxsplit=9) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
+    rows = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
     assert [int(row[0]) for row in rows] == list(range(19))
-    assert {row[8] for row in rows} <= {"kept", "dropped", "truncated"}
-    assert sum(row[8] == "dropped" for row in rows) == 19 - len(json.loads(ran.out)["messages"])
-    assert all(row[9] for row in rows)
+    assert {row[6] for row in rows} <= {"kept", "dropped", "truncated"}
+    assert sum(row[6] == "dropped" for row in rows) == 19 - len(json.loads(ran.out)["messages"])
+    assert all(row[7] for row in rows)
     as_json = report(ctxtrim("run", *words, "--dry-run", "--json", stdin=line(messages(9))).out)
     actions = [change["action"] for step in as_json["transcripts"][0]["steps"] for change in step["changes"]]
     assert "kept" in actions
@@ -170,9 +172,9 @@ def test_what_one_stage_shortened_is_not_told_as_kept_because_the_next_kept_it(c
     found[-1]["content"] = "a word " * 4_000
     words = ("-s", "truncate:max-tokens=200", "-s", "trim", *QUICK, "--budget", "600", "--explain")
     ran = ctxtrim("run", *words, stdin=line(found))
-    last = [one.split(maxsplit=9) for one in ran.err.splitlines() if one[:7].strip().isdigit()][-1]
+    last = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()][-1]
     assert "truncated" in json.loads(ran.out)["messages"][-1]["content"]
-    assert (last[2], last[8]) == ("tool", "truncated")
+    assert (last[2], last[6]) == ("tool", "truncated")
 
 
 def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:
@@ -215,6 +217,51 @@ def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
     assert "≈" in row("count")
     assert "≈" not in row("count", "--model", "gpt-4o")
     assert "≤" not in row("count", "--model", "gpt-4o")
+
+
+@pytest.mark.parametrize(("options", "mark", "text_mark"), [(QUICK, "≈", "≈"), (("--model", "gpt-5"), "≤", "")])
+def test_no_number_of_tokens_is_told_without_its_mark(
+    ctxtrim: Run, options: tuple[str, ...], mark: str, text_mark: str
+) -> None:
+    """Limits are no counts; the sentence that tells of an overflow is as it always was, and its number follows marked.
+
+    The texts of results alone are exact where the tokenizer is the model's own.
+    """
+    data = line(messages(9)) + line(messages(1) + stuck())
+    words = ("run", "-s", "truncate:max-tokens=32", "-s", "trim", *options, "--budget=300", "--explain")
+    told, shown = ctxtrim(*words, stdin=data).err, ctxtrim("check", *options, "--budget=90", stdin=data).out.decode()
+    current = re.findall(r"Current: (\d+) tokens", told + shown)
+    counts = re.findall(r"Current is an? .*: (\S+) tokens", told + shown)
+    assert counts == [f"{mark}{tokens}" for tokens in current]
+    assert len(counts) == 3
+    for pattern in (
+        r"message \d+ \(.*\), line \d: (\S+) tokens",
+        r"the frame of the request: (\S+) tokens",
+        r"messages, (\S+) tokens",
+        r"messages, (\S+) → \S+ tokens",
+        r"messages, \S+ → (\S+) tokens",
+        r"^messages of -:\d: (\S+) tokens",
+    ):
+        found = re.findall(pattern, told + shown, re.MULTILINE)
+        assert found, pattern
+        assert all(one.startswith(mark) for one in found), pattern
+    found = re.findall(r"(\S+) > 32 tokens", told)
+    assert found
+    assert all(re.fullmatch(rf"{text_mark}\d+", one) for one in found)
+
+
+def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run) -> None:
+    hint = "on Python 3.12 or newer ctok counts them"
+    session = FIXTURES / "claude-code.jsonl"
+    for words in (("count", session, session), ("check", session)):
+        assert ctxtrim(*words).out.decode().count(hint) == (not available())
+    assert hint not in ctxtrim("count", "--tokenizer", "claude-v3-bound", session).out.decode()
+    assert hint not in ctxtrim("trim", session).err
+    assert hint not in ctxtrim("count", FIXTURES / "agent.jsonl").out.decode()
+    (row,) = report(ctxtrim("count", "--json", session).out)["transcripts"]
+    assert [one["severity"] for one in row["findings"] if one["code"] == "claude-bounded"] == ["info"] * (
+        not available()
+    )
 
 
 # what is wrong: the words, and what the one line has to name

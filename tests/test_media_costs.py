@@ -95,7 +95,7 @@ def test_documented_and_measured_costs(policy: str, media: Media, tokens: int) -
     [
         ("openai-gpt-4o", 1445), ("openai-gpt-4.1-mini", 6636), ("openai-gpt-5.2", 4916), ("openai-gpt-5.4", 12_000),
         ("openai-gpt-5.4-mini", 12_000), ("openai-gpt-5.5", 12_000), ("openai-gpt-6", 36_000), ("gemini-3", 2240),
-        ("anthropic-standard", 1668), ("grok", 1792), ("pixtral", 4160), ("qwen", 16_384), ("unknown", 36_000),
+        ("anthropic-standard", 1668), ("pixtral", 4160), ("qwen", 16_384), ("unknown", 36_000),
     ],
 )  # fmt: skip
 def test_the_most_that_a_picture_costs(policy: str, most: int) -> None:

@@ -10,16 +10,20 @@ from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtrim.media import POLICIES
 from ctxtrim.models import (
+    DEFAULT,
     FRAMINGS,
     UNKNOWN,
     UNKNOWN_CLAUDE,
     assumed_model,
     find_model,
+    framing_of,
     known_models,
     nearest_models,
 )
 from ctxtrim.tokenizers import TOKENIZERS
+from ctxtrim.tokenizers.claude_ctok import available
 
 DATA = Path(__file__).parents[1] / "ctxtrim" / "registry.json"
 NAMES = [model.name for model in known_models()]
@@ -93,7 +97,8 @@ def test_two_spellings_of_one_name_have_the_same_limits() -> None:
             "arn:aws:bedrock:us-east-1:1234:inference-profile/us.anthropic.claude-opus-4-1-20250805-v1:0",
             "claude-opus-4-1",
         ),
-        ("anthropic.claude-v2:1", "claude-v2:1"),
+        ("anthropic.claude-v2:1", "claude-2.1"),
+        ("claude-v2", "claude-2"),
         ("vertex_ai/claude-opus-4-5@20251101", "claude-opus-4-5"),
         ("claude-opus-4-6@default", "claude-opus-4-6"),
         ("databricks-claude-opus-4-1", "claude-opus-4-1"),
@@ -209,20 +214,23 @@ def test_gemini_2_5_pro_has_the_smaller_of_two_answers() -> None:
         ("o4-mini", "o200k_base", "openai-reasoning", 2_642),
         ("gpt-5", "o200k_base", "openai-reasoning", 1_190),
         ("gpt-5-mini", "o200k_base", "openai-reasoning", 2_489),
-        ("gpt-5.2", "o200k_base", "openai-reasoning", 7_373),
-        ("gpt-5.3-codex", "o200k_base", "openai-reasoning", 7_373),
+        ("gpt-5.2", "o200k_base", "openai-reasoning", 4_916),
+        ("gpt-5.3-codex", "o200k_base", "openai-reasoning", 4_916),
         ("gpt-5.4-mini", "o200k_base", "openai-reasoning", 12_000),
         ("gpt-5.5", "o200k_base", "openai-reasoning", 12_000),
         ("gpt-5.6", "o200k_base", "openai-reasoning", 36_000),
         ("gpt-6-sol", "unknown", "openai-reasoning", 36_000),
         ("gpt-oss-20b", "o200k_base", "harmony", 36_000),
-        ("claude-3-5-sonnet", "claude-v3", "anthropic", 1_668),
-        ("claude-opus-4-6", "claude-v3", "anthropic", 1_668),
-        ("claude-opus-4-7", "claude-v4.7", "anthropic", 4_784),
-        ("claude-sonnet-5-5", "claude-v4.7", "anthropic", 4_784),
-        ("claude-mythos-preview", "claude-v4.7", "anthropic", 4_784),
+        ("claude-3-5-sonnet", "claude-v3", "anthropic-v3", 1_668),
+        ("claude-opus-4-6", "claude-v3", "anthropic-v3", 1_668),
+        ("claude-opus-4-7", "claude-v4.7", "anthropic-v4.7", 4_784),
+        ("claude-opus-4-8", "claude-v4.8", "anthropic-v4.8", 4_784),
+        ("claude-sonnet-5-5", "claude-v4.8", "anthropic-v4.8", 4_784),
+        ("claude-mythos-preview", "claude-v4.7", "anthropic-v4.7", 4_784),
         ("gemini-2.5-pro", "unknown", "generic", 6_192),
         ("gemini-3.8-flash", "unknown", "generic", 2_240),
+        ("pixtral-large-latest", "unknown", "generic", 4_160),
+        ("qwen3-vl-plus", "unknown", "generic", 16_384),
         ("grok-4", "unknown", "generic", 36_000),
         ("llama-3.3", "unknown", "generic", 36_000),
     ],
@@ -242,12 +250,53 @@ def test_every_model_is_complete() -> None:
         assert 4000 < model.context_window <= 10_000_000
         assert model.max_input is None or model.max_input < model.context_window
         assert model.max_output is None or 0 < model.max_output <= model.context_window
-        assert model.image > 0
-        assert model.image_policy
+        assert model.image_policy in POLICIES
+        assert model.image == POLICIES[model.image_policy].image_most > 0
+        assert (model.tool_prompt is None) or model.framing.startswith("anthropic")
         assert model.provider
         assert model.source
         assert model.is_known
         assert model.date.count("-") == 2
+
+
+def test_what_is_assumed_and_what_is_known_share_the_rules_for_images() -> None:
+    """Each rule belongs to a model, and each model to a rule: its maximum is told in one place."""
+    assert {model.image_policy for model in known_models()} | {UNKNOWN.image_policy} == set(POLICIES)
+    for assumed in (DEFAULT, UNKNOWN, UNKNOWN_CLAUDE):
+        assert assumed.image == POLICIES[assumed.image_policy].image_most
+        assert assumed.framing in FRAMINGS
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [  # where the model may call a tool, and where it must
+        ("claude-opus-4-8", (290, 410)),
+        ("claude-opus-4-7", (675, 804)),
+        ("claude-sonnet-4-6", (497, 589)),
+        ("claude-haiku-4-5-20251001", (496, 588)),
+        ("claude-sonnet-4-20250514", (346, 315)),
+        ("claude-sonnet-5", (354, 474)),
+        ("claude-3-5-haiku-20241022", (264, 355)),
+        ("claude-3-opus-20240229", (530, 281)),
+        ("claude-opus-5-5", (804, 804)),  # not listed: the most of all
+        ("claude-opus-9", (804, 804)),
+        ("gpt-4o", (12, 12)),
+    ],
+)
+def test_the_prompt_that_comes_with_tool_schemas_is_the_models_own(name: str, prompt: tuple[int, int]) -> None:
+    framing = framing_of(assumed_model(name), "reconstructed")[1]
+    forced = framing.tools if framing.tools_forced is None else framing.tools_forced
+    assert (framing.tools, forced) == prompt
+
+
+def test_claude_is_framed_by_its_version_and_by_the_bound_where_texts_are_bounded() -> None:
+    frames = {"claude-opus-4-6": 7, "claude-opus-4-7": 11, "claude-opus-4-8": 6, "claude-opus-5": 6}
+    for name, tokens in frames.items():
+        found = find_model(name)
+        assert found is not None
+        assert framing_of(found, "reconstructed")[1].message == tokens
+        assert framing_of(found, "bounded")[1].message == 12
+    assert framing_of(assumed_model("gpt-5"), "bounded")[0] == "openai-reasoning"
 
 
 def test_the_registry_has_the_vendors_that_matter_and_stays_small() -> None:
@@ -306,8 +355,12 @@ def test_one_model_is_explained(ctxtrim: Run) -> None:
     assert facts["max input"] == "272,000 tokens"
     assert facts["max output"] == "128,000 tokens"
     assert facts["tokenizer"] == "o200k_base (bounded for plain messages)"
+    assert facts["one image"] == "at most 1,190 tokens (openai-gpt-5)"
     assert "litellm" in facts["source"]
     assert facts["date"].count("-") == 2
+    claude = ctxtrim("models", "claude-sonnet-4").out.decode()
+    assert "346 tokens beside tool schemas, 315 where one must be called" in claude
+    assert ("on Python 3.12 and newer ctok counts it" in claude) != available()
 
 
 def test_models_as_json(ctxtrim: Run) -> None:

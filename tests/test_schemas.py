@@ -99,13 +99,23 @@ def test_a_choice_among_the_tools_costs_something_too() -> None:
     assert schema_tokens(tools, tool_choice=forced) == free + 7 + tokenizer("o200k_base").count("lend")
 
 
-def test_claude_reads_json() -> None:
+def test_claude_reads_json_and_instructions_by_the_choice() -> None:
     tools = [tool("close")]
-    talk = transcript([user("x")], tools=tools)
-    counter = Binding(tokenizer, "claude-sonnet-4").bind(talk).counter
-    assert counter.count(talk).tools_schema == counter.text(json.dumps(tools)) + 804
+    text = tokenizer("claude-v3").count(json.dumps(tools))
+    for choice in (None, "auto", "none", {"type": "auto"}):
+        assert schema_tokens(tools, "claude-sonnet-4-6", tool_choice=choice) == text + 497
+    for choice in ("any", "required", {"type": "any"}, {"type": "tool", "name": "close"}):
+        assert schema_tokens(tools, "claude-sonnet-4-6", tool_choice=choice) == text + 589
 
 
-def schema_tokens(tools: list[Any], **envelope: Any) -> int:
+def test_the_tools_of_anthropic_bring_a_prompt_of_their_own() -> None:
+    own = {"bash_20250124": 245, "text_editor_20250728": 700, "computer_20251124": 735 + 499, "custom": 0}
+    for kind, prompt in own.items():
+        tools = [{"type": kind, "name": "x"}]
+        text = tokenizer("claude-v3").count(json.dumps(tools))
+        assert schema_tokens(tools, "claude-sonnet-4") == text + 346 + prompt
+
+
+def schema_tokens(tools: list[Any], model: str = "gpt-4o", **envelope: Any) -> int:
     talk = transcript([user("x")], tools=tools, **envelope)
-    return Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk).tools_schema
+    return Binding(tokenizer, model).bind(talk).counter.count(talk).tools_schema

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from test_corpus import TIER_1, files, needs_corpus, transcripts
 
 from ctxtrim.binding import Binding
-from ctxtrim.counter import Counter, Framing
+from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
+from ctxtrim.framing import Framing
 from ctxtrim.models import FRAMINGS, find_model, known_models
 from ctxtrim.tokenizers import TOKENIZERS, tokenizer
 from ctxtrim.tokenizers.claude_ctok import available

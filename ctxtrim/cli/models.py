@@ -1,14 +1,16 @@
 """`ctxtrim models`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
+from ctxtrim.binding import BOUND
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
-from ctxtrim.models import FRAMINGS, Model, find_model, known_models, nearest_models
+from ctxtrim.framing import Framing
+from ctxtrim.models import Model, find_model, framing_of, known_models, nearest_models
 from ctxtrim.reports.text import Table, clean, plain
 from ctxtrim.sinks import Stdout
 from ctxtrim.tokenizers import tokenizer
@@ -56,6 +58,7 @@ def _vendor(model: Model) -> str:
 
 def _fields(model: Model) -> dict[str, Any]:
     """A model as the JSON output has it."""
+    name, framing = framing_of(model, tokenizer(model.tokenizer).exactness)
     return {
         "name": model.name,
         "provider": model.provider,
@@ -64,7 +67,8 @@ def _fields(model: Model) -> dict[str, Any]:
         "max_output": model.max_output,
         "tokenizer": model.tokenizer,
         "exactness": _exactness(model),
-        "framing": model.framing,
+        "framing": name,
+        "tool_prompt": _tool_prompt(framing),
         "image_policy": model.image_policy,
         "image": model.image,
         "source": model.source,
@@ -75,12 +79,28 @@ def _fields(model: Model) -> dict[str, Any]:
 def _exactness(model: Model) -> Exactness:
     """How far a count of plain messages can be trusted."""
     counts = tokenizer(model.tokenizer).exactness
-    return counts if counts != "exact" or FRAMINGS[model.framing].is_verified else "bounded"
+    return counts if counts != "exact" or framing_of(model, counts)[1].is_verified else "bounded"
+
+
+def _tool_prompt(framing: Framing) -> dict[str, int] | None:
+    """What is charged once where tool schemas are sent, and where one must be called; None where it depends on them."""
+    if framing.declares_tools:
+        return None
+    forced = framing.tools if framing.tools_forced is None else framing.tools_forced
+    return {"auto": framing.tools, "forced": forced}
+
+
+def _told(prompt: Mapping[str, int]) -> str:
+    forced = f", {prompt['forced']} where one must be called" if prompt["forced"] != prompt["auto"] else ""
+    return f"{prompt['auto']} tokens beside tool schemas{forced}"
 
 
 def _explained(model: Model, others: Sequence[str]) -> str:
     """One model, a line for each thing known of it."""
-    tokens = f"{tokenizer(model.tokenizer).name} ({_exactness(model)} for plain messages)"
+    counted = tokenizer(model.tokenizer)
+    remark = "; on Python 3.12 and newer ctok counts it" if counted.name.endswith(BOUND) else ""
+    tokens = f"{counted.name} ({_exactness(model)} for plain messages{remark})"
+    framing, numbers = framing_of(model, counted.exactness)
     facts = {
         "model": model.name,
         "provider": model.provider,
@@ -88,7 +108,8 @@ def _explained(model: Model, others: Sequence[str]) -> str:
         "max input": f"{model.max_input or model.context_window:,} tokens",
         "max output": f"{model.max_output:,} tokens" if model.max_output else "not known",
         "tokenizer": tokens,
-        "framing": model.framing,
+        "framing": framing,
+        **({"tool prompt": _told(prompt)} if (prompt := _tool_prompt(numbers)) else {}),
         "one image": f"at most {model.image:,} tokens ({model.image_policy})",
         "source": model.source,
         "date": model.date,

@@ -31,7 +31,7 @@ COMMON: tuple[Option, ...] = (
     ("report", "PATH", None, "Write the token report to this path; - is standard output."),
     ("report_format", "NAME", None, f"{', '.join(REPORTS)}. [default: by the path's ending, else text]"),
     ("json", None, False, "The JSON report on standard output."),
-    ("explain", None, False, "One row a message: role, step, age, tokens, decision, reason."),
+    ("explain", None, False, "One row a message: role, step, age, tokens and their addends, decision, reason."),
     ("quiet", None, False, "Say nothing on standard error but errors."),
     ("progress", None, True, "A progress bar on standard error, where that is a terminal."),
     ("color", "auto|always|never", "auto", "Colours; NO_COLOR is honoured."),

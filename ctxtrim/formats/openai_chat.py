@@ -113,11 +113,11 @@ DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, t
 
 
 def _choice(envelope: dict[str, Any]) -> str | None:
-    """The name of the tool that must be called, or a word like `auto` and `none`."""
+    """The name of the tool that must be called, or a word like `auto`, `none` and `any`."""
     choice = envelope.get("tool_choice", envelope.get("function_call"))
     if isinstance(choice, dict):
         function = choice.get("function")
-        choice = function.get("name") if isinstance(function, dict) else choice.get("name")
+        choice = function.get("name") if isinstance(function, dict) else choice.get("name", choice.get("type"))
     return choice if isinstance(choice, str) else None
 
 

@@ -134,7 +134,6 @@ POLICIES: dict[str, Policy] = {
     "anthropic-high": _anthropic(_HIGH),  # 4.7 and later
     "gemini-2": Policy(Crops(), page=258),
     "gemini-3": Policy(Levels(), page=560),  # and 4; a page is of medium resolution
-    "grok": _flat(7 * 256),  # six tiles and an overview, as the model registry has it; not looked up again
     "pixtral": _flat(64 * 65),  # patches of 16 px in 1024 x 1024, a break after each row (Pixtral 12B)
     "qwen": _flat(16_384),  # the default range is 4 to 16,384 (model card of Qwen2-VL-7B-Instruct)
     "unknown": replace(_openai(_ANY), second=32),

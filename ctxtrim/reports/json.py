@@ -27,10 +27,12 @@ def head(report: Report) -> dict[str, Any]:
 
 
 def foot(report: Report) -> dict[str, Any]:
-    """Findings about files, and the totals."""
+    """Findings about files, and the totals with how far their tokens can be trusted."""
     return {
         "findings": [{"path": path} | _finding(one) for path, one in report.findings],
         "totals": asdict(report.totals),
+        "exactness": report.exactness,
+        "exactness_read": report.exactness_read,
     }
 
 
@@ -47,6 +49,7 @@ def transcript(row: Row) -> dict[str, Any]:
         "model": row.model,
         "tokenizer": row.tokenizer,
         "exactness": count.exactness,
+        "exactness_read": row.exactness_read,
         "messages_read": row.messages_read,
         "messages": row.messages,
         "tokens_read": row.tokens_read,
@@ -69,6 +72,7 @@ def transcript(row: Row) -> dict[str, Any]:
         "findings": [_finding(one) for one in row.findings],
     }
     if row.explained:
+        value["request_explained"] = {name: tokens for name, tokens in count.beside.items() if tokens}
         value["messages_explained"] = [asdict(one) for one in row.explained]
     return value
 

@@ -41,14 +41,14 @@ def tables(report: Report) -> Iterator[Table]:
 
 
 def explained(row: Row) -> Table:
-    """One row a message: what became of it and why."""
-    columns = (">message", ">line", "role", ">step", ">age", ">tokens", ">text", ">frame", "decision", "reason")
-    mark = MARKS[row.count.exactness]
-    fixed = row.count.priming + row.count.tools_schema
-    beside = (
-        f" (and {mark}{fixed:,} of the request: {row.count.priming} priming, {row.count.tools_schema:,} tool schemas)"
-    )
-    return Table(f"messages of {place(row)}{beside}", columns, tuple(_explained(one, mark) for one in row.explained))
+    """One row a message: what became of it and why, and what its tokens are made of; all sums are those as read."""
+    columns = (">message", ">line", "role", ">step", ">age", ">tokens", "decision", "reason", "addends")
+    mark = MARKS[row.exactness_read]
+    messages = sum(one.tokens for one in row.explained)
+    title = f"messages of {place(row)}: {mark}{row.tokens_read:,} tokens = {mark}{messages:,} of messages"
+    if beside := _sum_of(row.count.beside, mark):
+        title += f" + {beside}"
+    return Table(title, columns, tuple(_explained(one, mark) for one in row.explained))
 
 
 def plain(table: Table) -> str:
@@ -73,11 +73,11 @@ def file_lines(report: Report) -> Iterator[str]:
 
 
 def row_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """Findings about transcripts: a line each and one for each of their details; the same warning is told once."""
+    """Findings about transcripts: a line each and one for each of their details; only errors are told twice."""
     told: set[str] = set()
     for row in rows:
         for finding in row.findings:
-            if finding.severity != "warning" or finding.message not in told:
+            if finding.severity == "error" or finding.message not in told:
                 told.add(finding.message)
                 yield from _finding(row.path, finding, row.line)
 
@@ -95,7 +95,8 @@ def totals_line(report: Report) -> str:
     """All of it in one line."""
     totals = report.totals
     text = f"{_several(totals.transcripts, 'transcript')}, {_change(totals.messages_read, totals.messages)} messages, "
-    text += f"{MARKS[report.exactness]}{_change(totals.tokens_read, totals.tokens)} tokens"
+    marks = MARKS[report.exactness_read], MARKS[report.exactness]
+    text += f"{_change(totals.tokens_read, totals.tokens, *marks)} tokens"
     for number, what in (
         (totals.overflowing, "overflowing"),
         (totals.malformed, "malformed"),
@@ -127,8 +128,8 @@ def _several(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _change(before: int, after: int) -> str:
-    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+def _change(before: int, after: int, mark_before: str = "", mark: str = "") -> str:
+    return f"{mark}{after:,}" if before == after else f"{mark_before}{before:,} → {mark}{after:,}"
 
 
 def _transcripts(report: Report) -> Table:
@@ -141,7 +142,7 @@ def _transcripts(report: Report) -> Table:
             place(row),
             *(() if is_one else kind),
             _change(row.messages_read, row.messages),
-            f"{MARKS[row.count.exactness]}{_change(row.tokens_read, row.count.tokens)}",
+            _change(row.tokens_read, row.count.tokens, MARKS[row.exactness_read], MARKS[row.count.exactness]),
             *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if has_usage else []),
             f"{row.budget.available:,}",
             verdict(row),
@@ -224,7 +225,10 @@ def _explained(one: Explained, mark: str) -> tuple[str, ...]:
         str(one.step),
         str(one.age),
         f"{mark}{one.tokens:,}",
-        f"{one.text:,}",
-        f"{one.frame:,}",
     )
-    return (*numbers, one.decision, clean(one.reason))
+    return (*numbers, one.decision, clean(one.reason), _sum_of(one.addends, mark))
+
+
+def _sum_of(addends: Mapping[str, int], mark: str) -> str:
+    """Addends as people write a sum, each with its mark: those that are 0 are left out."""
+    return " + ".join(f"{mark}{tokens:,} {name.replace('_', ' ')}" for name, tokens in addends.items() if tokens)

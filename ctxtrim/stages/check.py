@@ -36,7 +36,11 @@ class Check:
     def _overflow(self, transcript: Transcript, where: Shape) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)
         if tokens > self.budget.available:
+            exactness = self.counter.exactness(transcript)
             costs = [cost.total for cost in self.counter.costs(transcript.messages)]
             largest = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[:_NAMED]
-            details = (describe(transcript, transcript.messages[i], where.call[i], costs[i]) for i in largest)
-            yield overflow(transcript, tokens, self.budget.available, details)
+            details = (
+                describe(transcript, transcript.messages[index], where.call[index], costs[index], exactness)
+                for index in largest
+            )
+            yield overflow(transcript, tokens, self.budget.available, details, exactness)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, setting
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import Budget, Exactness
 from ctxtrim.turns import Shape
 
 
@@ -22,10 +22,12 @@ class Count:
         where = self.counter.shape(transcript.messages)
         costs = [cost.total for cost in self.counter.costs(transcript.messages)]
         order = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[: self.largest]
-        return Outcome(transcript, findings=tuple(_finding(transcript, where, index, costs[index]) for index in order))
+        exactness = self.counter.exactness(transcript)
+        findings = (_finding(transcript, where, index, costs[index], exactness) for index in order)
+        return Outcome(transcript, findings=tuple(findings))
 
 
-def _finding(transcript: Transcript, where: Shape, index: int, tokens: int) -> Finding:
+def _finding(transcript: Transcript, where: Shape, index: int, tokens: int, exactness: Exactness) -> Finding:
     message = transcript.messages[index]
-    text = describe(transcript, message, where.call[index], tokens)
+    text = describe(transcript, message, where.call[index], tokens, exactness)
     return Finding("large-message", "info", text, transcript.line_of(message), message.index, tokens)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Outcome, change_of, describe, overflow
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
 
 
@@ -58,10 +58,13 @@ class Trim:
         ]
         if tokens <= available:
             return Outcome(rest, tuple(changes))
-        details = [f"{describe(transcript, messages[i], where.call[i], costs[i])} ({pinned[i]})" for i in kept]
-        if self.counter.fixed(transcript):
-            details.append(f"tool schemas and the frame of the request: {self.counter.fixed(transcript)} tokens")
-        return Outcome(rest, tuple(changes), (overflow(transcript, tokens, available, details),))
+        exactness = self.counter.exactness(rest)
+        details = [
+            f"{describe(transcript, messages[i], where.call[i], costs[i], exactness)} ({pinned[i]})" for i in kept
+        ]
+        if fixed := self.counter.fixed(transcript):
+            details.append(f"tool schemas and the frame of the request: {MARKS[exactness]}{fixed} tokens")
+        return Outcome(rest, tuple(changes), (overflow(transcript, tokens, available, details, exactness),))
 
     def _set_apart(
         self,

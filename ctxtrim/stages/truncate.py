@@ -12,7 +12,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.evidence import error_line, is_error
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Outcome, change_of, setting
-from ctxtrim.tokens import Budget, head, tail
+from ctxtrim.tokens import MARKS, Budget, head, tail
 
 _LEAST = 32  # tokens: room for the marker and something beside it
 
@@ -66,10 +66,11 @@ class Truncate:
     def _judge(self, message: Message, text: str, tokens: int, age: int) -> tuple[str | None, str]:
         """The new text of a result, None where it stays, and the reason."""
         is_old, is_failure = age > self.max_age, is_error(message)
+        mark = MARKS[self.counter.tokenizer.exactness]
         if not is_old:
             reason = f"age {age} <= {self.max_age}"
         elif tokens < self.keep_small:
-            reason = f"small: {tokens} < {self.keep_small} tokens"
+            reason = f"small: {mark}{tokens} < {self.keep_small} tokens"
         elif self.keep_errors and is_failure:
             reason = "error"
         else:
@@ -79,7 +80,7 @@ class Truncate:
         clip = self._clip(text, error_line(text) if is_failure else None)
         if is_old and is_failure and not is_error(_with_text(message, clip)):
             return self._fill(age), f"age {age} > {self.max_age}, and what shows the error does not fit"
-        return clip, f"{tokens} > {self.max_tokens} tokens"
+        return clip, f"{mark}{tokens} > {self.max_tokens} tokens"
 
     def _fill(self, age: int) -> str:
         return self.placeholder.replace("{age}", str(age)).replace("{N}", str(age))

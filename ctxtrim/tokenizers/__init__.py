@@ -20,25 +20,14 @@ def _encoding(name: str) -> Callable[[bool], Encoding]:
     return lambda is_light: Encoding(name, is_light=is_light)
 
 
-def _claude_v3(is_light: bool) -> Tokenizer:
-    if available():
-        return Reconstructed("claude-v3", "4.5")
-    return _claude_v3_bound(is_light)
+def _claude(name: str, version: str) -> Callable[[bool], Tokenizer]:
+    """Claude's tokens as ctok counts them for a version of the model; their bound where ctok is not installed."""
+    return lambda is_light: Reconstructed(name, version) if available() else TOKENIZERS[f"{name}-bound"](is_light)
 
 
-def _claude_v3_bound(is_light: bool) -> Tokenizer:
-    return ClaudeBound("claude-v3-bound", 1.6, _encoding("o200k_base")(is_light), _encoding("cl100k_base")(is_light))
-
-
-def _claude_v4_7(is_light: bool) -> Tokenizer:
-    if available():
-        return Reconstructed("claude-v4.7", "4.7")
-    return _claude_v4_7_bound(is_light)
-
-
-def _claude_v4_7_bound(is_light: bool) -> Tokenizer:
-    encodings = _encoding("o200k_base")(is_light), _encoding("cl100k_base")(is_light)
-    return ClaudeBound("claude-v4.7-bound", 2.35, *encodings, spells_capitals=True)
+def _claude_bound(name: str, factor: float, spells_capitals: bool) -> Callable[[bool], Tokenizer]:
+    latin, other = _encoding("o200k_base"), _encoding("cl100k_base")
+    return lambda is_light: ClaudeBound(name, factor, latin(is_light), other(is_light), spells_capitals)
 
 
 def _unknown(is_light: bool) -> Tokenizer:
@@ -49,12 +38,14 @@ def _unknown(is_light: bool) -> Tokenizer:
 TOKENIZERS: dict[str, Callable[[bool], Tokenizer]] = {
     "o200k_base": _encoding("o200k_base"),
     "cl100k_base": _encoding("cl100k_base"),
-    "claude-v3": _claude_v3,
-    "claude-v4.7": _claude_v4_7,
-    "claude-v3-bound": _claude_v3_bound,
-    "claude-v4.7-bound": _claude_v4_7_bound,
+    "claude-v3": _claude("claude-v3", "4.5"),
+    "claude-v4.7": _claude("claude-v4.7", "4.7"),
+    "claude-v4.8": _claude("claude-v4.8", "4.8"),
+    "claude-v3-bound": _claude_bound("claude-v3-bound", 1.6, spells_capitals=False),
+    "claude-v4.7-bound": _claude_bound("claude-v4.7-bound", 2.35, spells_capitals=True),
+    "claude-v4.8-bound": _claude_bound("claude-v4.8-bound", 2.35, spells_capitals=True),
     "gpt": _encoding("o200k_base"),
-    "claude": _claude_v4_7,
+    "claude": _claude("claude-v4.8", "4.8"),
     "llama": _unknown,
     "unknown": _unknown,
     "chars4": lambda is_light: PerUnit("chars4"),

@@ -12,7 +12,7 @@ FLOORS = (
     ("model", "errors", "media"),
     ("lines", "splice", "turns", "tokens", "schemas"),
     ("counter", "evidence"),
-    ("stage",),
+    ("stage", "recorded"),
     ("structure", "thinking"),
     ("stages",),
     ("pipeline", "formats", "models"),

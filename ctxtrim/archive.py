@@ -14,10 +14,10 @@ import json
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ctxtrim.errors import ArchiveError, reason
@@ -182,7 +182,8 @@ class Archive:
 
 def now() -> str:
     """The time of day that the index writes beside things, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    seconds = time.time()
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(seconds % 1 * 1000):03}Z"
 
 
 def _sync(folder: Path) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
 from ctxtrim.model import Transcript
-from ctxtrim.models import Model, assumed_model, framing_of, nearest_models
+from ctxtrim.models import Model, assumed_model, find_model, framing_of, nearest_models
+from ctxtrim.recorded import anchored, calibrated, recorded
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
 
@@ -18,6 +20,9 @@ BOUNDED = Finding(
     "info",
     "Claude's tokens are bounded here, never too few; on Python 3.12 or newer ctok counts them",
 )
+USAGE = "usage"
+"""The tokenizer that takes what was recorded up to the last answer, and counts what follows by model."""
+_BY_MODEL = (None, "auto", USAGE)
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,8 @@ class Bound:
 class Binding:
     """The options about models and budgets; all in tokens. `tokenizer_of` makes tokenizers by name.
 
-    What depends on the model alone is made once a model.
+    `calibrates`: counts learn from the usage that each transcript recorded. What depends on the model alone is made
+    once a model.
     """
 
     tokenizer_of: Callable[[str], Tokenizer]
@@ -44,11 +50,12 @@ class Binding:
     reserve: int | None = None
     limit: int | None = None
     safety: float = 1.0
+    calibrates: bool = False
     _known: dict[str | None, Bound] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Contradictions are known before anything is read."""
-        if self.tokenizer is not None and self.tokenizer != "auto":
+        if self.tokenizer not in _BY_MODEL:
             self.tokenizer_of(self.tokenizer)
         if self.model is not None or self.context_window is not None or self.limit is not None:
             self._bind(self.model)
@@ -56,7 +63,20 @@ class Binding:
     def bind(self, transcript: Transcript) -> Bound:
         """The counter and budget for a transcript: of the model asked for, else of the one that it records."""
         bound = self._bind(self.model or transcript.model)
-        return replace(bound, counter=bound.counter.fresh())
+        bound = replace(bound, counter=bound.counter.fresh())
+        if self.calibrates or self.tokenizer == USAGE:
+            known = recorded(transcript, partial(_count_alike, bound.model))
+            if self.calibrates:
+                bound = self._taught(bound, *calibrated(bound.counter, transcript, known))
+            if self.tokenizer == USAGE:
+                bound = self._taught(bound, *anchored(bound.counter, transcript, known))
+        return bound
+
+    def _taught(self, bound: Bound, counter: Counter, note: Finding) -> Bound:
+        """What a transcript is measured with from now on; what has become an estimate is made as safe as any other."""
+        is_estimated = counter.tokenizer.exactness == "estimated"
+        budget = replace(bound.budget, safety=self.safety) if is_estimated else bound.budget
+        return replace(bound, counter=counter, budget=budget, notes=(*bound.notes, note))
 
     def _bind(self, name: str | None) -> Bound:
         if name not in self._known:
@@ -65,7 +85,7 @@ class Binding:
 
     def _make(self, name: str | None) -> Bound:
         model = assumed_model(name)
-        chosen = self.tokenizer if self.tokenizer not in (None, "auto") else model.tokenizer
+        chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
         _, framing = framing_of(model, tokenizer.exactness)
         is_own = chosen in (model.tokenizer, f"{model.tokenizer}{BOUND}") or tokenizer == self.tokenizer_of(
@@ -101,3 +121,11 @@ class Binding:
             + (f" (nearest names: {nearest})" if nearest else "")
             + "; --context-window and --tokenizer say better",
         )
+
+
+def _count_alike(name: str | None, other: str) -> bool:
+    """Whether two models are one, or both are known to have the same tokenizer. No name is like any."""
+    if name in (None, other):
+        return True
+    first, second = find_model(name), find_model(other)
+    return first is not None and second is not None and first.tokenizer == second.tokenizer

@@ -1,4 +1,4 @@
-"""What a tool result is: an error, or not."""
+"""What a tool result is: an error, or not; all that came back, or less."""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ _ERROR = re.compile(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
     r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
 )
+_ABRIDGED = re.compile(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines at the beginning and at the end that are looked at
 _REACH = 1 << 12  # characters in which they must begin and end
 
@@ -30,6 +31,11 @@ def is_error(message: Message) -> bool:
     if flags:
         return any(flags)
     return error_line("\n".join(part.text for part in message.parts if part.kind == "tool_result")) is not None
+
+
+def is_abridged(message: Message) -> bool:
+    """Whether a tool result says, in brackets, that something of it was truncated or cleared."""
+    return any(_ABRIDGED.search(part.text) for part in message.parts if part.kind == "tool_result")
 
 
 def error_line(text: str) -> tuple[int, int] | None:

@@ -73,6 +73,9 @@ class Row:
         return any(finding.severity == "error" and finding.code != OVERFLOW for finding in self.findings)
 
 
+ASIDE = ("claude-bounded",)
+"""The codes of findings that only reports show."""
+
 INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written", "not-archived")
 """The codes of findings that leave the answer incomplete."""
 
@@ -123,7 +126,7 @@ class Report:
             self._note(row.findings)
             if self.keeps_rows:
                 self.rows.append(row)
-            elif any(finding.severity != "info" for finding in row.findings):
+            elif any(finding.code not in ASIDE for finding in row.findings):
                 self.troubled.append(row)
 
     def note(self, path: str, finding: Finding) -> None:

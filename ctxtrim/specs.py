@@ -11,7 +11,7 @@ from ctxtrim.pipeline import Spec
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
-_COMMAND = ("model", "context-window", "reserve", "budget", "tokenizer", "safety", "format")
+_COMMAND = ("model", "context-window", "reserve", "budget", "tokenizer", "safety", "calibrate", "format")
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ctxtrim.binding import Binding, Bound
-from ctxtrim.errors import ArchiveError, SelfCheckError
+from ctxtrim.binding import USAGE, Binding, Bound
+from ctxtrim.errors import ArchiveError, SelfCheckError, UsageError
 from ctxtrim.formats.chunks import Chunk, Reading
 from ctxtrim.formats.format import Format
 from ctxtrim.formats.rewrite import check, rewrite
@@ -19,6 +19,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
 from ctxtrim.stage import Change, Finding, Keeper, overflow
+from ctxtrim.stages import VERDICTS
 from ctxtrim.thinking import Thinking, thinking_of
 
 
@@ -38,6 +39,15 @@ class Job:
     is_quick: bool = False
     keeps_changes: bool = True
     explains: bool = False
+
+    def __post_init__(self) -> None:
+        """What was recorded is no measure to edit by."""
+        editing = [spec.name for spec in self.specs if spec.name not in VERDICTS]
+        if editing and self.binding.tokenizer == USAGE:
+            raise UsageError(
+                f"--tokenizer {USAGE}: recorded usage is no measure to {editing[0]} by, since dropping messages does "
+                "not lower what was recorded before; count and check can use it, and --calibrate learns from it"
+            )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 from typing import Literal, Protocol
 
 Exactness = Literal["exact", "reconstructed", "bounded", "estimated"]
@@ -57,15 +58,19 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class StandIn:
-    """A tokenizer that counts for a model that is not its own: the same numbers, as estimates."""
+    """A tokenizer that counts for a model that is not its own: the same numbers, as estimates.
+
+    `label` is the name that reports show where it is not the tokenizer's own.
+    """
 
     tokenizer: Tokenizer
+    label: str | None = None
     exactness: Exactness = "estimated"
 
     @property
     def name(self) -> str:
-        """The name of the tokenizer that counts."""
-        return self.tokenizer.name
+        """The name of the tokenizer that counts, or the label."""
+        return self.label or self.tokenizer.name
 
     def count(self, text: str) -> int:
         """Its count."""
@@ -74,6 +79,28 @@ class StandIn:
     def ceiling(self, text: str) -> int:
         """Its ceiling."""
         return self.tokenizer.ceiling(text)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A tokenizer whose counts are multiplied by a factor of at least 1, rounded up, as estimates."""
+
+    tokenizer: Tokenizer
+    factor: float
+    exactness: Exactness = "estimated"
+
+    @property
+    def name(self) -> str:
+        """The name of the tokenizer, and the factor."""
+        return f"{self.tokenizer.name} × {self.factor:.3f}"
+
+    def count(self, text: str) -> int:
+        """Its count, multiplied."""
+        return ceil(self.tokenizer.count(text) * self.factor)
+
+    def ceiling(self, text: str) -> int:
+        """Its ceiling, multiplied."""
+        return ceil(self.tokenizer.ceiling(text) * self.factor)
 
 
 @dataclass(frozen=True)

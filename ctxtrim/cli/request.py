@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.binding import Binding
+from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
 from ctxtrim.errors import UsageError
 from ctxtrim.files import Input, inputs
@@ -68,7 +68,9 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         _binding(values, sources),
         _on_overflow(values, writes),
         _thinking(values) if writes else "keep",
-        is_quick=[spec.name for spec in specs] == ["check"] and form is None and not values["explain"],
+        is_quick=[spec.name for spec in specs] == ["check"]
+        and form is None
+        and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
     )
@@ -119,7 +121,9 @@ def _binding(values: Values, sources: Sequence[Input]) -> Binding:
     sizes = [source.size for source in sources]
     is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
     make = partial(tokenizer, is_light=is_light)
-    return Binding(make, values["model"], values["tokenizer"], window, reserve, limit, _safety(values))
+    return Binding(
+        make, values["model"], values["tokenizer"], window, reserve, limit, _safety(values), values["calibrate"]
+    )
 
 
 def _tokens(values: Values, name: str, least: int) -> int | None:

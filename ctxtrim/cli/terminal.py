@@ -11,13 +11,12 @@ from typing import Any
 
 from ctxtrim.cli.request import Request
 from ctxtrim.files import Input
-from ctxtrim.report import Report
+from ctxtrim.report import ASIDE, Report
 from ctxtrim.reports import REPORTS, text
 from ctxtrim.sinks import Stdout
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables that go to no terminal
-_TOLD_KINDS = {"error", "warning"}
 _TOLD = 20  # transcripts whose findings are told on standard error; the report has all of them
 
 
@@ -32,14 +31,14 @@ def say(line: str) -> None:
 
 def tell(report: Report, asked: Request, *, is_shown: bool) -> None:
     """On standard error: findings about files, and those about transcripts where no report shows them."""
-    is_told = {"error"} if asked.is_quiet else {"error", "warning", "info"} if asked.explains_format else _TOLD_KINDS
+    is_told = {"error"} if asked.is_quiet else {"error", "warning", "info"}
     files = [one for one in report.findings if one[1].severity in is_told]
     for line in text.file_lines(replace(report, findings=files)):
         say(line)
     if is_shown:
         return
     rows = [
-        replace(row, findings=tuple(one for one in row.findings if one.severity in is_told))
+        replace(row, findings=tuple(one for one in row.findings if one.severity in is_told and one.code not in ASIDE))
         for row in report.rows or report.troubled
     ]
     troubled = [row for row in rows if row.findings]
@@ -110,7 +109,7 @@ def _encoded(shown: str) -> bytes:
 
 _LEAST = 16  # columns of a text that may fold
 _WHOLE = ("verdict", "decision", "role")
-_ASCII = str.maketrans({"≤": "<=", "≈": "~", "→": "->", "…": "...", "─": "-"})
+_ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
 _STYLES = {"fits": "green", "overflow": "bold red", "malformed": "yellow", "dropped": "red", "truncated": "yellow"}
 
 

@@ -14,3 +14,6 @@ STAGES: dict[str, type[Stage]] = {
     "repair": Repair,
     "check": Check,
 }
+
+VERDICTS = ("count", "check")
+"""The stages that change nothing."""

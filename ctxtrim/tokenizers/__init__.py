@@ -71,7 +71,7 @@ def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
         return TokenizerFile(name)
     plugins = {plugin.name: plugin for plugin in entry_points(group=PLUGINS)}
     if name not in plugins:
-        known = ", ".join((*TOKENIZERS, *plugins))
+        known = ", ".join((*TOKENIZERS, *plugins, "usage"))
         raise UsageError(f"--tokenizer {name}: no such tokenizer; there are auto, {known}, or the path of a file")
     made = plugins[name].load()
     return made if hasattr(made, "count") and not isinstance(made, type) else made()  # type: ignore[no-any-return]

@@ -63,7 +63,7 @@ class Message:
     """One speaker's contribution. A tool result is a message of its own even where it shares an element.
 
     `is_injected`: a user message that the client wrote, not the person; `is_summary`: one that stands for all that was
-    said before it. `metadata`: debug keys that a stage may set,
+    said before it. `turn`: the number of its turn where the file says it. `metadata`: debug keys that a stage may set,
     as (key, value) pairs. `index` is the position among the messages as read, None for an inserted one; `spans` is
     all that goes when the message goes.
     """
@@ -76,6 +76,7 @@ class Message:
     metadata: tuple[tuple[str, int], ...] = ()
     index: int | None = field(default=None, compare=False)
     spans: tuple[Span, ...] = field(default=(), compare=False)
+    turn: int | None = field(default=None, compare=False)
 
     @property
     def calls(self) -> Iterator[Part]:
@@ -134,6 +135,7 @@ class Transcript:
     pointer: Path = field(default=(), compare=False)
     uncounted: int = field(default=0, compare=False)
     usages: tuple[Usage, ...] = field(default=(), compare=False)
+    records_calls: bool = field(default=True, compare=False)
 
     @property
     def usage(self) -> Usage | None:

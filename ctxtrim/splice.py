@@ -24,6 +24,7 @@ class _Wish:
     is_removed: bool = False
     added: Sequence[tuple[str, str]] = ()
     inserted: Sequence[tuple[int, str]] = ()
+    cuts: Sequence[tuple[int, str]] = ()
     inside: dict[str | int, "_Wish"] = field(default_factory=dict)
 
 
@@ -33,13 +34,15 @@ def splice(
     remove: Collection[Path] = (),
     add: Mapping[Path, Sequence[tuple[str, str]]] | None = None,
     insert: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
+    cut: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
 ) -> str:
     """The text with values replaced, elements or members removed, members added and elements inserted.
 
     `replace` maps a path to the JSON text that takes its place, `remove` names array elements and object members,
     `add` maps an object's path to (key, JSON text) pairs that it does not have yet, `insert` an array's path to
-    (index, JSON text) pairs: before which element of the array as it was, in order. A path that leads nowhere is a
-    `KeyError`: the caller read it from this very text.
+    (index, JSON text) pairs: before which element of the array as it was, in order. `cut` maps an array's path to
+    (index, text) pairs: what stands before an element in the place of the comma, where one before it stays too. A path
+    that leads nowhere is a `KeyError`: the caller read it from this very text.
     """
     root = _Wish()
     for path, new in (replace or {}).items():
@@ -50,6 +53,8 @@ def splice(
         _at(root, path).added = members
     for path, elements in (insert or {}).items():
         _at(root, path).inserted = elements
+    for path, elements in (cut or {}).items():
+        _at(root, path).cuts = elements
     patches: list[Patch] = []
     _value(text, _skip(text, text.startswith("\ufeff")), root, (), patches)
     pieces: list[str] = []
@@ -76,7 +81,7 @@ def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch])
     """Note the patches that a wish makes of the value that starts at `start`."""
     if wish.replacement is not None:
         patches.append((start, _scan(text, start)[1], wish.replacement))
-    elif wish.inside or wish.added or wish.inserted:
+    elif wish.inside or wish.added or wish.inserted or wish.cuts:
         if text[start] not in "[{":
             raise KeyError(path)
         _container(text, start, wish, path, patches)
@@ -106,6 +111,8 @@ def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Pat
         patches.append((where, where, between + new if kept else new))
     if wish.inserted:
         patches += _insertions(text, start, members, kept, wish.inserted)
+    for index, new in wish.cuts:
+        patches.append((members[index - 1][1], members[index][0], new))
 
 
 def _insertions(

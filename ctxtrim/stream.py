@@ -13,7 +13,6 @@ from typing import Literal
 from ctxtrim.binding import USAGE, Binding, Bound
 from ctxtrim.errors import ArchiveError, SelfCheckError, UsageError
 from ctxtrim.formats.chunks import Chunk, Reading
-from ctxtrim.formats.format import Format
 from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
@@ -68,23 +67,23 @@ class Done:
 def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
     """Every chunk of a file, one at a time; a keeper stores what is replaced."""
     for chunk in reading.chunks:
-        yield _work(path, reading.format, chunk, job, keeper)
+        yield _work(path, chunk, job, keeper)
 
 
-def _work(path: str, dialect: Format | None, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
+def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     worked = [_run(transcript, job, keeper) for transcript in chunk.transcripts]
     out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
     try:
-        data = _written(dialect, chunk, out, failed)
+        data = _written(chunk, out, failed)
     except SelfCheckError as error:
         data, failed = None, [True] * len(failed)
         findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
     rows = tuple(
         _row(
             path,
-            dialect.name if dialect else "",
+            chunk.format.name if chunk.format else "",
             index,
             chunk,
             *work,
@@ -96,7 +95,7 @@ def _work(path: str, dialect: Format | None, chunk: Chunk, job: Job, keeper: Kee
     return Done(chunk.data, data, rows, findings, data != chunk.data, any(failed))
 
 
-def _written(dialect: Format | None, chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
+def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
     """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
 
     A document, or a line, of several transcripts cannot be written in part: with one of them it goes as a whole.
@@ -110,10 +109,11 @@ def _written(dialect: Format | None, chunk: Chunk, out: list[Transcript], failed
         for message in transcript.source.messages
         if is_lost
     }
-    if dialect is None or (not lost and all(transcript.messages == transcript.source.messages for transcript in kept)):
+    is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)
+    if chunk.format is None or is_same:
         return chunk.data
-    written = rewrite(dialect, chunk.lines, kept, lost)
-    check(dialect, chunk.lines, written, kept)
+    written = rewrite(chunk.format, chunk.lines, kept, lost)
+    check(chunk.format, chunk.lines, written, kept)
     return b"".join(written)
 
 

@@ -15,10 +15,10 @@ from ctxtrim.model import Message, Part
 class Shape:
     """What each message is in its conversation; all sequences are parallel to the messages.
 
-    `step`: the step a message belongs to, from 1; 0 before the first one. `turn`: the same for turns. `exchange`:
-    the index of the first message of its exchange, which goes as a whole. `call`: for a result the call it answers,
-    else None. `fan`: how many calls the assistant message of its exchange makes. `unanswered`: (message index, call).
-    `steps`: how many steps there are.
+    `step`: the step a message belongs to, from 1; 0 before the first one. `turn`: the same for turns, or their own
+    number where the file has one. `exchange`: the index of the first message of its exchange, which goes as a whole.
+    `call`: for a result the call it answers, else None. `fan`: how many calls the assistant message of its exchange
+    makes. `unanswered`: (message index, call). `steps`: how many steps there are.
     """
 
     step: tuple[int, ...]
@@ -59,6 +59,7 @@ def shape(messages: Sequence[Message]) -> Shape:
             if open_calls:
                 home, answers = _nearest(open_calls)
                 width = fan[home]
+        turns = turns if message.turn is None else message.turn
         step.append(step[home] if home < index else steps)
         turn.append(turns)
         exchange.append(home)

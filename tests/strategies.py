@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import spelling_anthropic
 import spelling_claude_code
+import spelling_context
 import spelling_openai_chat
 from hypothesis import strategies as st
 
@@ -79,12 +81,16 @@ def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
 
 CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openai-chat": spelling_openai_chat.conversation,
+    "anthropic": spelling_anthropic.conversation,
+    "context": spelling_context.conversation,
 }
 """By format: a plain conversation, and its number in the file, as one JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openai-chat": lambda talk: [spelling_openai_chat.openai_message(one) for one in talk],
     "claude-code": spelling_claude_code.claude_events,
+    "anthropic": spelling_anthropic.elements,
+    "context": spelling_context.context_messages,
 }
 """By format: a plain conversation as the values of lines."""
 

@@ -12,7 +12,11 @@ from ctxtrim.turns import shape
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
+ANTHROPIC = [
+    path for path in FILES if path.parent.name == "cursor" or (path.parent.name == "droid" and "_store_" in path.name)
+]
 TIER_1 = [path for path in FILES if path.parent.name in ("claude-code", "openai-chat-json", "openai-chat-jsonl")]
+TIER_1 += ANTHROPIC
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 needs_corpus = pytest.mark.skipif(not FILES, reason=WHY)
 
@@ -97,7 +101,7 @@ def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
 
 
 @needs_corpus
-@files([path for path in TIER_1 if path.parent.name != "claude-code"])
+@files([path for path in TIER_1 if path.parent.name.startswith("openai-chat")])
 def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Path) -> None:
     text = path.read_text()
     values = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
@@ -118,3 +122,19 @@ def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_res
     for transcript in transcripts(path.read_bytes()):
         where = shape(transcript.messages)
         assert [call.call_id for _, call in where.unanswered if call.call_id in answered] == []
+
+
+@needs_corpus
+@files(ANTHROPIC)
+def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: Path) -> None:
+    said = calls = results = 0
+    for line in filter(str.strip, path.read_text().splitlines()):
+        kinds = [block["type"] for block in json.loads(line).get("message", {}).get("content", ())]
+        results += kinds.count("tool_result")
+        calls += kinds.count("tool_use")
+        said += bool(set(kinds) - {"tool_result"})
+    (found,) = transcripts(path.read_bytes())
+    assert sum(one.role == "tool" for one in found.messages) == results
+    assert sum(one.role != "tool" for one in found.messages) == said
+    assert sum(1 for one in found.messages for _ in one.calls) == calls
+    assert orphans(found) == 0

@@ -43,7 +43,6 @@ def test_every_layout_gives_the_same_messages(data: bytes, expected: str) -> Non
 @pytest.mark.parametrize(
     "value",
     [
-        {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": "y"}]}]},
         {"messages": [{"role": "user", "content": [{"type": "text", "value": "llama"}]}]},
         {"messages": "none"},
         {"role": "user", "message": {"content": []}},

@@ -74,7 +74,9 @@ def _pairs(transcript: Transcript) -> tuple[int, int]:
 def test_after_repair_every_call_has_its_result_and_again_changes_nothing(data: bytes, how: str) -> None:
     ran = run(data, [("repair", {"repair": how})])
     assert [one for one in ran.findings if one.code == "self-check"] == []
-    assert all(_pairs(one) == (0, 0) for chunk in read(ran.data or b"") for one in chunk.transcripts)
+    assert all(
+        _pairs(one) == (0, 0) for chunk in read(ran.data or b"") for one in chunk.transcripts if one.records_calls
+    )
     assert run(ran.data or b"", [("repair", {"repair": how})]).data == ran.data
 
 

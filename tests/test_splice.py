@@ -47,6 +47,16 @@ def test_a_byte_order_mark_is_no_obstacle() -> None:
     assert splice('\ufeff{"a": 1}', {("a",): "2"}) == '\ufeff{"a": 2}'
 
 
+@pytest.mark.parametrize("removed", [[], [("a", 1)], [("a", 0)], [("a", 1), ("a", 3)]])
+def test_an_array_is_cut_where_two_of_its_elements_stay(removed: list[Any]) -> None:
+    cut = {("a",): [(2, "], 7, [")]}
+    kept = [place for place in range(4) if ("a", place) not in removed]
+    wanted = [[place for place in kept if place < 2], 7, [place for place in kept if place >= 2]]
+    out = splice('{"a": [0 , 1,2,\n3], "b": 1.10}', remove=removed, cut=cut)
+    assert json.loads(out.replace('{"a": [', '{"a": [[').replace(', "b"', '], "b"')) == {"a": wanted, "b": 1.1}
+    assert out.endswith(', "b": 1.10}')
+
+
 @pytest.mark.parametrize("path", [("c",), ("a", "x", "y"), ("b", 7), ("b", "0")])
 def test_a_path_that_leads_nowhere_is_an_error(path: Any) -> None:
     with pytest.raises(KeyError):

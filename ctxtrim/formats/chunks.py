@@ -22,11 +22,12 @@ HEAD_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some lines, the transcripts in them, and what was odd about the lines."""
+    """Some lines, the transcripts in them, what was odd about the lines, and the format that they were read in."""
 
     lines: tuple[Line, ...]
     transcripts: tuple[Transcript, ...]
     findings: tuple[Finding, ...]
+    format: Format | None = None
 
     @property
     def data(self) -> bytes:
@@ -72,30 +73,59 @@ def open_reading(lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMA
     """Tell which of some formats a file is, from its beginning."""
     records = _records(iter(lines))
     head: list[Record] = []
-    votes: dict[tuple[Format, Layout], int] = {}
+    first: list[_Vote | None] = []
     size = 0
     for record in records:
         head.append(record)
         size += len(record.data)
-        vote = _vote(record.value, formats)
-        if vote is not None:
-            votes[vote] = votes.get(vote, 0) + 1
-        if len(head) == HEAD or size > HEAD_BYTES or (vote and vote[1] == "conversation"):
+        vote, is_sure = _vote(record.value, formats)
+        first.append(vote)
+        if len(head) == HEAD or size > HEAD_BYTES or (is_sure and vote and vote[1] == "conversation"):
             break  # a conversation is enough: what follows it can be read as it comes
-    dialect, layout = max(votes, key=lambda vote: votes[vote]) if votes else (None, None)
+    votes = _votes([record.value for record in head], first, formats)
+    dialect, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
-    cut = _by_line if layout == "conversation" else _at_once
     looked = sum(record.value is not BLANK for record in head)
-    return Reading(dialect, layout, is_lines, cut(dialect, chain(head, records)), votes, looked)
+    rest = chain(head, records)
+    chunks = _by_line(dialect, formats, rest) if layout == "conversation" else _at_once(dialect, rest)
+    return Reading(dialect, layout, is_lines, chunks, votes, looked)
 
 
-def _vote(value: object, formats: Iterable[Format]) -> tuple[Format, Layout] | None:
-    """The first format that knows a value, and what the value is in it."""
+_Vote = tuple[Format, Layout]
+
+
+def _vote(value: object, formats: Sequence[Format]) -> tuple[_Vote | None, bool]:
+    """The first format that a value is surely of, and whether none before it spells such values alike."""
+    is_sure = True
     for dialect in formats:
         layout = dialect.sniff(value)
         if layout is not None:
-            return dialect, layout
-    return None
+            return (dialect, layout), is_sure
+        is_sure = is_sure and (dialect.takes is None or dialect.takes(value) is None)
+    return None, is_sure
+
+
+def _votes(values: Sequence[object], first: Sequence[_Vote | None], formats: Sequence[Format]) -> dict[_Vote, int]:
+    """How many of some values each format reads, that of the file first; `first` is what each is surely of.
+
+    The file is of that which reads the most, of several the first: it has what it spells like others too. Where only
+    one format is asked for, no value need be surely of it.
+    """
+    known = {vote for vote in first if vote is not None}
+    if not known and len(formats) == 1 and (takes := formats[0].takes) is not None:
+        known = {(formats[0], layout) for value in values if (layout := takes(value)) is not None}
+    if not known:
+        return {}
+    readable: dict[_Vote, list[bool]] = {}
+    for dialect, layout in sorted(known, key=lambda vote: (formats.index(vote[0]), vote[1])):
+        reads = dialect.takes or dialect.sniff
+        readable[dialect, layout] = [reads(value) == layout for value in values]
+    best = max(readable, key=lambda vote: sum(readable[vote]))
+    votes = {best: sum(readable[best])}
+    for vote, is_read in zip(first, readable[best], strict=True):
+        if vote is not None and not is_read:
+            votes[vote] = votes.get(vote, 0) + 1
+    return votes
 
 
 def _is_line(data: bytes) -> bool:
@@ -127,16 +157,26 @@ def _records(lines: Iterator[bytes]) -> Iterator[Record]:
         yield from split(line, number)
 
 
-def _by_line(dialect: Format | None, records: Iterable[Record]) -> Iterator[Chunk]:
+def _by_line(dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]) -> Iterator[Chunk]:
     """A chunk for each line of the file; values glued on one line stay together."""
     together: list[Record] = []
     for record in records:
         if together and together[0].number != record.number:
-            yield _chunk(dialect, together)
+            yield _line_chunk(dialect, formats, together)
             together = []
         together.append(record)
     if together:
-        yield _chunk(dialect, together)
+        yield _line_chunk(dialect, formats, together)
+
+
+def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: list[Record]) -> Chunk:
+    """A line in the file's format; one that it cannot read in the format that surely knows it."""
+    chunk = _chunk(dialect, together)
+    if not chunk.transcripts:
+        for other in formats:
+            if any(other.sniff(record.value) == "conversation" for record in together):
+                return _chunk(other, together)
+    return chunk
 
 
 def _at_once(dialect: Format | None, records: Iterable[Record]) -> Iterator[Chunk]:
@@ -153,7 +193,7 @@ def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
     transcripts = dialect.transcripts(records, lines)
     if len(lines) == 1 and not _is_line(lines[0].data):
         transcripts = _placed(lines[0], transcripts)
-    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)))
+    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
 
 
 def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:

@@ -18,13 +18,15 @@ METADATA = ("_originalLength", "_truncatedAt")
 class Insertion:
     """A JSON value that is to stand before (or after) another one: an element of its array, or its line.
 
-    `replaces`: `value` takes the place of the one at `where`.
+    `replaces`: `value` takes the place of the one at `where`. `cuts`: `where` is a block of an element of several
+    messages; the element is cut in two before it, and `value` stands between its halves.
     """
 
     value: Any
     where: Span
     is_after: bool = False
     replaces: bool = False
+    cuts: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,13 @@ def no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserte
 class Format:
     """A dialect.
 
-    `sniff`: what a JSON value is in this dialect, None where it is none of its own. `read`: the transcripts in some
-    records, which are given as lines too, for the transcripts to point into. `owner`: what goes when the array at a
-    path has become empty, None where the empty array stays. `insert`: how messages that follow each other are spelled
-    at a place. `mend`: what follows for links between lines when spans go and values are inserted while the spans of
-    all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None where it
-    has no message lists.
+    `sniff`: what a JSON value is in this dialect, None where it is not surely of it. `takes`: the same, where other
+    dialects spell some values alike: what it is where the file turns out to be of this one. `read`: the transcripts in
+    some records, which are given as lines too, for the transcripts to point into. `owner`: what goes when the array at
+    a path has become empty, None where the empty array stays. `insert`: how messages that follow each other are
+    spelled at a place. `mend`: what follows for links between lines when spans go and values are inserted while the
+    spans of all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None
+    where it has no message lists.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Format:
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
     mend: Mend = no_links
+    takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
 
     def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:

@@ -8,11 +8,11 @@
     {"role": …}\\n{"role": …}\\n                    elements too, one a line, of one conversation
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.format import Format, Insertion, Layout, Site
+from ctxtrim.formats.format import Format, Insertion, Layout, Mend, Site, no_links
 from ctxtrim.formats.places import Pattern, Place, pattern, places
 from ctxtrim.lines import Record
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
@@ -30,11 +30,15 @@ class Element(NamedTuple):
 
 @dataclass
 class Found:
-    """What is found in a list, in its order; `uncounted`: how many of its messages nobody understands."""
+    """What is found in a list, in its order.
+
+    `uncounted`: how many of its messages nobody understands. `model`: the last one that a message names.
+    """
 
     messages: list[Message] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     uncounted: int = 0
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,12 @@ class Envelope:
 class Dialect:
     """How a message list is spelled.
 
-    `knows`: whether a value is an element of such a list, and of no other dialect's. `read`: take in the messages of
-    some elements. `envelope`: what an object around a list says, which stands at a span. `owner` and `insert` are those
-    of `Format`. `places`: where such lists are known to be. `takes_empty`: an empty list is one of its own.
+    `knows`: whether a value is an element of such a list. `read`: take in the messages of some elements. `envelope`:
+    what an object around a list says, which stands at a span. `owner`, `insert` and `mend` are those of `Format`.
+    `places`: where such lists are known to be. `takes_empty`: an empty list is one of its own. `claims`: whether some
+    elements, in the object around them, are surely of this dialect, where `knows` takes what others spell alike.
+    `is_foreign`: whether an element shows its whole list to be another dialect's; on a line of its own it is not
+    understood. `records_calls` is that of `Transcript`.
     """
 
     name: str
@@ -66,18 +73,27 @@ class Dialect:
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
     places: tuple[str, ...]
     takes_empty: bool = False
+    claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
+    is_foreign: Callable[[object], bool] | None = None
+    records_calls: bool = True
+    mend: Mend = no_links
 
 
 def list_format(dialect: Dialect, at: str | None = None) -> Format:
     """The format of a dialect's lists: at the places known, or at one path only."""
     patterns = [pattern(place) for place in dialect.places] if at is None else [pattern(at)]
 
-    def sniff(value: object) -> Layout | None:
+    def looks(value: object, holds: Callable[[Place], bool]) -> Layout | None:
         for keys in patterns:
-            for place in places(value, keys):
-                if any(dialect.knows(item) for item in place.items[:_HEAD]) or _is_empty(dialect, place):
-                    return "conversation"
-        return "events" if at is None and dialect.knows(value) else None
+            if any(holds(place) for place in places(value, keys)):
+                return "conversation"
+        return "events" if at is None and isinstance(value, dict) and holds(Place((), [value], {}, ())) else None
+
+    def sniff(value: object) -> Layout | None:
+        return looks(value, lambda place: _claims(dialect, place))
+
+    def takes(value: object) -> Layout | None:
+        return looks(value, lambda place: _is_ours(dialect, place))
 
     def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
         return _read(dialect, patterns, records, lines)
@@ -85,7 +101,8 @@ def list_format(dialect: Dialect, at: str | None = None) -> Format:
     def placed(at: str) -> Format:
         return list_format(dialect, at)
 
-    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, placed=placed)
+    shared = takes if dialect.claims is not None else None
+    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, dialect.mend, shared, placed)
 
 
 def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:
@@ -96,8 +113,20 @@ def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) 
     return [Insertion(spell(message), where, is_after=True) for message in run]
 
 
-def _is_empty(dialect: Dialect, place: Place) -> bool:
-    return dialect.takes_empty and not place.items
+def _claims(dialect: Dialect, place: Place) -> bool:
+    """Whether a list is surely of a dialect."""
+    if dialect.claims is not None:
+        return dialect.claims(place.items, place.envelope)
+    return _is_ours(dialect, place._replace(items=place.items[:_HEAD]))
+
+
+def _is_ours(dialect: Dialect, place: Place) -> bool:
+    """Whether a list can be read in a dialect, as far as it alone can tell."""
+    if not place.items:
+        return dialect.takes_empty
+    if dialect.is_foreign is not None and any(map(dialect.is_foreign, place.items)):
+        return False
+    return any(map(dialect.knows, place.items))
 
 
 def _read(
@@ -108,12 +137,7 @@ def _read(
     loose: list[Element] = []
     for line, record in enumerate(records):
         value = record.value
-        found = [
-            place
-            for keys in patterns
-            for place in places(value, keys)
-            if any(map(dialect.knows, place.items)) or _is_empty(dialect, place)
-        ]
+        found = [place for keys in patterns for place in places(value, keys) if _is_ours(dialect, place)]
         for place in found:
             at = Span(line, place.path)
             elements = [
@@ -125,14 +149,20 @@ def _read(
         if not found and isinstance(value, dict):
             loose.append(Element(value, Span(line), Span(line)))
     if any(dialect.knows(element.value) for element in loose):
-        transcripts.append(_transcript(dialect, loose, lines, Envelope(), ()))
+        ours = [element for element in loose if dialect.is_foreign is None or not dialect.is_foreign(element.value)]
+        transcripts.append(_transcript(dialect, ours, lines, Envelope(), (), len(loose) - len(ours)))
     return transcripts
 
 
 def _transcript(
-    dialect: Dialect, elements: Sequence[Element], lines: tuple[Line, ...], envelope: Envelope, pointer: Path
+    dialect: Dialect,
+    elements: Sequence[Element],
+    lines: tuple[Line, ...],
+    envelope: Envelope,
+    pointer: Path,
+    foreign: int = 0,
 ) -> Transcript:
-    found = Found(list(envelope.preamble))
+    found = Found(list(envelope.preamble), uncounted=foreign)
     dialect.read(elements, found)
     messages = tuple(found.messages)
     return Transcript(
@@ -140,9 +170,10 @@ def _transcript(
         Source(lines, messages),
         envelope.tools,
         envelope.tool_choice,
-        envelope.model,
+        envelope.model or found.model,
         envelope.id,
         pointer,
         found.uncounted,
         tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+        dialect.records_calls,
     )

@@ -47,6 +47,14 @@ def _is_foreign(block: object) -> bool:
     return kind in _FOREIGN or (kind in (*_TEXTS, "reasoning") and "value" in block)
 
 
+def is_foreign(value: object) -> bool:
+    """A message whose calls or results are spelled as Anthropic's, which would be parted if they were read as texts."""
+    content = value.get("content") if isinstance(value, dict) else None
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in content
+    )
+
+
 def read(elements: Sequence[Element], found: Found) -> None:
     """A message an element."""
     for value, at, whole in elements:
@@ -109,7 +117,7 @@ PLACES = (
 )
 """Where such lists are known to be."""
 
-DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, takes_empty=True)
+DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, takes_empty=True, is_foreign=is_foreign)
 
 
 def _choice(envelope: dict[str, Any]) -> str | None:

@@ -25,13 +25,15 @@ class _Edits:
     """What is to happen to one line.
 
     `members`: by the path of an object, members to change or to add. `elements`: by the path of an array, (index,
-    value) to insert before. `before`, `after`: values that get lines of their own.
+    value) to insert before; `cuts`: the same, where the owner of the array is cut in two around the value. `before`,
+    `after`: values that get lines of their own.
     """
 
     replace: dict[Path, Any] = field(default_factory=dict)
     remove: set[Path] = field(default_factory=set)
     members: dict[Path, dict[str, Any]] = field(default_factory=dict)
     elements: dict[Path, list[tuple[int, Any]]] = field(default_factory=dict)
+    cuts: dict[Path, dict[int, list[Any]]] = field(default_factory=dict)
     before: list[Any] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
 
@@ -81,13 +83,15 @@ def rewrite(
             edits[span.line].members[span.path] = dict(members)
         for one in mended.inserted:
             _insert(one, edits[one.where.line])
-    return _assemble(known, edits)
+    return _assemble(dialect, known, edits)
 
 
 def _insert(one: Insertion, edit: _Edits) -> None:
     path = one.where.path
     if one.replaces:
         edit.replace[path] = one.value
+    elif one.cuts:
+        edit.cuts.setdefault(path[:-1], {}).setdefault(int(path[-1]), []).append(one.value)
     elif path:
         *array, index = path
         edit.elements.setdefault(tuple(array), []).append((int(index) + one.is_after, one.value))
@@ -164,7 +168,7 @@ def _with_owners(dialect: Format, known: _Lines, line: int, removed: set[Path], 
     return removed
 
 
-def _assemble(known: _Lines, edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
+def _assemble(dialect: Format, known: _Lines, edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
     """The kept lines and the new ones; a line that loses its line break to a dropped neighbour gets one."""
     lines = known.lines
     end = b"\r\n" if lines and lines[0].data.endswith(b"\r\n") else b"\n"
@@ -174,7 +178,7 @@ def _assemble(known: _Lines, edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
         edit = edits.get(index, _NOTHING)
         for number, data in (
             *((0, _line(value, line)) for value in edit.before),
-            *(() if () in edit.remove else ((line.number, _edited(known, index, edit)),)),
+            *(() if () in edit.remove else ((line.number, _edited(dialect, known, index, edit)),)),
             *((0, _line(value, line)) for value in edit.after),
         ):
             if written and (number == 0 or numbers[-1] != number) and not written[-1].endswith(b"\n"):
@@ -193,9 +197,9 @@ def _line(value: Any, beside: Line) -> bytes:
     return _spell(value, beside.data).encode()
 
 
-def _edited(known: _Lines, index: int, edit: _Edits) -> bytes:
+def _edited(dialect: Format, known: _Lines, index: int, edit: _Edits) -> bytes:
     line = known.lines[index]
-    if not (edit.replace or edit.remove or edit.members or edit.elements):
+    if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data
     replace = {path: _spell(new, line.data) for path, new in edit.replace.items()}
     insert = {
@@ -210,8 +214,12 @@ def _edited(known: _Lines, index: int, edit: _Edits) -> bytes:
                 replace[*path, key] = _spell(value, line.data)
             else:
                 add.setdefault(path, []).append((key, _spell(value, line.data)))
+    cut = {
+        array: [(place, _halves(dialect, known, Span(index, array), news)) for place, news in places.items()]
+        for array, places in edit.cuts.items()
+    }
     try:
-        return splice(line.data.decode(), replace, edit.remove, add, insert).encode()
+        return splice(line.data.decode(), replace, edit.remove, add, insert, cut).encode()
     except KeyError as error:
         raise SelfCheckError(
             f"line {line.number} has no value at {error}, so nothing of it was written; {_BUG}"
@@ -220,6 +228,28 @@ def _edited(known: _Lines, index: int, edit: _Edits) -> bytes:
         raise SelfCheckError(
             f"line {line.number} is nested too deeply to be edited; nothing of it was written"
         ) from None
+
+
+_KINDS = ("role", "type")
+"""The members that say what an element is: both halves of one that is cut in two have them; all else stays with one."""
+
+
+def _halves(dialect: Format, known: _Lines, array: Span, news: Sequence[Any]) -> str:
+    """The text that ends the owner of an array, holds some values, and begins the owner again."""
+    line = known.lines[array.line].data
+    owner = dialect.owner(array.path) or ()
+    comma, colon = (", ", ": ") if b'": ' in line else (",", ":")
+    end, begin = "]", "["
+    for depth in range(len(array.path) - 1, len(owner) - 1, -1):
+        key, holder = array.path[depth], known.at(Span(array.line, array.path[:depth]))
+        keys = list(holder)
+        kinds = {one: f"{_spell(one, line)}{colon}{_spell(holder[one], line)}" for one in keys if one in _KINDS}
+        before = [kinds[one] for one in keys[: keys.index(key)] if one in kinds]
+        after = [kinds[one] for one in keys[keys.index(key) :] if one in kinds]
+        end = comma.join((end, *after)) + "}"
+        begin = "{" + comma.join((*before, f"{_spell(key, line)}{colon}{begin}"))
+    between = comma if owner else "\r\n" if line.endswith(b"\r\n") else "\n"
+    return between.join((end, *(_spell(new, line) for new in news), begin))
 
 
 def _spell(value: Any, beside: bytes) -> str:

@@ -32,7 +32,7 @@ class Repair:
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name the messages that went, lost a call or were inserted."""
         where = self.counter.shape(transcript.messages)
-        talk = Conversation(transcript.messages, where)
+        talk = Conversation(transcript.messages, where, records_calls=transcript.records_calls)
         orphans = {breach.position for breach in breaches.result_without_call(talk)}
         waiting = {breach.position for breach in breaches.call_without_result(talk)}
         lost = [(position, call) for position, call in where.unanswered if position in waiting]

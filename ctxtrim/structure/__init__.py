@@ -28,7 +28,7 @@ def findings(
 
     What only a request about to be sent must keep is a warning in recordings.
     """
-    talk = Conversation(transcript.messages, where, transcript.tools is not None)
+    talk = Conversation(transcript.messages, where, transcript.tools is not None, transcript.records_calls)
     found = [(breach.position, rule, breach.what) for rule in rules for breach in rule.breaches(talk)]
     for position, rule, what in sorted(found, key=lambda one: one[0]):
         message = transcript.messages[position]

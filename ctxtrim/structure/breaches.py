@@ -12,9 +12,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def result_without_call(talk: Conversation) -> Breaches:
-    """A tool result that answers no call before it."""
+    """A tool result that answers no call before it, where calls are recorded."""
     for position, message in enumerate(talk.messages):
-        if message.role == "tool" and talk.shape.call[position] is None:
+        if talk.records_calls and message.role == "tool" and talk.shape.call[position] is None:
             result = message.result
             yield Breach(position, f"tool result {result.call_id if result else None} answers no call before it")
 

@@ -11,11 +11,15 @@ from ctxtrim.turns import Shape
 
 @dataclass(frozen=True)
 class Conversation:
-    """The messages of a transcript and their shape; `has_tools`: the request would carry tool schemas."""
+    """The messages of a transcript and their shape; `has_tools`: the request would carry tool schemas.
+
+    `records_calls` is that of `Transcript`.
+    """
 
     messages: Sequence[Message]
     shape: Shape
     has_tools: bool = False
+    records_calls: bool = True
 
 
 class Breach(NamedTuple):

@@ -1,0 +1,100 @@
+"""How Anthropic's messages are told from OpenAI's, which spell plain texts alike.
+
+A list is Anthropic's where something in it, or beside it, says so: a block that only Anthropic has, a `system` prompt
+beside the messages, tools with an `input_schema`, usage with `input_tokens`, a Claude model. Where nothing does, it is
+left to OpenAI's dialect, unless others in the same file are Anthropic's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ctxtrim.formats.usage import anthropic_usage
+
+ROLES = ("user", "assistant", "system")
+
+_BLOCKS = ("tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")
+_FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
+_FOREIGN_KEYS = frozenset(
+    ("tool_calls", "function_call", "tool_call_id", "finish_reason", "reasoning_content", "stopReason")
+)
+_FOREIGN_BLOCKS = ("image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall")
+
+
+def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
+    """The message of an element, its role, and the keys that lead to it: Cursor and Droid write it under `message`."""
+    if not isinstance(value, dict):
+        return {}, None, ()
+    message = value.get("message")
+    if isinstance(message, dict) and "content" not in value and value.get("type") in (None, "message"):
+        return message, message.get("role", value.get("role")), ("message",)
+    return value, value.get("role"), ()
+
+
+def knows(value: object) -> bool:
+    """A message of the user, the model or the system with a text or blocks, which others may spell alike."""
+    message, role, _ = inner(value)
+    if role not in ROLES or is_foreign(value):
+        return False
+    return isinstance(message.get("content"), str) or any(isinstance(one.get("type"), str) for one in _blocks(message))
+
+
+def is_foreign(value: object) -> bool:
+    """A message as only other dialects have it, OpenAI's above all."""
+    message, role, _ = inner(value)
+    if role in _FOREIGN_ROLES or any(message[key] for key in _FOREIGN_KEYS & message.keys()):
+        return True
+    content = message.get("content")
+    return isinstance(content, list) and any(map(_is_foreign_block, content))
+
+
+def _is_foreign_block(block: object) -> bool:
+    """OpenAI's, pi's, or a text that LLaMA-Factory writes as its `value`."""
+    if not isinstance(block, dict):
+        return False
+    kind = block.get("type")
+    return kind in _FOREIGN_BLOCKS or (kind == "text" and "text" not in block)
+
+
+def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
+    """Whether some elements, or the object around them, can only be Anthropic's."""
+    return (_envelope_tells(around, items) or any(map(_tells, items))) and not any(map(is_foreign, items))
+
+
+def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
+    tools = around.get("tools")
+    schemas = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return (
+        (bool(around.get("system")) and isinstance(around["system"], (str, list)))
+        or "anthropic_version" in around
+        or any("input_schema" in tool for tool in schemas)
+        or anthropic_usage(around.get("usage")) is not None
+        or (_is_claude(around.get("model")) and not schemas and not (items and inner(items[0])[1] == "system"))
+    )
+
+
+def _tells(value: object) -> bool:
+    message, role, keys = inner(value)
+    if role not in ROLES:
+        return message.get("type") == "session_start" and "cwd" in message  # the first line of Droid's sessions
+    if not keys and (anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))):
+        return True
+    is_cursor = bool(keys) and "role" not in message
+    return any(is_cursor or _is_own(one) for one in _blocks(message))
+
+
+def _is_own(block: Mapping[str, Any]) -> bool:
+    kind = block.get("type")
+    if kind == "thinking":
+        return isinstance(block.get("thinking"), str) and "thinkingSignature" not in block
+    if kind in ("image", "document"):
+        return isinstance(block.get("source"), dict)
+    return kind in _BLOCKS or (isinstance(kind, str) and kind.endswith("_tool_result"))
+
+
+def _is_claude(model: object) -> bool:
+    return isinstance(model, str) and "claude" in model.lower()
+
+
+def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    content = message.get("content")
+    return (one for one in content if isinstance(one, dict)) if isinstance(content, list) else iter(())

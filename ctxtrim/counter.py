@@ -5,6 +5,7 @@ So what one edit changes can be measured without counting the rest again.
 
 import json
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from ctxtrim.framing import Addends, Framing, spelled_arguments
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
@@ -13,6 +14,9 @@ from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.turns import Shape, shape
 
 Messages = tuple[Message, ...]
+
+T = TypeVar("T")
+_REMEMBERED = 256  # names, and lists of schemas, of a model whose costs are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +158,7 @@ class Counter:
         found = {"priming": framing.priming}
         if tools is None:
             return found
-        if tools not in self.tools:
-            self.tools[tools] = self._tools(tools)
-        found |= self.tools[tools]
+        found |= self.tools.get(tools) or _keep(self.tools, tools, self._tools(tools))
         if choice == "none":
             found["tool_choice"] = framing.forbidden
         elif choice not in (None, "auto"):
@@ -218,12 +220,19 @@ class Counter:
         return {"tool_call": texts, "arguments": self.framing.argument * len(spelled)}
 
     def _name(self, name: str) -> int:
-        if name not in self.names:
-            self.names[name] = self.tokenizer.count(name)
-        return self.names[name]
+        tokens = self.names.get(name)
+        return _keep(self.names, name, self.tokenizer.count(name)) if tokens is None else tokens
 
 
 _Seen = tuple[Messages, Shape, list[Cost]]
+
+
+def _keep(known: dict[str, T], text: str, value: T) -> T:
+    """Remember what is known of a text; texts that never come again must not pile up."""
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[text] = value
+    return value
 
 
 def _is_guessed(part: Part) -> bool:

@@ -1,12 +1,15 @@
 """Tokenizers of the user's own: files, and other packages' plugins."""
 
 import json
+import random
+import struct
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from building import transcript, user
+from conftest import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -65,15 +68,100 @@ def test_a_file_stands_in_for_whatever_model_is_named(path: str) -> None:
     assert bound.counter.count(talk).exactness == "estimated"  # the chat template is not in the file
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{}", b"[1]", b"no json", b'{"model": {"type": "WordPiece", "vocab": {}}}', None]
-)
+def field(number: int, value: bytes | int) -> bytes:
+    """A field of a protobuf message, which is what a SentencePiece file is."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(number: int) -> bytes:
+    return bytes([number & 127 | 128]) + varint(number >> 7) if number > 127 else bytes([number])
+
+
+def piece(text: str, score: float, kind: int) -> bytes:
+    return field(1, field(1, text.encode()) + varint(2 << 3 | 5) + struct.pack("<f", score) + field(3, kind))
+
+
+def pieces(model: int = 2) -> bytes:
+    """A SentencePiece file of a control piece, 256 bytes, eight characters and three merges."""
+    control, byte, normal = 3, 6, 1
+    found = piece("<unk>", 0, 2) + piece("<s>", 0, control)
+    found += b"".join(piece(f"<0x{number:02X}>", 0, byte) for number in range(256))
+    found += b"".join(piece(text, -place, normal) for place, text in enumerate(("ti", "de", "tide", *"▁tides<>")))
+    return found + field(2, field(3, model) + field(35, 1)) + field(3, field(3, 1) + field(4, 0) + field(5, 1))
+
+
+def test_a_sentencepiece_file_counts_with_its_own_merges_and_no_special_tokens(tmp_path: Path) -> None:
+    (tmp_path / "own.model").write_bytes(pieces())
+    own = tokenizer(str(tmp_path / "own.model"))
+    assert own.count("tide") == len(["▁", "tide"])
+    assert own.count("tide tie") == len(["▁", "tide", "▁", "ti", "e"])
+    assert own.count("<s>") == len(["▁", "<", "s", ">"])
+    assert own.count("日") == len("▁") + 3
+
+
+NO_TOKENIZERS = {
+    "empty": b"",
+    "text": b"no json, no protobuf\n" * 100,
+    "garbage": random.Random(1).randbytes(5000),
+    "ones": b"\xff" * 400,
+    "zeros": bytes(1000),
+    "object": b"{}",
+    "array": b"[1]",
+    "null": b"null",
+    "nested": b"[" * 100_000,
+    "transcript": b'{"messages": [{"role": "user", "content": "x"}]}',
+    "no vocabulary": b'{"model": {"type": "BPE", "merges": []}}',
+    "another model": b'{"model": {"type": "WordPiece", "vocab": {}}}',
+    "strange tokens": b'{"model": {"type": "BPE", "vocab": {"a": "b"}, "merges": []}, "added_tokens": [3]}',
+    "a number too high": b'{"model": {"type": "BPE", "vocab": {"a": 4294967295}, "merges": []}}',
+    "a unigram model": pieces(model=1),
+}
+
+
+@pytest.mark.parametrize("content", NO_TOKENIZERS)
 @pytest.mark.parametrize("name", ["tokenizer.json", "own.model"])
-def test_a_path_that_is_no_tokenizer_says_what_was_expected(tmp_path: Path, name: str, content: bytes | None) -> None:
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(TokenizerError, match=r"cannot be read: no such file|expected a tokenizer\.json"):
+def test_a_file_that_is_no_tokenizer_gets_one_line_that_says_what_was_expected(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, content: str
+) -> None:
+    (tmp_path / name).write_bytes(NO_TOKENIZERS[content])
+    with pytest.raises(UsageError) as caught:
         tokenizer(str(tmp_path / name))
+    assert str(caught.value).startswith(f"--tokenizer {tmp_path / name}: ")
+    assert str(caught.value).endswith("; expected the tokenizer.json of a BPE model, or a SentencePiece .model")
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr().err == ""  # nor does a panic of gigatoken's
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing.json", "cannot be read: no such file or directory"),
+        ("folder.json", "cannot be read: is a directory"),
+        ("empty.json", "is no tokenizer"),
+        ("empty.model", "cannot be used: not a sentencepiece model: no pieces found"),
+        ("unigram.model", "cannot be used: only BPE sentencepiece models are supported, got model_type 'unigram'"),
+    ],
+)
+def test_a_path_that_is_no_tokenizer_is_wrong_usage(ctxtrim: Run, tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "empty.json").write_bytes(b"")
+    (tmp_path / "empty.model").write_bytes(b"")
+    (tmp_path / "unigram.model").write_bytes(pieces(model=1))
+    ran = ctxtrim("count", "--tokenizer", tmp_path / name, "fixtures/agent.jsonl")
+    expected = "expected the tokenizer.json of a BPE model, or a SentencePiece .model"
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err == f"ctxtrim: --tokenizer {tmp_path / name}: {reason}; {expected}\n"
+
+
+def test_a_file_without_gigatoken_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gigatoken", None)  # as if it were not there
+    (tmp_path / "own.model").write_bytes(pieces())
+    with pytest.raises(TokenizerError) as caught:
+        tokenizer(str(tmp_path / "own.model"))
+    path = tmp_path / "own.model"
+    assert str(caught.value) == f"--tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
 
 
 def test_another_packages_tokenizer_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

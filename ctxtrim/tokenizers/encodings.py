@@ -7,15 +7,15 @@ all are built from our own files.
 
 import re
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from unicodedata import category
 
 from ctxtrim.errors import TokenizerError
+from ctxtrim.tokenizers.renewed import printable, renewed
 from ctxtrim.tokens import Exactness
 
 VOCABULARIES = Path(__file__).parent / "vocabularies"
@@ -45,8 +45,19 @@ PATTERNS = {
 _PRETOKENIZERS = {"cl100k_base": "cl100k", "o200k_base": "o200k"}  # gigatoken's names for them
 _ENDLESS = 100  # characters of a word that is merged in a loop
 _NEVER = 1 << 30  # above every rank
-_TIKTOKEN_RUN = 100_000  # characters
-_BLANKS = re.compile(rf"\s{{{_TIKTOKEN_RUN}}}")  # tiktoken gives up on about a million of them in a row
+_REMEMBERED = 100_000  # words of the engine for little text
+_PIECE = 1 << 20  # characters of a text that are counted at a time
+# The last character of a word, whatever stands before and after, for both patterns: a space begins another word after
+# anything but a blank, and so do ASCII digits and letters beside each other, and signs and line breaks after either or
+# an ideograph. An apostrophe may belong to the word before it.
+_SIGNS = r"\n!-&(-/:-@\[-`{-~\u3001\u3002\uff0c"
+_END = re.compile(
+    rf"\S(?= )|[A-Za-z](?=[0-9{_SIGNS}])|[0-9](?=[A-Za-z{_SIGNS}])"
+    rf"|[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3](?=[{_SIGNS}])"
+)
+_BLANK = "[\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # that breaks no line
+_MANY_BLANKS = 100_000
+_BLANKS = re.compile(rf"(?<!{_BLANK}){_BLANK}{{{_MANY_BLANKS},}}+(?![\r\n])")  # which tiktoken gives up on
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,8 @@ class Encoding:
 
     def count(self, text: str) -> int:
         """The tokens of a text; special tokens in it are counted as the text they are."""
-        return _engine(self.name, self.is_light)(text)
+        count = _engine(self.name, self.is_light)
+        return count(text) if len(text) <= _PIECE else sum(map(count, _pieces(text)))
 
     def ceiling(self, text: str) -> int:
         """The UTF-8 bytes of a text: every token of a byte-level encoding covers at least one."""
@@ -72,9 +84,13 @@ class Encoding:
             return len(printable(text).encode())
 
 
-def printable(text: str) -> str:
-    """The text as a provider can receive it: a lone surrogate has no UTF-8 spelling and becomes U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces of a million characters or, until a word surely ends, some more: they count what it counts."""
+    start = 0
+    while len(text) - start > _PIECE and (last := _END.search(text, start + _PIECE)):
+        yield text[start : last.end()]
+        start = last.end()
+    yield text[start:]
 
 
 @cache
@@ -94,19 +110,7 @@ def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
     """Counts with gigatoken; an `ImportError` where it is not installed."""
     from gigatoken import Tokenizer
 
-    return counting(Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}).backend.encode)
-
-
-def counting(encode: Callable[[str], Any]) -> Callable[[str], int]:
-    """A count made of gigatoken's `encode`, which refuses lone surrogates."""
-
-    def count(text: str) -> int:
-        try:
-            return int(encode(text).size)
-        except TypeError:
-            return int(encode(printable(text)).size)
-
-    return count
+    return renewed(lambda: Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}))
 
 
 def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
@@ -118,10 +122,14 @@ def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
     encoding = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 
     def count(text: str) -> int:
-        if len(text) > _TIKTOKEN_RUN and _BLANKS.search(text):
-            pieces = (text[start : start + _TIKTOKEN_RUN] for start in range(0, len(text), _TIKTOKEN_RUN))
-            return sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
-        return len(encoding.encode_ordinary(text))
+        tokens = start = 0
+        if len(text) >= _MANY_BLANKS:
+            for blanks in _BLANKS.finditer(text):
+                end = blanks.end() - (blanks.end() < len(text))  # the last one goes with what follows it
+                tokens += len(encoding.encode_ordinary(text[start : blanks.start()]))
+                tokens += len(encoding._encode_single_piece(text[blanks.start() : end]))
+                start = end
+        return tokens + len(encoding.encode_ordinary(text[start:]))
 
     return count
 
@@ -139,7 +147,7 @@ def small_engine(name: str, path: Path) -> Callable[[str], int]:
     ranks = {token: rank for rank, token in enumerate(path.read_bytes().split()[::2])}
     fallback = cache(lambda: tiktoken_engine(name, path))
 
-    @cache
+    @lru_cache(_REMEMBERED)
     def merged(word: str) -> int:
         return _merged(word.encode(), ranks)
 

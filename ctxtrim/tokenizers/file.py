@@ -4,17 +4,31 @@ Texts are counted exactly as the model would; what the model's chat template add
 """
 
 import json
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
-from ctxtrim.errors import TokenizerError
-from ctxtrim.tokenizers.encodings import counting
+from ctxtrim.errors import TokenizerError, UsageError
+from ctxtrim.tokenizers.renewed import renewed
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
 _GROWTH = 12  # bytes a normaliser may make of one: U+FDFA becomes 33 bytes from 3
+_HIGHEST = 1 << 22  # number of a token; gigatoken takes memory for each up to the highest, and ends the process without
+_ODD = (
+    json.JSONDecodeError,
+    UnicodeDecodeError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+    struct.error,
+)
+"""What reading something that is no tokenizer may end in."""
 
 
 def is_path(name: str) -> bool:
@@ -24,7 +38,7 @@ def is_path(name: str) -> bool:
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """The tokenizer in a file; a `TokenizerError` at once where there is none."""
+    """The tokenizer in a file; a `UsageError` at once where there is none, a `TokenizerError` without gigatoken."""
 
     path: str
     exactness: Exactness = "exact"
@@ -55,19 +69,36 @@ def _engine(path: str) -> Callable[[str], int]:
         raise TokenizerError(
             f"--tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
         ) from None
+
+    class Plain(Tokenizer):
+        """Reads either kind of file through this method, and no special tokens."""
+
+        @classmethod
+        def from_json(cls, data: str | bytes) -> Any:
+            return super().from_json(_plain(data))
+
     try:
         data = Path(path).read_bytes()
-        made = Tokenizer.from_sentencepiece(data) if path.endswith(".model") else Tokenizer.from_json(_plain(data))
+        return renewed(partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data))
     except OSError as error:
-        raise TokenizerError(f"--tokenizer {path}: cannot be read: {(error.strerror or str(error)).lower()}") from error
-    except (RuntimeError, ValueError, TypeError, AttributeError) as error:
-        expected = "expected a tokenizer.json of a BPE model, or a SentencePiece .model"
-        raise TokenizerError(f"--tokenizer {path}: no tokenizer that can be read; {expected}") from error
-    return counting(made.backend.encode)
+        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+    except _ODD:
+        reason = "is no tokenizer"
+    except (ValueError, RuntimeError) as error:  # gigatoken's words; after the first line stands where in its code
+        reason = "cannot be used: " + str(error).partition("\n")[0]
+    raise UsageError(
+        f"--tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a SentencePiece .model"
+    )
 
 
-def _plain(data: bytes) -> str:
+def _plain(data: str | bytes) -> str:
     """The tokenizer without its special tokens, so that their names in a text are text."""
     value = json.loads(data)
     value["added_tokens"] = [token for token in value.get("added_tokens") or () if not token.get("special")]
+    vocabulary = value["model"].get("vocab")
+    numbers = [token["id"] for token in value["added_tokens"]]
+    if isinstance(vocabulary, dict):
+        numbers += vocabulary.values()
+    if max(numbers, default=0) > _HIGHEST:
+        raise ValueError(f"a token has the number {max(numbers)}")
     return json.dumps(value)

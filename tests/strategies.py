@@ -8,6 +8,7 @@ import spelling_anthropic
 import spelling_claude_code
 import spelling_context
 import spelling_openai_chat
+import spelling_pi
 from hypothesis import strategies as st
 
 # Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to terminals or to tokenizers.
@@ -83,6 +84,7 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openai-chat": spelling_openai_chat.conversation,
     "anthropic": spelling_anthropic.conversation,
     "context": spelling_context.conversation,
+    "pi": spelling_pi.conversation,
 }
 """By format: a plain conversation, and its number in the file, as one JSON value."""
 
@@ -91,8 +93,11 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "claude-code": spelling_claude_code.claude_events,
     "anthropic": spelling_anthropic.elements,
     "context": spelling_context.context_messages,
+    "pi": lambda talk: [spelling_pi.pi_message(one, place) for place, one in enumerate(talk)],
+    "pi, sessions": spelling_pi.sessions,
+    "pi, old sessions": spelling_pi.old_sessions,
 }
-"""By format: a plain conversation as the values of lines."""
+"""By format, and what it is called there: a plain conversation as the values of lines."""
 
 
 @st.composite

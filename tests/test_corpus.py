@@ -15,8 +15,8 @@ FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 ANTHROPIC = [
     path for path in FILES if path.parent.name == "cursor" or (path.parent.name == "droid" and "_store_" in path.name)
 ]
-TIER_1 = [path for path in FILES if path.parent.name in ("claude-code", "openai-chat-json", "openai-chat-jsonl")]
-TIER_1 += ANTHROPIC
+FOLDERS = ("claude-code", "openai-chat-json", "openai-chat-jsonl", "openclaw", "pi")
+TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in ANTHROPIC]
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 needs_corpus = pytest.mark.skipif(not FILES, reason=WHY)
 
@@ -138,3 +138,23 @@ def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_fin
     assert sum(one.role != "tool" for one in found.messages) == said
     assert sum(1 for one in found.messages for _ in one.calls) == calls
     assert orphans(found) == 0
+
+
+@files([path for path in TIER_1 if path.parent.name in ("openclaw", "pi")])
+def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(path: Path) -> None:
+    values = [record.value for line in path.read_bytes().split(b"\n") for record in split(line, 1)]
+    entries = [value for value in values if isinstance(value, dict)]
+    newest = max((place for place, one in enumerate(entries) if one["type"] == "compaction"), default=None)
+    if newest is not None:
+        names = [one.get("id") for one in entries]
+        kept = entries[newest].get("firstKeptEntryIndex")
+        start = names.index(entries[newest]["firstKeptEntryId"]) if kept is None else kept
+        entries = [entries[newest], *entries[start:newest], *entries[newest + 1 :]]
+    messages = [one["message"] for one in entries if one["type"] == "message"]
+    sent = [one for one in messages if one.get("stopReason") not in ("aborted", "error")]
+    calls = sum(
+        block["type"] == "toolCall" for one in sent for block in one.get("content") or () if type(block) is dict
+    )
+    (found,) = transcripts(path.read_bytes())
+    assert len(found.messages) == len(sent) + sum(one["type"] == "compaction" for one in entries)
+    assert sum(sum(1 for _ in one.calls) for one in found.messages) == calls

@@ -73,7 +73,7 @@ def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
     for chunk, rows in _by_chunk(data, ran.rows):
         if not all(row.is_written for row in rows):
             touched |= {line.number for line in chunk.lines}
-    is_linked = any(row.format == "claude-code" for row in ran.rows)
+    is_linked = any(row.format in ("claude-code", "pi") for row in ran.rows)
     kept = [line.data.strip() for line in before if line.number not in touched]
     after = [_unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines]
     position = 0
@@ -87,7 +87,8 @@ def _unlinked(line: bytes, is_linked: bool) -> bytes:
 
     if not is_linked:
         return line
-    return re.sub(rb'("(?:parentUuid|sourceToolAssistantUUID)"\s*:\s*)(?:"u\d+"|null)', rb"\1_", line)
+    names = rb"parentUuid|sourceToolAssistantUUID|parentId|targetId|firstKeptEntryId|firstKeptEntryIndex"
+    return re.sub(rb'("(?:' + names + rb')"\s*:\s*)(?:"[up]\d+"|null|\d+)', rb"\1_", line)
 
 
 def _by_chunk(data: bytes, rows: tuple) -> list[tuple]:

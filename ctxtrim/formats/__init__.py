@@ -1,6 +1,6 @@
 """The dialects of transcripts: one module each, in the order in which they are tried."""
 
-from ctxtrim.formats import anthropic, claude_code, context, openai_chat
+from ctxtrim.formats import anthropic, claude_code, context, openai_chat, pi
 from ctxtrim.formats.format import Format
 from ctxtrim.formats.lists import list_format
 
@@ -8,6 +8,7 @@ FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
         claude_code.FORMAT,
+        pi.FORMAT,
         list_format(context.DIALECT),
         list_format(anthropic.DIALECT),
         list_format(openai_chat.DIALECT),

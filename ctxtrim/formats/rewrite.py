@@ -77,6 +77,8 @@ def rewrite(
     if removed or inserted:
         kept = {span for transcript in transcripts for message in transcript.messages for span in message.spans}
         mended = dialect.mend(lines, removed, kept, inserted)
+        for edit in edits.values():
+            edit.remove = set()
         for span in mended.removed:
             edits[span.line].remove.add(span.path)
         for span, members in mended.values.items():

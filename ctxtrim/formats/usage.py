@@ -1,4 +1,4 @@
-"""Token counts that providers reported and files recorded, in the two spellings there are."""
+"""Token counts that providers reported and files recorded, in the spellings there are."""
 
 from typing import Any
 
@@ -16,9 +16,17 @@ def anthropic_usage(value: Any, message: int | None = None) -> Usage | None:
     return _usage(value, parts, "output_tokens", message)
 
 
-def _usage(value: Any, prompt: tuple[str, ...], completion: str, message: int | None) -> Usage | None:
+def pi_usage(value: Any, message: int, model: object) -> Usage | None:
+    """`{input, output, cacheRead, cacheWrite}`: three counters of input that do not overlap."""
+    named = model if isinstance(model, str) else None
+    return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, named)
+
+
+def _usage(
+    value: Any, prompt: tuple[str, ...], completion: str, message: int | None, model: str | None = None
+) -> Usage | None:
     if not isinstance(value, dict) or not isinstance(value.get(prompt[0]), int):
         return None
     tokens = sum(value[key] for key in prompt if isinstance(value.get(key), int))
     answer = value.get(completion)
-    return Usage(tokens, answer if isinstance(answer, int) else 0, message) if tokens else None
+    return Usage(tokens, answer if isinstance(answer, int) else 0, message, model) if tokens else None

@@ -1,7 +1,8 @@
 """Steps, turns, exchanges, and which call belongs to which result: the shape of a conversation.
 
 Call ids are not unique in real files, so calls and results are paired by order: a result answers the nearest call
-before it with its id that has no result yet.
+before it with its id that has no result yet. In formats without ids or names (LLaMA-Factory) one result may stand for
+all calls of a message, so what follows such a result closes the others too.
 """
 
 from collections.abc import Sequence
@@ -43,9 +44,12 @@ def shape(messages: Sequence[Message]) -> Shape:
     answered: list[Part | None] = []
     fan: list[int] = []
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
+    closing: set[int] = set()  # messages with calls of which a result without id or name stands for all
     steps = turns = 0
     for index, message in enumerate(messages):
         home, answers, width = index, None, 0
+        if closing and message.role != "tool":
+            _close(waiting, closing)
         if message.role in ("assistant", "user"):
             calls = [part for part in message.parts if part.kind == "tool_call"]
             width = len(calls)
@@ -59,14 +63,24 @@ def shape(messages: Sequence[Message]) -> Shape:
             if open_calls:
                 home, answers = _nearest(open_calls)
                 width = fan[home]
+                if result and result.call_id is None and result.name is None:
+                    closing.add(home)
         turns = turns if message.turn is None else message.turn
         step.append(step[home] if home < index else steps)
         turn.append(turns)
         exchange.append(home)
         answered.append(answers)
         fan.append(width)
+    _close(waiting, closing)
     unanswered = sorted((entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0])
     return Shape(tuple(step), tuple(turn), tuple(exchange), tuple(answered), tuple(fan), tuple(unanswered), steps)
+
+
+def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -> None:
+    """No call without an id waits any longer in some messages."""
+    if homes:
+        waiting[None] = [entry for entry in waiting[None] if entry[0] not in homes]
+        homes.clear()
 
 
 def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
+
+settings.register_profile(
+    "ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("ctxtrim")
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"

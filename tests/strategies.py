@@ -7,8 +7,13 @@ from typing import Any
 import spelling_anthropic
 import spelling_claude_code
 import spelling_context
+import spelling_gemini
+import spelling_gemini_cli
+import spelling_llamafactory
 import spelling_openai_chat
 import spelling_pi
+import spelling_qwen
+import spelling_sharegpt
 from hypothesis import strategies as st
 
 # Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to terminals or to tokenizers.
@@ -85,6 +90,11 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "anthropic": spelling_anthropic.conversation,
     "context": spelling_context.conversation,
     "pi": spelling_pi.conversation,
+    "gemini": spelling_gemini.conversation,
+    "gemini, events": spelling_gemini.adk_session,
+    "gemini-cli": spelling_gemini_cli.session,
+    "sharegpt": spelling_sharegpt.conversation,
+    "llamafactory": spelling_llamafactory.conversation,
 }
 """By format: a plain conversation, and its number in the file, as one JSON value."""
 
@@ -96,6 +106,11 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "pi": lambda talk: [spelling_pi.pi_message(one, place) for place, one in enumerate(talk)],
     "pi, sessions": spelling_pi.sessions,
     "pi, old sessions": spelling_pi.old_sessions,
+    "gemini": spelling_gemini.contents,
+    "gemini-cli": spelling_gemini_cli.log,
+    "qwen": spelling_qwen.events,
+    "sharegpt": lambda talk: [turn for one in talk for turn in spelling_sharegpt.turns(one)],
+    "llamafactory": spelling_llamafactory.messages,
 }
 """By format, and what it is called there: a plain conversation as the values of lines."""
 

@@ -261,3 +261,11 @@ def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
 def test_an_attachment_may_be_all_that_is_left() -> None:
     file = line("f", None, "attachment", attachment={"type": "file", "path": "a.py"})
     assert survivors(40, file, says("a", "f", "m1", type="text", text=LONG)) == ["f"]
+
+
+def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
+    events = [line("a", None, "user", "start"), says("t", "a", "m0", type="text", text=LONG)]
+    events += [says("b", "t", "m1", type="text", text="one"), says("b", "t", "m1", type="text", text="two")]
+    ran = run(session(*events, line("c", "b", "user", "hi")), [("trim", {})], limit=40)
+    left = [json.loads(one) for one in (ran.data or b"").splitlines()]
+    assert [(event["uuid"], event["parentUuid"]) for event in left] == [("a", None), ("b", "a"), ("b", "a"), ("c", "b")]

@@ -5,18 +5,13 @@ import sys
 from collections import Counter as Tally
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import read, run
 from strategies import budgets, conversations, files, truncations
 
 from ctxtrim.model import Transcript
 from ctxtrim.turns import shape
-
-settings.register_profile(
-    "ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-settings.load_profile("ctxtrim")
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
 TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")
@@ -73,7 +68,7 @@ def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
     for chunk, rows in _by_chunk(data, ran.rows):
         if not all(row.is_written for row in rows):
             touched |= {line.number for line in chunk.lines}
-    is_linked = any(row.format in ("claude-code", "pi") for row in ran.rows)
+    is_linked = any(row.format in ("claude-code", "pi", "qwen") for row in ran.rows)
     kept = [line.data.strip() for line in before if line.number not in touched]
     after = [_unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines]
     position = 0

@@ -2,7 +2,7 @@
 
 Only `message` is ever context: `toolUseResult`, `progress`, snapshots and summaries of other sessions are not. One
 message of the model spreads over several lines that share a message id; one line of the user may hold several results.
-Which lines are live, and which links are mended when a line goes, is told in `claude_links`.
+Which lines are live is told in `claude_links`, how links are mended when a line goes in `links`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
-from ctxtrim.formats.claude_links import ENVELOPE, SYNTHETIC, Event, events_in, live, mend
+from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in
 from ctxtrim.formats.format import Format, Insertion, Layout, Site
 from ctxtrim.formats.usage import anthropic_usage
 from ctxtrim.lines import Record, dump
@@ -36,13 +36,15 @@ def _is_event(value: object) -> bool:
     kind, message = value.get("type"), value.get("message")
     if kind in ("user", "assistant"):
         return isinstance(message, dict) and "content" in message and "parts" not in message
+    if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
+        return False  # Qwen Code's
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
 
 
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
     events = list(events_in([record.value for record in records]))
-    current = live(events)
+    current = LINEAGE.live(events)
     messages = tuple(_messages(current, _cleared(events)))
     if not messages:
         return []
@@ -102,7 +104,7 @@ def _event_of(message: Message, near: dict[str, Any]) -> dict[str, Any]:
     return value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.is_summary else value
 
 
-FORMAT = Format("claude-code", sniff, read, owner, insert, mend)
+FORMAT = Format("claude-code", sniff, read, owner, insert, LINEAGE.mend)
 
 
 def _cleared(events: Sequence[Event]) -> set[str]:

@@ -32,13 +32,15 @@ class Element(NamedTuple):
 class Found:
     """What is found in a list, in its order.
 
-    `uncounted`: how many of its messages nobody understands. `model`: the last one that a message names.
+    `uncounted`: how many of its messages nobody understands. `model`: the last one that a message names. `id`: the
+    list's own name, where its elements say it.
     """
 
     messages: list[Message] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
     uncounted: int = 0
     model: str | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Dialect:
     `places`: where such lists are known to be. `takes_empty`: an empty list is one of its own. `claims`: whether some
     elements, in the object around them, are surely of this dialect, where `knows` takes what others spell alike.
     `is_foreign`: whether an element shows its whole list to be another dialect's; on a line of its own it is not
-    understood. `records_calls` is that of `Transcript`.
+    understood. `opens`: whether a value is no element, but what elements, one a line, come after. `records_calls` is
+    that of `Transcript`.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Dialect:
     is_foreign: Callable[[object], bool] | None = None
     records_calls: bool = True
     mend: Mend = no_links
+    opens: Callable[[object], bool] = lambda value: False
 
 
 def list_format(dialect: Dialect, at: str | None = None) -> Format:
@@ -90,7 +94,8 @@ def list_format(dialect: Dialect, at: str | None = None) -> Format:
         return "events" if at is None and isinstance(value, dict) and holds(Place((), [value], {}, ())) else None
 
     def sniff(value: object) -> Layout | None:
-        return looks(value, lambda place: _claims(dialect, place))
+        found = looks(value, lambda place: _claims(dialect, place))
+        return "events" if found is None and at is None and dialect.opens(value) else found
 
     def takes(value: object) -> Layout | None:
         return looks(value, lambda place: _is_ours(dialect, place))
@@ -109,8 +114,13 @@ def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) 
     """Messages as elements of their own: results right after what they answer, all others right before what follows."""
     if site.later is not None and not (run[0].role == "tool" and site.earlier is not None):
         return [Insertion(spell(message), site.later.spans[0]) for message in run]
-    where = (site.earlier or site.any).spans[-1]
+    where = next(filter(_is_element, (one.spans[-1] for one in (site.earlier, site.any) if one)), site.any.spans[-1])
     return [Insertion(spell(message), where, is_after=True) for message in run]
+
+
+def _is_element(span: Span) -> bool:
+    """Whether a span is an element of a list, or a line, and not a member beside the list."""
+    return not span.path or isinstance(span.path[-1], int)
 
 
 def _claims(dialect: Dialect, place: Place) -> bool:
@@ -171,7 +181,7 @@ def _transcript(
         envelope.tools,
         envelope.tool_choice,
         envelope.model or found.model,
-        envelope.id,
+        envelope.id or found.id,
         pointer,
         found.uncounted,
         tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),

@@ -7,7 +7,7 @@ it, and a container that has become empty goes too.
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -96,7 +96,9 @@ def _insert(one: Insertion, edit: _Edits) -> None:
         edit.cuts.setdefault(path[:-1], {}).setdefault(int(path[-1]), []).append(one.value)
     elif path:
         *array, index = path
-        edit.elements.setdefault(tuple(array), []).append((int(index) + one.is_after, one.value))
+        if isinstance(index, str):
+            raise SelfCheckError(f"there is no list to put a new message in; {_BUG}")
+        edit.elements.setdefault(tuple(array), []).append((index + one.is_after, one.value))
     else:
         (edit.after if one.is_after else edit.before).append(one.value)
 
@@ -119,7 +121,11 @@ def _insertions(dialect: Format, transcript: Transcript, known: _Lines) -> Itera
 
 
 def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]) -> None:
-    """Read what was written and compare it with what was meant; a difference is a `SelfCheckError`."""
+    """Read what was written and compare it with what was meant; a difference is a `SelfCheckError`.
+
+    What was put in must be read in its place and by its speaker. Whether a result names its tool beside the call that
+    it answers is up to the format, and beside a text of the same speaker in one element it is part of that message.
+    """
     records: list[Record] = []
     for data in written:
         whole = document(data) if len(lines) == 1 else None
@@ -127,8 +133,19 @@ def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], mean
     again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
     found = [transcript for transcript in again if transcript.messages]
     expected = [transcript for transcript in meant if transcript.messages]
-    if found != expected:
+    is_new = any(message.index is None for transcript in expected for message in transcript.messages)
+    if found != expected and not (is_new and list(map(_told, found)) == list(map(_told, expected))):
         raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {_BUG}")
+
+
+def _told(transcript: Transcript) -> tuple[object, ...]:
+    """What a model reads, part by part, and from whom."""
+    parts = [
+        (message.role, message.metadata, replace(part, name=None) if message.role == "tool" else part)
+        for message in transcript.messages
+        for part in message.parts
+    ]
+    return parts, transcript.tools, transcript.tool_choice
 
 
 def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:

@@ -22,6 +22,28 @@ def pi_usage(value: Any, message: int, model: object) -> Usage | None:
     return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, named)
 
 
+def gemini_usage(value: Any, message: int | None = None) -> Usage | None:
+    """`{promptTokenCount, candidatesTokenCount, thoughtsTokenCount}`, also in snake case; what was cached is included.
+
+    Some clients count the thoughts among the candidates too: the total, where there is one, says which.
+    """
+    if not isinstance(value, dict):
+        return None
+    prompt, answer, thoughts, total = (
+        next((value[key] for key in keys if isinstance(value.get(key), int)), 0) for keys in _GEMINI
+    )
+    completion = min(answer + thoughts, total - prompt) if total > prompt else answer + thoughts
+    return Usage(prompt, completion, message) if prompt else None
+
+
+_GEMINI = (
+    ("promptTokenCount", "prompt_token_count", "input"),
+    ("candidatesTokenCount", "candidates_token_count", "output"),
+    ("thoughtsTokenCount", "thoughts_token_count", "thoughts"),
+    ("totalTokenCount", "total_token_count", "total"),
+)
+
+
 def _usage(
     value: Any, prompt: tuple[str, ...], completion: str, message: int | None, model: str | None = None
 ) -> Usage | None:

@@ -1,0 +1,102 @@
+"""LLaMA-Factory's message lists: `{"messages": [{role, content: [{type, value}]}], "tools"?: JSON as a string}`.
+
+Preferences have two lists, `chosen_messages` and `rejected_messages`: two conversations. A `tool_call` block holds
+`{"name", "arguments"}` as JSON in its string. Nothing has ids, and one message of the role `tool` may answer all calls
+of the message before it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.sharegpt import calls_in, tools_in
+from ctxtrim.lines import dump
+from ctxtrim.media import media_of
+from ctxtrim.model import Message, Part, Path, Role, Span
+
+ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+
+
+def knows(value: object) -> bool:
+    """A message of blocks, all of which have their text under `value`."""
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in ROLES:
+        return False
+    content = value.get("content")
+    return isinstance(content, list) and bool(content) and all(map(_is_block, content))
+
+
+def _is_block(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type"), str) and "value" in value and "text" not in value
+
+
+def read(elements: Sequence[Element], found: Found) -> None:
+    """A message an element."""
+    for value, at, whole in elements:
+        name = value.get("role") if isinstance(value, dict) else None
+        role = ROLES.get(name) if isinstance(name, str) else None
+        if role is None:
+            found.uncounted += name is not None
+            continue
+        content, where = value.get("content"), at.inside("content")
+        parts = [Part("text", content, span=where)] if isinstance(content, str) else []
+        for index, block in enumerate(content if isinstance(content, list) else ()):
+            parts += _parts(block, where.inside(index), role)
+        metadata: tuple[tuple[str, int], ...] = ()
+        if role == "tool":
+            if not any(part.kind == "tool_result" for part in parts):
+                parts.insert(0, Part("tool_result"))
+            metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+        index = len(found.messages)
+        found.messages.append(Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,)))
+
+
+def _parts(block: Any, where: Span, role: Role) -> list[Part]:
+    """The parts of a block: one, but several calls may stand in one string."""
+    kind, value = (block.get("type"), block.get("value")) if isinstance(block, dict) else (None, None)
+    if isinstance(value, str):
+        if kind == "tool_call" and role == "assistant":
+            return calls_in(value, where.inside("value"), where)
+        if kind == "reasoning" and role == "assistant":
+            return [Part("reasoning", value, span=where.inside("value"), block=where)]
+        if kind == "text":
+            return [Part("tool_result" if role == "tool" else "text", value, span=where.inside("value"), block=where)]
+    media = media_of(block) if isinstance(block, dict) else None
+    if media is not None:
+        return [Part("attachment", media=media, block=where)]
+    return [Part("tool_result" if role == "tool" else "text", dump(block), block=where)]
+
+
+def envelope(value: dict[str, Any], at: Span) -> Envelope:
+    """Tools and id beside the messages."""
+    name = value.get("id")
+    return Envelope(tools_in(value.get("tools")), id=name if isinstance(name, str) else None)
+
+
+def owner(array: Path) -> Path | None:
+    """A message goes when the last block of its content goes."""
+    return array[:-1] if array[-1] == "content" else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an element of its own."""
+    return beside(run, site, _spelled)
+
+
+def _spelled(message: Message) -> dict[str, Any]:
+    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
+    return {"role": message.role, "content": [{"type": "text", "value": text}]}
+
+
+DIALECT = Dialect(
+    "llamafactory",
+    knows,
+    read,
+    envelope,
+    owner,
+    insert,
+    places=(
+        "messages", "[*].messages", "chosen_messages", "[*].chosen_messages", "rejected_messages",
+        "[*].rejected_messages", "",
+    ),
+)  # fmt: skip

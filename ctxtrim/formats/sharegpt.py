@@ -1,0 +1,156 @@
+"""ShareGPT: `{"conversations": [{"from", "value"}], "system"?, "tools"?: JSON as a string}`, or an array of these.
+
+A `function_call` holds `{"name", "arguments"}` (or several in an array) as JSON in its string: its arguments are the
+call's, the rest is the frame. Hermes writes calls into the text, in `<tool_call>` tags; where a result follows they are
+calls too, but count as text.
+Nothing has ids, so an `observation` answers the nearest call before it. `chosen` and `rejected` are single answers
+beside the conversation, and no part of it.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.lines import dump
+from ctxtrim.model import Message, Part, Path, Role, Span
+from ctxtrim.splice import locate
+
+ROLES: dict[object, Role] = {
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "assistant": "assistant",
+    "chatgpt": "assistant",
+    "model": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "system": "system",
+    "function_call": "assistant",
+    "observation": "tool",
+    "tool": "tool",
+    "function_response": "tool",
+    "tool_response": "tool",
+}
+_SPELLED = {"user": "human", "assistant": "gpt", "system": "system", "tool": "observation"}
+_DECODER = json.JSONDecoder()
+_TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+
+
+def knows(value: object) -> bool:
+    """A message that says who it is from, and a value that is a string."""
+    if not isinstance(value, dict) or not isinstance(value.get("from"), str) or value["from"] not in ROLES:
+        return False
+    return isinstance(value.get("value"), str)
+
+
+def read(elements: Sequence[Element], found: Found) -> None:
+    """A message an element."""
+    for number, (value, at, whole) in enumerate(elements):
+        name = value.get("from") if isinstance(value, dict) else None
+        role = ROLES.get(name) if isinstance(name, str) else None
+        if role is None or not isinstance(value.get("value"), str):
+            found.uncounted += name is not None
+            continue
+        text, where = value["value"], at.inside("value")
+        metadata: tuple[tuple[str, int], ...] = ()
+        if role == "tool":
+            parts = [Part("tool_result", text, span=where)]
+            metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+        elif name == "function_call":
+            parts = calls_in(text, where)
+        else:
+            parts = [Part("text", text, span=where)]
+            if role == "assistant" and "<tool_call>" in text and _is_result(elements[number + 1 : number + 2]):
+                parts += [_tagged(call) for call in _TAGGED.findall(text)]
+        index = len(found.messages)
+        found.messages.append(Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,)))
+
+
+def _tagged(text: str) -> Part:
+    """A call that stands in a text, which counts it."""
+    value = _json(text)
+    return Part("tool_call", name=value["name"] if _is_call(value) else None)
+
+
+def _is_result(elements: Sequence[Element]) -> bool:
+    """Whether the first of some elements is one."""
+    first = elements[0].value if elements else None
+    return isinstance(first, dict) and isinstance(first.get("from"), str) and ROLES.get(first["from"]) == "tool"
+
+
+def calls_in(text: str, where: Span, block: Span | None = None) -> list[Part]:
+    """The calls in a string that spells one, or several in an array; what is no JSON is one without a name.
+
+    The arguments are read as they are spelled there, which a model's tokens depend on.
+    """
+    value = _json(text)
+    calls = {(index,): call for index, call in enumerate(value)} if isinstance(value, list) else {(): value}
+    if not calls or not all(map(_is_call, calls.values())):
+        return [Part("tool_call", text, span=where, block=block)]
+    keys = {path: "arguments" if "arguments" in call else "parameters" for path, call in calls.items()}
+    starts = locate(text, [(*path, key) for path, key in keys.items()])
+    parts = []
+    for path, call in calls.items():
+        arguments, start = call.get(keys[path]), starts.get((*path, keys[path]))
+        if start is not None and isinstance(arguments, (dict, list)):
+            arguments = text[start : _DECODER.raw_decode(text, start)[1]]
+        spelled = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+        parts.append(Part("tool_call", spelled, None, call["name"], block=block))
+    return parts
+
+
+def _json(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
+
+
+def tools_in(value: Any) -> str | None:
+    """Tool schemas as JSON text, spelled as JSON or as a string that holds it."""
+    if isinstance(value, str):
+        schemas = _json(value)
+        if schemas is None and value.strip():
+            return dump(value)  # described in words
+        return value if schemas else None
+    return dump(value) if value and isinstance(value, (list, dict)) else None
+
+
+def envelope(value: dict[str, Any], at: Span) -> Envelope:
+    """Tools, model and id beside the messages; a system prompt there comes before them."""
+    model, name, system = value.get("model"), value.get("id"), value.get("system")
+    preamble: tuple[Message, ...] = ()
+    if isinstance(system, str) and system:
+        where = at.inside("system")
+        preamble = (Message("system", (Part("text", system, span=where),), index=0, spans=(where,)),)
+    return Envelope(
+        tools_in(value.get("tools")),
+        model=model if isinstance(model, str) else None,
+        id=name if isinstance(name, str) else None,
+        preamble=preamble,
+    )
+
+
+def owner(array: Path) -> Path | None:
+    """There are no arrays in a message."""
+    return None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an element of its own."""
+    return beside(run, site, _spelled)
+
+
+def _spelled(message: Message) -> dict[str, Any]:
+    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
+    return {"from": _SPELLED[message.role], "value": text}
+
+
+DIALECT = Dialect("sharegpt", knows, read, envelope, owner, insert, places=("conversations", "[*].conversations", ""))

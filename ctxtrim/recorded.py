@@ -25,7 +25,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.evidence import is_abridged
 from ctxtrim.model import Message, Transcript, Usage
 from ctxtrim.stage import Finding
-from ctxtrim.tokens import Scaled, StandIn
+from ctxtrim.tokens import Exactness, Scaled, StandIn
 
 WINDOW = 2000  # tokens of text that a window holds at least
 LEAST = 5  # windows that a factor needs
@@ -52,10 +52,12 @@ class Recorded:
 def recorded(transcript: Transcript, is_alike: Callable[[str], bool]) -> Recorded:
     """What there is to learn from. `is_alike`: whether a model counts like the one that the transcript is counted for.
 
-    Usage of the whole conversation says of no message what stood before it; usage that is older than the last summary
-    counted what that now stands for.
+    Usage of the whole conversation says of no message what stood before it; that of a simulated user counted what the
+    user was told; what is older than the last summary counted all that this now stands for.
     """
-    answers = [Answer(usage.message, usage) for usage in transcript.usages if usage.message is not None]
+    messages = transcript.messages
+    found = [Answer(usage.message, usage) for usage in transcript.usages if usage.message is not None]
+    answers = [one for one in found if messages[one.place].role == "assistant"]
     if not answers:
         return Recorded((), "no answer has its usage recorded")
     answers = _newer_than_summaries(transcript, answers)
@@ -137,10 +139,10 @@ def _hidden(counter: Counter, transcript: Transcript, first: Answer) -> int:
 def _thousandths(counter: Counter, transcript: Transcript, answers: tuple[Answer, ...]) -> Iterator[int]:
     """The factor that each window asks for, in thousandths, rounded up."""
     messages = transcript.messages
-    costs = counter.costs(messages)
-    texts = _sums(sum(cost.parts) for cost in costs)
-    frames = _sums(cost.frame for cost in costs)
-    room = _sums(cost.frame + _size(message) for cost, message in zip(costs, messages, strict=True))
+    around = [cost.total for cost in Counter(_Free(), counter.framing).costs(messages)]
+    frames = _sums(around)
+    texts = _sums(cost.total - frame for cost, frame in zip(counter.costs(messages), around, strict=True))
+    room = _sums(frame + _size(message) for frame, message in zip(around, messages, strict=True))
     untold = _sums(_is_untold(message) for message in messages)
     start = 0
     for end in range(1, len(answers)):
@@ -155,6 +157,19 @@ def _thousandths(counter: Counter, transcript: Transcript, answers: tuple[Answer
         if text >= WINDOW:
             asked = now.prompt_tokens - then.prompt_tokens - (frames[here] - frames[there])
             yield -(-1000 * asked // text)
+
+
+@dataclass(frozen=True)
+class _Free:
+    """No text has any tokens: what a message still costs is what stands around its texts."""
+
+    name: str = "free"
+    exactness: Exactness = "exact"
+
+    def count(self, text: str) -> int:
+        return 0
+
+    ceiling = count
 
 
 def _sums(numbers: Iterable[int]) -> list[int]:

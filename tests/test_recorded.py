@@ -97,6 +97,22 @@ def test_a_claude_code_session_teaches_as_much() -> None:
     assert ran.rows[0].count.tokens == 24 * 7 + texts * asked
 
 
+def test_what_stands_around_arguments_is_not_multiplied_and_so_is_not_counted_on() -> None:
+    """A call to Claude costs tokens for each argument, whatever is in it."""
+    arguments = json.dumps({f"argument_{place}": "abcd" for place in range(100)})
+    messages = [user("go")]
+    for place in range(20):
+        called, answered = step(f"c{place}", text(200))
+        called["tool_calls"][0]["function"]["arguments"] = arguments
+        messages += [called | {"usage": {"prompt_tokens": 100 + 2500 * place}}, answered]
+    (transcript,) = read(conversation(messages))[0].transcripts
+    counter = Binding(tokenizer, "claude-opus-4-5", "chars4", calibrates=True).bind(transcript).counter
+    assert isinstance(counter.tokenizer, Scaled)
+    costs = [cost.total for cost in counter.costs(transcript.messages)]
+    for first in range(1, 35, 2):
+        assert sum(costs[first : first + 4]) >= 5000
+
+
 def test_the_factor_is_the_largest_of_all_windows() -> None:
     low, high = talk([500] * 8, 1.1), talk([500] * 4, 1.9)
     for message in high:
@@ -219,6 +235,16 @@ def test_usage_of_a_whole_conversation_or_none_teaches_nothing() -> None:
         data = conversation([user(text(900)), says(text(900))], **envelope)
         ran = run(data, COUNT, **MEASURE, calibrates=True)
         assert notes(ran) == {"not-calibrated": "not calibrated: no answer has its usage recorded"}
+
+
+def test_usage_of_a_simulated_user_is_not_the_models() -> None:
+    messages = talk(EVEN)
+    for question in messages[::2]:
+        question["usage"] = {"prompt_tokens": 7, "completion_tokens": 500}
+    messages.append(user("bye") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}})
+    ran = run(conversation(messages), COUNT, **MEASURE, calibrates=True)
+    assert "1.500 times, the most that 10 windows" in notes(ran)["calibrated"]
+    assert "up to message 23" in notes(run(conversation(messages), COUNT, tokenizer="usage"))["anchored"]
 
 
 def test_usage_before_a_summary_tells_of_what_is_gone() -> None:

@@ -126,7 +126,7 @@ def _unpaired(transcript: Transcript) -> Tally[str]:
 def test_fit_after_trim_the_tokens_are_within_the_budget_or_the_report_says_what_cannot_go(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
 ) -> None:
-    ran = run(data, [*pipeline, ("trim", {})], limit=budget, tokenizer=name)
+    ran = run(data, [*pipeline, ("trim", {})], limit=budget, tokenizer=name, model=MODEL)
     for row in ran.rows:
         assert row.fits or row.overflows
         assert not (row.is_written and row.overflows)
@@ -137,7 +137,7 @@ def test_fit_after_trim_the_tokens_are_within_the_budget_or_the_report_says_what
             assert overflow.tokens == row.count.tokens > budget
             assert str(row.count.tokens) in overflow.message
             assert overflow.details
-    for row in run(ran.data or b"", limit=budget, tokenizer=name).rows:
+    for row in run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL).rows:
         assert row.count.tokens <= budget
 
 
@@ -159,9 +159,9 @@ def test_stillness_truncate_on_its_own_output_changes_nothing(data: bytes, how: 
 
 @given(files(), budgets, tokenizers)
 def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, budget: int, name: str) -> None:
-    once = run(data, [("trim", {})], limit=budget, tokenizer=name).data
+    once = run(data, [("trim", {})], limit=budget, tokenizer=name, model=MODEL).data
     if once is not None:
-        assert run(once, [("trim", {})], limit=budget, tokenizer=name).data == once
+        assert run(once, [("trim", {})], limit=budget, tokenizer=name, model=MODEL).data == once
 
 
 @given(files(), stages, budgets)

@@ -1,0 +1,90 @@
+"""One conversation in every form it is written in: every stage comes to the same decisions (S1-11)."""
+
+from typing import Any
+
+import pytest
+from running import read, run
+from strategies import CONVERSATIONS, EVENTS, spell
+
+from ctxtrim.structure import PROFILES
+
+NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
+"""The forms that can say all of it; others have no ids, no text beside a call, or no calls."""
+FORMS = {
+    **{
+        f"{name}, a list": (lambda talk, one=one: [one(talk, 0)])
+        for name, one in CONVERSATIONS.items()
+        if name in NAMES
+    },
+    **{f"{name}, lines": one for name, one in EVENTS.items() if name in NAMES},
+}
+PLAIN = {"separators": (",", ":"), "ensure_ascii": False}
+
+
+def said(role: str, text: str, *calls: str) -> dict[str, Any]:
+    made = [{"id": name, "name": "bash", "input": {"x": f"look at {name}"}} for name in calls]
+    return {"role": role, "texts": [text]} | ({"calls": made} if role == "assistant" else {})
+
+
+def result(of: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "id": of, "texts": [text], "image": False, "error": None}
+
+
+TALK = [
+    said("user", "What do the tide tables say of the harbour?"),
+    *(
+        one
+        for number in range(1, 9)
+        for one in (
+            said("assistant", f"Step {number}.", f"c{number}"),
+            result(f"c{number}", f"table {number}: " + "high water and low water " * (40 * number)),
+        )
+    ),
+    said("assistant", "They say that the harbour is dry at noon."),
+    said("user", "And tomorrow?"),
+    said("assistant", "Both at once.", "d1", "d2"),
+    result("d1", "morning: " + "rising " * 600),
+    result("d2", "evening: " + "falling " * 300),
+    said("assistant", "Tomorrow it is dry at one."),
+    said("user", "Thank you. And on Sunday?"),
+]
+ORPHANED = [*TALK[:2], *TALK[3:5], result("zz", "nobody asked"), *TALK[5:]]
+
+STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], int]] = {
+    "count": (TALK, [("count", {})], 100_000),
+    "truncate": (TALK, [("truncate", {"max_age": 3, "max_tokens": 500})], 100_000),
+    "trim": (TALK, [("trim", {})], 3_000),
+    "both": (TALK, [("truncate", {"max_age": 5, "max_tokens": 300}), ("trim", {})], 1_000),
+    "repair": (ORPHANED, [("repair", {})], 100_000),
+    "synthesize": (ORPHANED, [("repair", {"repair": "synthesize"})], 100_000),
+}
+
+
+def decisions(
+    form: str, talk: list[dict[str, Any]], stages: list[tuple[str, dict[str, Any]]], budget: int
+) -> list[Any]:
+    """What is left of a conversation, message by message, and what was said of it."""
+    data = b"\n".join(spell(value, PLAIN) for value in FORMS[form](talk)) + b"\n"
+    ran = run(data, stages, limit=budget, model="gpt-4o", tokenizer="o200k_base")
+    (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
+    left = [
+        (message.role, [part.text for part in message.parts if part.kind in ("text", "tool_result")])
+        for message in transcript.messages
+    ]
+    changes = [one.change.action for step in ran.rows[0].steps for one in step.changes]
+    return [left, changes]
+
+
+@pytest.mark.parametrize("stages", STAGES)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_stage_decides_alike_whatever_the_form(form: str, stages: str) -> None:
+    talk, specs, budget = STAGES[stages]
+    assert decisions(form, talk, specs, budget) == decisions("openai-chat, a list", talk, specs, budget)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_profile_judges_alike_whatever_the_form(form: str, profile: str) -> None:
+    data = b"\n".join(spell(value, PLAIN) for value in FORMS[form](TALK)) + b"\n"
+    row = run(data, [("check", {"profile": profile})]).rows[0]
+    assert [one.code for one in row.findings if one.severity == "error"] == []

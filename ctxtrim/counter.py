@@ -184,7 +184,7 @@ class Counter:
         framing, count = self.framing, self.tokenizer.count
         is_escaped = self._is_escaped(message, is_parallel)
         parts = [
-            count(part.text)
+            count(part.spelled)
             if part.media is None and part.kind != "tool_call" and not is_escaped
             else sum(self._part(part, is_escaped).values())
             for part in message.parts
@@ -204,10 +204,11 @@ class Counter:
         if part.media is not None:
             return {part.kind: framing.media.tokens(part.media)}
         if part.kind == "tool_call":
-            return self._call(part.text) | {"call_names": framing.call_names * self._name(part.name or "")}
-        tokens = self.tokenizer.count(part.text)
+            return self._call(part.spelled) | {"call_names": framing.call_names * self._name(part.name or "")}
+        text = part.spelled
+        tokens = self.tokenizer.count(text)
         if is_escaped:
-            return {part.kind: tokens, "escapes": max(0, self.tokenizer.count(json.dumps(part.text)) - tokens)}
+            return {part.kind: tokens, "escapes": max(0, self.tokenizer.count(json.dumps(text)) - tokens)}
         return {part.kind: tokens}
 
     def _call(self, arguments: str) -> Addends:

@@ -3,6 +3,7 @@
 Where something is spelled takes no part in equality: two transcripts are equal when a model would read the same.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -40,12 +41,37 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Wrapper:
+    """JSON around a text that stands in it as a string: the model reads `before`, that string and `after`.
+
+    `is_ascii` and `escaped` (characters that JSON would let stand) are how the string is spelled.
+    """
+
+    before: str
+    after: str
+    is_ascii: bool = field(default=False, compare=False)
+    escaped: str = field(default="", compare=False)
+
+    def around(self, text: str) -> str:
+        """The JSON with a text in its place."""
+        return self.before + self.quoted(text) + self.after
+
+    def quoted(self, text: str) -> str:
+        """A text as the string of JSON that it is spelled as."""
+        string = json.dumps(text, ensure_ascii=self.is_ascii)
+        for character in self.escaped:
+            string = string.replace(character, f"\\u{ord(character):04x}")
+        return string
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """One leaf of a message that the model reads.
 
     `text` is what the model reads (for a call its arguments, as JSON); an attachment has `media` instead.
     `span` is the string that spells `text`, None where it cannot be rewritten; `block` is the element that goes when
-    the part goes, None where it cannot go alone.
+    the part goes, None where it cannot go alone. `wrapper` is what the model reads around `text`, where the string at
+    `span` is JSON that holds it.
     """
 
     kind: Kind
@@ -56,6 +82,12 @@ class Part:
     media: Media | None = None
     span: Span | None = field(default=None, compare=False)
     block: Span | None = field(default=None, compare=False)
+    wrapper: Wrapper | None = None
+
+    @property
+    def spelled(self) -> str:
+        """All that the model reads: `text`, in its wrapper where it has one."""
+        return self.text if self.wrapper is None else self.wrapper.around(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,14 @@ from typing import Any
 
 import spelling_anthropic
 import spelling_claude_code
+import spelling_codex
+import spelling_codex_exec
 import spelling_context
 import spelling_gemini
 import spelling_gemini_cli
 import spelling_llamafactory
 import spelling_openai_chat
+import spelling_openai_responses
 import spelling_pi
 import spelling_qwen
 import spelling_sharegpt
@@ -95,11 +98,13 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "gemini-cli": spelling_gemini_cli.session,
     "sharegpt": spelling_sharegpt.conversation,
     "llamafactory": spelling_llamafactory.conversation,
+    "openai-responses": spelling_openai_responses.conversation,
 }
 """By format: a plain conversation, and its number in the file, as one JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openai-chat": lambda talk: [spelling_openai_chat.openai_message(one) for one in talk],
+    "openai-responses": spelling_openai_responses.items,
     "claude-code": spelling_claude_code.claude_events,
     "anthropic": spelling_anthropic.elements,
     "context": spelling_context.context_messages,
@@ -111,6 +116,8 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "qwen": spelling_qwen.events,
     "sharegpt": lambda talk: [turn for one in talk for turn in spelling_sharegpt.turns(one)],
     "llamafactory": spelling_llamafactory.messages,
+    "codex": spelling_codex.codex_events,
+    "codex-exec": spelling_codex_exec.exec_events,
 }
 """By format, and what it is called there: a plain conversation as the values of lines."""
 

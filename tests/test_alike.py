@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from running import read, run
+from spelling_openai_responses import items
 from strategies import CONVERSATIONS, EVENTS, spell
 
 from ctxtrim.structure import PROFILES
 
+META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
 NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
 """The forms that can say all of it; others have no ids, no text beside a call, or no calls."""
 FORMS = {
@@ -17,6 +19,7 @@ FORMS = {
         if name in NAMES
     },
     **{f"{name}, lines": one for name, one in EVENTS.items() if name in NAMES},
+    "codex, lines": lambda talk: [META, *({"type": "response_item", "payload": item} for item in items(talk))],
 }
 PLAIN = {"separators": (",", ":"), "ensure_ascii": False}
 
@@ -70,8 +73,15 @@ def decisions(
     left = [
         (message.role, [part.text for part in message.parts if part.kind in ("text", "tool_result")])
         for message in transcript.messages
+        if message.role != "system"  # Codex writes down what it was told
     ]
-    changes = [one.change.action for step in ran.rows[0].steps for one in step.changes]
+    roles = {message.index: message.role for message in read(data)[0].transcripts[0].messages}
+    changes = [
+        one.change.action
+        for step in ran.rows[0].steps
+        for one in step.changes
+        if roles.get(one.change.message) != "system"
+    ]
     return [left, changes]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from running import Ran, read, run
@@ -15,8 +16,10 @@ FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 ANTHROPIC = [
     path for path in FILES if path.parent.name == "cursor" or (path.parent.name == "droid" and "_store_" in path.name)
 ]
+CHAT = [path for path in FILES if path.parent.name in ("openai-chat-json", "openai-chat-jsonl")]
+ITEMS = [path for path in FILES if path.parent.name in ("openai-responses", "codex-rollout")]
 FOLDERS = ("claude-code", "openai-chat-json", "openai-chat-jsonl", "openclaw", "pi")
-TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in ANTHROPIC]
+TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS)]
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 needs_corpus = pytest.mark.skipif(not FILES, reason=WHY)
 
@@ -101,7 +104,7 @@ def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
 
 
 @needs_corpus
-@files([path for path in TIER_1 if path.parent.name.startswith("openai-chat")])
+@files(CHAT)
 def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Path) -> None:
     text = path.read_text()
     values = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
@@ -158,3 +161,43 @@ def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(
     (found,) = transcripts(path.read_bytes())
     assert len(found.messages) == len(sent) + sum(one["type"] == "compaction" for one in entries)
     assert sum(sum(1 for _ in one.calls) for one in found.messages) == calls
+
+
+def items_of(value: Any) -> list[dict[str, Any]]:
+    """All items of a line of a rollout, whatever it is written by."""
+    lists = [(value.get("responses_create_params") or {}).get("input"), (value.get("response") or {}).get("output")]
+    return [item for one in (*lists, (value.get("trajectory") or {}).get("output")) for item in one or ()]
+
+
+@needs_corpus
+@files([path for path in ITEMS if path.parent.name == "openai-responses"])
+def test_items_are_those_that_a_plain_reading_finds(path: Path) -> None:
+    values = [items_of(json.loads(line)) for line in path.read_text().splitlines()]
+    found = transcripts(path.read_bytes())
+    assert [sum(len(message.spans) for message in one.messages) for one in found] == [len(items) for items in values]
+    made = [sum(item.get("type") == "function_call" for item in items) for items in values]
+    assert [sum(1 for message in one.messages for _ in message.calls) for one in found] == made
+    sent = [sum(item.get("type") == "function_call_output" for item in items) for items in values]
+    assert [sum(message.role == "tool" for message in one.messages) for one in found] == sent
+    said = [sum(item.get("role") in ("user", "system") for item in items) for items in values]
+    assert [sum(message.role in ("user", "system") for message in one.messages) for one in found] == said
+
+
+@needs_corpus
+@files([path for path in ITEMS if path.parent.name == "codex-rollout"])
+def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
+    events = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    items: list[dict[str, Any]] = []
+    for event in events:
+        payload = event.get("payload")
+        if event.get("type") == "compacted":
+            items = list(payload["replacement_history"])
+        elif event.get("type") == "response_item":
+            items.append(payload)
+        elif "payload" not in event and event.get("type") != "error":
+            items.append(event)
+    items = [item for item in items if item.get("type") != "ghost_snapshot"]
+    found = transcripts(path.read_bytes())
+    has_instructions = any("base_instructions" in (event.get("payload") or {}) for event in events)
+    spans = [span for one in found for message in one.messages for span in message.spans]
+    assert len(spans) == len(items) + (has_instructions and bool(items))

@@ -243,6 +243,8 @@ def test_images_are_read_from_every_dialect(block: dict[str, Any], expected: tup
         ({"inlineData": {"mimeType": "application/pdf", "data": PAPER}}, ("pdf", None, 2)),
         ({"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}, ("file", None, None)),
         ({"type": "video_url", "video_url": {"url": "https://example.com"}}, ("file", None, None)),
+        ({"type": "encrypted_content", "encrypted_content": "gAAA"}, ("sealed", None, None)),
+        ({"type": "image_generation_call", "result": None}, ("image", None, None)),
     ],
 )
 def test_other_attachments_are_read(block: dict[str, Any], expected: tuple[object, ...]) -> None:
@@ -276,7 +278,10 @@ VALUES = st.recursive(
 )
 
 
-@given(st.sampled_from(["image", "image_url", "input_audio", "file", "document", "odd"]), VALUES)
+KINDS = ["image", "image_url", "input_audio", "file", "document", "encrypted_content", "image_generation_call", "odd"]
+
+
+@given(st.sampled_from(KINDS), VALUES)
 def test_no_block_raises(kind: str, value: Any) -> None:
     block = {"type": kind, **(value if isinstance(value, dict) else {kind: value})}
     for each in (block, {**block, "type": kind}, json.loads(json.dumps(block))):

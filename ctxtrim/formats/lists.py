@@ -6,18 +6,22 @@
                      └──────── envelope: tools, model, id
                                   └── elements, which a dialect reads
     {"role": …}\\n{"role": …}\\n                    elements too, one a line, of one conversation
+
+The elements of one conversation may stand in several lists, as those of `request.input + response.output` do.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.format import Format, Insertion, Layout, Mend, Site, no_links
-from ctxtrim.formats.places import Pattern, Place, pattern, places
-from ctxtrim.lines import Record
+from ctxtrim.formats.format import Format, Insertion, Layout, Mend, Mended, Site, no_links
+from ctxtrim.formats.places import Pattern, Place, conversations, patterns
+from ctxtrim.lines import Record, document, split
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
 
 _HEAD = 8  # elements that are looked at to tell a dialect
+
+Tells = Callable[[object], bool]
 
 
 class Element(NamedTuple):
@@ -54,6 +58,17 @@ class Envelope:
     usage: Usage | None = None
     preamble: tuple[Message, ...] = ()
 
+    def __or__(self, later: "Envelope") -> "Envelope":
+        """What two objects say together: of tools and of what comes first the first has its say, else the later."""
+        return Envelope(
+            self.tools or later.tools,
+            self.tool_choice or later.tool_choice,
+            later.model or self.model,
+            later.id or self.id,
+            later.usage or self.usage,
+            self.preamble or later.preamble,
+        )
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -65,7 +80,10 @@ class Dialect:
     elements, in the object around them, are surely of this dialect, where `knows` takes what others spell alike.
     `is_foreign`: whether an element shows its whole list to be another dialect's; on a line of its own it is not
     understood. `opens`: whether a value is no element, but what elements, one a line, come after. `records_calls` is
-    that of `Transcript`.
+    that of `Transcript`. `takes`: whether a list is surely one of its own by what stands around it. `admits`: whether a
+    value may be an element where the file is known to have such lists, None for what `knows` says. `texts`: the ends of
+    paths at which a string stands for a list, and is its only element. `apart`: what is inserted so that no two
+    messages run together where elements at some spans go and others are inserted; all of it, in order.
     """
 
     name: str
@@ -80,18 +98,21 @@ class Dialect:
     is_foreign: Callable[[object], bool] | None = None
     records_calls: bool = True
     mend: Mend = no_links
-    opens: Callable[[object], bool] = lambda value: False
+    opens: Tells = lambda value: False
+    takes: Callable[[Place], bool] = lambda place: False
+    admits: Tells | None = None
+    texts: tuple[Path, ...] = ()
+    apart: Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None = None
 
 
 def list_format(dialect: Dialect, at: str | None = None) -> Format:
     """The format of a dialect's lists: at the places known, or at one path only."""
-    patterns = [pattern(place) for place in dialect.places] if at is None else [pattern(at)]
+    known = [patterns(place) for place in dialect.places] if at is None else [patterns(at)]
 
-    def looks(value: object, holds: Callable[[Place], bool]) -> Layout | None:
-        for keys in patterns:
-            if any(holds(place) for place in places(value, keys)):
-                return "conversation"
-        return "events" if at is None and isinstance(value, dict) and holds(Place((), [value], {}, ())) else None
+    def looks(value: object, is_own: Callable[[Place], bool]) -> Layout | None:
+        if any(_conversations(dialect, known, value, is_own)):
+            return "conversation"
+        return "events" if at is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ())) else None
 
     def sniff(value: object) -> Layout | None:
         found = looks(value, lambda place: _claims(dialect, place))
@@ -101,13 +122,26 @@ def list_format(dialect: Dialect, at: str | None = None) -> Format:
         return looks(value, lambda place: _is_ours(dialect, place))
 
     def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-        return _read(dialect, patterns, records, lines)
+        return [_transcript(dialect, one, lines) for one in _talks(dialect, known, [one.value for one in records])]
+
+    def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
+        if dialect.apart is not None:
+            values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
+            elements = [element for talk in _talks(dialect, known, values) for element in talk.elements]
+            inserted = dialect.apart(elements, removed, inserted)
+        replaced = {one.where for one in inserted if one.replaces}
+        emptied: dict[Span, dict[str, Any]] = {}
+        for span in removed - replaced:
+            if span.path[-1:] in dialect.texts:  # so that what is around the list is found again
+                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
+        return Mended(emptied, removed, inserted)
 
     def placed(at: str) -> Format:
         return list_format(dialect, at)
 
     shared = takes if dialect.claims is not None else None
-    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, dialect.mend, shared, placed)
+    mends = mend if dialect.texts or dialect.apart else dialect.mend
+    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, mends, shared, placed)
 
 
 def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:
@@ -125,55 +159,94 @@ def _is_element(span: Span) -> bool:
 
 def _claims(dialect: Dialect, place: Place) -> bool:
     """Whether a list is surely of a dialect."""
+    if dialect.takes(place):
+        return True
+    if isinstance(place.items, str):
+        return False
     if dialect.claims is not None:
         return dialect.claims(place.items, place.envelope)
-    return _is_ours(dialect, place._replace(items=place.items[:_HEAD]))
+    if not place.items:
+        return dialect.takes_empty
+    return _holds(dialect, place.items[:_HEAD], dialect.knows)
 
 
 def _is_ours(dialect: Dialect, place: Place) -> bool:
     """Whether a list can be read in a dialect, as far as it alone can tell."""
+    if dialect.takes(place):
+        return True
     if not place.items:
-        return dialect.takes_empty
-    if dialect.is_foreign is not None and any(map(dialect.is_foreign, place.items)):
+        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)  # what a stage has left of it
+    return not isinstance(place.items, str) and _holds(dialect, place.items, dialect.admits or dialect.knows)
+
+
+def _holds(dialect: Dialect, items: Sequence[Any], tells: Tells) -> bool:
+    if dialect.is_foreign is not None and any(map(dialect.is_foreign, items)):
         return False
-    return any(map(dialect.knows, place.items))
+    return any(map(tells, items))
 
 
-def _read(
-    dialect: Dialect, patterns: Sequence[Pattern], records: Sequence[Record], lines: tuple[Line, ...]
-) -> list[Transcript]:
-    """Every conversation in the records; single elements together are one, the last."""
-    transcripts: list[Transcript] = []
+class _Talk(NamedTuple):
+    """The elements of one conversation, what stands around their lists, where that is, and how many are not ours."""
+
+    elements: list[Element]
+    envelope: Envelope
+    pointer: Path
+    foreign: int = 0
+
+
+def _conversations(
+    dialect: Dialect, known: Iterable[Sequence[Pattern]], value: object, is_own: Callable[[Place], bool]
+) -> Iterator[list[Place]]:
+    """The conversations in a value, each as its lists, where one of them, or what is around it, tells it."""
+    for paths in known:
+        for lists in conversations(value, paths):
+            own = [one for one in lists if isinstance(one.items, list) or one.path[-1:] in dialect.texts]
+            if any(map(is_own, own)):
+                yield own
+
+
+def _talks(dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequence[Any]) -> Iterator[_Talk]:
+    """Every conversation in some values; single elements together are one, the last."""
+    admits = dialect.admits or dialect.knows
     loose: list[Element] = []
-    for line, record in enumerate(records):
-        value = record.value
-        found = [place for keys in patterns for place in places(value, keys) if _is_ours(dialect, place)]
-        for place in found:
-            at = Span(line, place.path)
-            elements = [
-                Element(item, span, span) for index, item in enumerate(place.items) for span in (at.inside(index),)
-            ]
-            envelope = dialect.envelope(place.envelope, Span(line, place.home))
-            pointer = place.path[:-1] if place.path and isinstance(place.path[-1], str) else place.path
-            transcripts.append(_transcript(dialect, elements, lines, envelope, pointer))
+    for line, value in enumerate(values):
+        is_element = dialect.admits is not None and dialect.knows(value)
+        found = [] if is_element else list(_conversations(dialect, known, value, lambda one: _is_ours(dialect, one)))
+        for lists in found:
+            envelope = Envelope()
+            for place in lists:
+                envelope |= dialect.envelope(place.envelope, Span(line, place.home))
+            yield _Talk([one for place in lists for one in _elements(line, place)], envelope, _pointer(lists))
         if not found and isinstance(value, dict):
             loose.append(Element(value, Span(line), Span(line)))
-    if any(dialect.knows(element.value) for element in loose):
+    if any(admits(element.value) for element in loose):
         ours = [element for element in loose if dialect.is_foreign is None or not dialect.is_foreign(element.value)]
-        transcripts.append(_transcript(dialect, ours, lines, Envelope(), (), len(loose) - len(ours)))
-    return transcripts
+        yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
 
 
-def _transcript(
-    dialect: Dialect,
-    elements: Sequence[Element],
-    lines: tuple[Line, ...],
-    envelope: Envelope,
-    pointer: Path,
-    foreign: int = 0,
-) -> Transcript:
-    found = Found(list(envelope.preamble), uncounted=foreign)
-    dialect.read(elements, found)
+def _elements(line: int, place: Place) -> Iterator[Element]:
+    at = Span(line, place.path)
+    if isinstance(place.items, str):
+        yield Element(place.items, at, at)
+        return
+    for index, item in enumerate(place.items):
+        span = at.inside(index)
+        yield Element(item, span, span)
+
+
+def _pointer(lists: Sequence[Place]) -> Path:
+    """What the paths of some lists have in common, without the key of a single one."""
+    first, *others = (place.path for place in lists)
+    if not others:
+        return first[:-1] if first and isinstance(first[-1], str) else first
+    same = [len(set(keys)) == 1 for keys in zip(first, *others, strict=False)]
+    return first[: same.index(False) if False in same else len(same)]
+
+
+def _transcript(dialect: Dialect, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
+    envelope = talk.envelope
+    found = Found(list(envelope.preamble), uncounted=talk.foreign)
+    dialect.read(talk.elements, found)
     messages = tuple(found.messages)
     return Transcript(
         messages,
@@ -182,7 +255,7 @@ def _transcript(
         envelope.tool_choice,
         envelope.model or found.model,
         envelope.id or found.id,
-        pointer,
+        talk.pointer,
         found.uncounted,
         tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
         dialect.records_calls,

@@ -75,7 +75,7 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
     model, name = value.get("model"), value.get("id")
     return Envelope(
         dump(tools) if isinstance(tools, (list, dict)) else None,
-        _choice(value),
+        choice(value),
         model if isinstance(model, str) else None,
         name if isinstance(name, str) else None,
         openai_usage(value.get("usage")),
@@ -120,7 +120,7 @@ PLACES = (
 DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, takes_empty=True, is_foreign=is_foreign)
 
 
-def _choice(envelope: dict[str, Any]) -> str | None:
+def choice(envelope: dict[str, Any]) -> str | None:
     """The name of the tool that must be called, or a word like `auto`, `none` and `any`."""
     choice = envelope.get("tool_choice", envelope.get("function_call"))
     if isinstance(choice, dict):

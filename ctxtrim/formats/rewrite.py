@@ -83,6 +83,7 @@ def rewrite(
             edits[span.line].remove.add(span.path)
         for span, members in mended.values.items():
             edits[span.line].members[span.path] = dict(members)
+            edits[span.line].remove -= {(*span.path, key) for key in members}  # what gets a value stays
         for one in mended.inserted:
             _insert(one, edits[one.where.line])
     return _assemble(dialect, known, edits)
@@ -168,7 +169,7 @@ def _compare(original: Message, now: Message, edits: defaultdict[int, _Edits]) -
         if same is None and part.block is not None:
             edits[part.block.line].remove.add(part.block.path)
         elif same is not None and same.text != part.text and part.span is not None:
-            edits[part.span.line].replace[part.span.path] = same.text
+            edits[part.span.line].replace[part.span.path] = same.spelled
     if now.metadata != original.metadata:
         home = original.spans[0]
         edits[home.line].members[home.path] = dict(now.metadata)

@@ -10,6 +10,11 @@ def openai_usage(value: Any, message: int | None = None) -> Usage | None:
     return _usage(value, ("prompt_tokens",), "completion_tokens", message)
 
 
+def responses_usage(value: Any, message: int | None = None) -> Usage | None:
+    """`{input_tokens, output_tokens}` as OpenAI's Responses have them; the input includes what was cached."""
+    return _usage(value, ("input_tokens",), "output_tokens", message)
+
+
 def anthropic_usage(value: Any, message: int | None = None) -> Usage | None:
     """`{input_tokens, cache_…_input_tokens, output_tokens}`: three counters of input that do not overlap."""
     parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

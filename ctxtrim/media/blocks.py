@@ -76,6 +76,17 @@ def _video(block: Block) -> Media:
     return Media("file")
 
 
+def _sealed(block: Block) -> Media:
+    """OpenAI: `encrypted_content` in base64, of reasoning, of a compaction or of what other agents say."""
+    data = block.get("encrypted_content")
+    return Media("sealed", size=len(data) * 3 // 4 if isinstance(data, str) else None)
+
+
+def _generated(block: Block) -> Media:
+    """OpenAI: a picture that a built-in tool made, in base64 under `result`."""
+    return _inline(block.get("result"), None, "image")
+
+
 def _gemini(block: Block) -> Media | None:
     """Gemini: `inlineData` or `fileData` with a media type, in camel or snake case, and the part's resolution."""
     inner = next((block[key] for key in _GEMINI if isinstance(block.get(key), Mapping)), None)
@@ -93,6 +104,8 @@ _GEMINI = ("inlineData", "inline_data", "fileData", "file_data")
 _READERS: dict[str, Callable[[Block], Media | None]] = {
     "image_url": _image_url,
     "input_image": _image_url,
+    "computer_screenshot": _image_url,
+    "image_generation_call": _generated,
     "image": _image,
     "input_audio": _audio,
     "audio": _audio,
@@ -102,6 +115,7 @@ _READERS: dict[str, Callable[[Block], Media | None]] = {
     "video": _video,
     "video_url": _video,
     "input_video": _video,
+    "encrypted_content": _sealed,
 }
 
 

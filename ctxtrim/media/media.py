@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-MediaKind = Literal["image", "audio", "pdf", "file"]
+MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,8 @@ class Media:
 
     `width` and `height` are pixels, `detail` the resolution that the request asks for (low, high, auto, original;
     for Gemini low, medium, high, ultra_high), `seconds` the length of a sound, `pages` the most pages that a PDF can
-    have, `size` the bytes of the file where it stands in the block.
+    have, `size` the bytes of the file where it stands in the block. What is `sealed` is text that only the provider can
+    read, such as reasoning that it sends encrypted.
     """
 
     kind: MediaKind

@@ -69,7 +69,7 @@ class Repair:
         gone = {id(call) for call in calls}
         parts = tuple(part for part in message.parts if id(part) not in gone)
         names = ", ".join(f"{call.call_id} of {call.name}" for call in calls)
-        if all(part.kind in ("text", "reasoning") and not part.text.strip() for part in parts):
+        if all(part.kind == "reasoning" or (part.kind == "text" and not part.text.strip()) for part in parts):
             what = f"dropped: nothing is left of it without call {names}, which has no result"
             return None, change_of(transcript.messages, position, "repaired", what)
         what = f"without call {names}, which has no result"

@@ -1,0 +1,77 @@
+"""Outputs that are JSON in a string: found only where they can be spelled again exactly."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import texts
+
+from ctxtrim.counter import Counter
+from ctxtrim.formats.wrapped import MOST, unwrapped
+from ctxtrim.model import Message, Part
+from ctxtrim.models import FRAMINGS
+from ctxtrim.tokenizers import tokenizer
+
+
+@given(texts, texts, st.booleans(), st.sampled_from([None, (",", ":"), (", ", " : ")]), st.sampled_from([None, 2]))
+def test_what_is_found_is_spelled_as_it_was_and_reads_back_after_an_edit(
+    text: str, new: str, is_ascii: bool, separators: Any, indent: int | None
+) -> None:
+    value = {"output": text, "metadata": {"exit_code": 0}, "more": "output"}
+    string = json.dumps(value, ensure_ascii=is_ascii, separators=separators, indent=indent)
+    found = unwrapped(string)
+    assert found is not None
+    assert (found.text, found.wrapper.around(text), found.is_error) == (text, string, False)
+    edited = found.wrapper.around(new)
+    assert json.loads(edited) == value | {"output": new}
+    again = unwrapped(edited)
+    assert again is not None
+    assert (again.text, again.wrapper) == (new, found.wrapper)
+
+
+@pytest.mark.parametrize(
+    ("string", "text", "is_error"),
+    [
+        ('{"output":"a\\u003cb"}', "a<b", None),
+        ('{"returncode": -1, "output": "it\\u0027s"}', "it's", True),
+        ('{"content": "x", "output": "y", "exit_code": 0}', "y", False),
+        ('{"output": "first", "output": "last"}', "last", None),
+        ('{"metadata": {"output": "x"}, "output": "x"}', "x", None),
+        ('{"content": "x", "total": 1}', "x", None),
+        ('{"\\u006futput": "x"}', "x", None),
+        ('{"metadata": {"output": "y"}, "output": "x"}', "x", None),
+    ],
+)
+def test_every_spelling_in_use_is_found(string: str, text: str, is_error: bool | None) -> None:
+    found = unwrapped(string)
+    assert found is not None
+    assert (found.text, found.is_error, found.wrapper.around(text)) == (text, is_error, string)
+
+
+@pytest.mark.parametrize(
+    "string",
+    [
+        "plain",
+        "{broken",
+        '["output"]',
+        '{"output": 1}',
+        '{"output": "a\\/b"}',
+        '{"output": "x", "stderr": "' + "y" * MOST + '"}',
+        '{"output": ' + "[" * 2000 + "]" * 2000 + "}",
+        '{"output": "x"} and more',
+    ],
+)
+def test_what_is_something_else_is_left_as_it_is(string: str) -> None:
+    assert unwrapped(string) is None
+
+
+def test_the_wrapper_costs_what_the_model_reads_of_it() -> None:
+    string = json.dumps({"output": 'line "one"\n' * 20, "metadata": {"exit_code": 0, "duration_seconds": 0.1}})
+    found = unwrapped(string)
+    assert found is not None
+    counter = Counter(tokenizer("o200k_base"), next(iter(FRAMINGS.values())))
+    whole = Message("tool", (Part("tool_result", string, "a"),))
+    inner = Message("tool", (Part("tool_result", found.text, "a", wrapper=found.wrapper),))
+    assert counter.cost(inner, 1) == counter.cost(whole, 1)

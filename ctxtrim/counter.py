@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from ctxtrim.framing import Addends, Framing, spelled_arguments
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
-from ctxtrim.schemas import rendered
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.turns import Shape, shape
 
@@ -172,7 +171,7 @@ class Counter:
 
         The latter is what the bounds were measured with.
         """
-        declarations = rendered(tools) if self.framing.declares_tools else None
+        declarations = self.framing.declares(tools) if self.framing.declares is not None else None
         if declarations is not None:
             return {"schemas": self.tokenizer.count(declarations), "declarations": self.framing.declared}
         schemas = json.loads(tools)
@@ -190,7 +189,7 @@ class Counter:
             for part in message.parts
         ]
         if message.role in ("user", "tool") and message.name is None:
-            frame = framing.message
+            frame = framing.message + (framing.result if message.role == "tool" else 0)
         else:
             frame = sum(framing.around(message, is_parallel, self._name).values())
         return Cost(tuple(parts), frame, sum(parts) + frame)
@@ -204,7 +203,8 @@ class Counter:
         if part.media is not None:
             return {part.kind: framing.media.tokens(part.media)}
         if part.kind == "tool_call":
-            return self._call(part.spelled) | {"call_names": framing.call_names * self._name(part.name or "")}
+            name = self._name(framing.call_prefix + (part.name or ""))
+            return self._call(part.spelled) | {"call_names": framing.call_names * name}
         text = part.spelled
         tokens = self.tokenizer.count(text)
         if is_escaped:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ctxtrim.media import POLICIES, Policy
 from ctxtrim.model import Message
+from ctxtrim.schemas import rendered
 
 Addends = dict[str, int]
 """What something costs: tokens by what they are for."""
@@ -16,18 +17,19 @@ class Framing:
     """What a request costs beside its texts, in tokens.
 
     `priming` once. `message` for each, with its role, or `system` for a system message where that is another number;
-    `assistant` on top for each assistant message; `participant` on top of a participant's name; `reasoning` for each
-    part of reasoning.
+    `assistant` on top for each assistant message, `result` for each tool message; `participant` on top of a
+    participant's name; `reasoning` for each part of reasoning.
 
-    `call` for each call, whose name counts `call_names` times. Its arguments count as the JSON that they are, and
-    `multiline` for each with a line break; where it `spells_arguments`, the name and the value of each count by
-    themselves, and `argument` on top. `parallel` for two calls or more in one message, whose results some providers
-    send escaped to ASCII.
+    `call` for each call, whose name counts `call_names` times, spelled with `call_prefix` before it. Where each is a
+    message of its own, `preamble` is what a text beside them costs on top, and without one there is no frame. Its
+    arguments count as the JSON that they are, and `multiline` for each with a line break; where it `spells_arguments`,
+    the name and the value of each count by themselves, and `argument` on top. `parallel` for two calls or more in one
+    message, whose results some providers send escaped to ASCII.
 
     `tools` once where tool schemas are sent, on top of their JSON text, or `tools_forced` where one must be called and
-    that is another number; `declared` instead where `declares_tools` and they can be spelled as declarations.
-    `own_tools`: types of tools, by their beginning, that bring a prompt of their own. `forbidden` and `forced` (beside
-    its name) are what a choice of no tool or of one costs.
+    that is another number; `declared` instead where `declares` spells them as declarations. `own_tools`: types of
+    tools, by their beginning, that bring a prompt of their own. `forbidden` and `forced` (beside its name) are what a
+    choice of no tool or of one costs.
 
     `media` says what attachments cost. `is_verified`: plain messages cost exactly this, by the API's own counts.
     """
@@ -36,10 +38,13 @@ class Framing:
     message: int
     system: int | None = None
     assistant: int = 0
+    result: int = 0
     participant: int = 1
     reasoning: int = 0
     call: int = 10
     call_names: int = 2
+    call_prefix: str = ""
+    preamble: int | None = None
     spells_arguments: bool = False
     argument: int = 0
     multiline: int = 6
@@ -47,7 +52,7 @@ class Framing:
     escapes_parallel: bool = True
     tools: int = 12
     tools_forced: int | None = None
-    declares_tools: bool = True
+    declares: Callable[[str], str | None] | None = rendered
     declared: int = 6
     own_tools: tuple[tuple[str, int], ...] = ()
     forbidden: int = 1
@@ -63,8 +68,15 @@ class Framing:
         addends = {"frame": self.message if message.role != "system" or self.system is None else self.system}
         if message.name is not None:
             addends["participant"] = self.participant + count(message.name)
-        if message.role == "assistant":
+        if message.role == "tool":
+            addends["result"] = self.result
+        elif message.role == "assistant":
             addends["assistant"] = self.assistant
+            if self.preamble is not None and any(part.kind == "tool_call" for part in message.parts):
+                if any(part.kind == "text" and part.text for part in message.parts):
+                    addends["preamble"] = self.preamble
+                else:
+                    addends["frame"] = addends["assistant"] = 0
             if is_parallel:
                 addends["parallel"] = self.parallel
             for part in message.parts:

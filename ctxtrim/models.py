@@ -10,14 +10,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from ctxtrim import schemas_harmony
 from ctxtrim.framing import Framing
 from ctxtrim.media import POLICIES
 from ctxtrim.tokens import Exactness
 
 # OpenAI: the cookbook's counting notebook (plain messages equal the API's counts to the token) and the bound for calls,
 # parallel results and schemas that held on every published API count. The reasoning families write a channel into each
-# message of the assistant (openai-harmony: 2 tokens). Servers of gpt-oss count what OpenAI's own hide: 2 tokens of
-# priming, 75 of a system message, 10 around the developer's; a call is 21 and a result 18 with their names and texts.
+# message of the assistant (openai-harmony: 2 tokens).
+# Harmony: what openai-harmony 0.0.8 renders for gpt-oss, whose servers count all of it: 2 tokens of priming, 61 of a
+# system message (75 with tools), 4 around each message, 3 more around a system prompt and around a result, 2 for the
+# channel of an answer, 10 around a call whose content is constrained to JSON (8 otherwise); and the 2 by which vLLM's
+# empty developer message is longer than none, the 4 around one that holds nothing but tools. The chat template in the
+# model's repository quotes results as JSON, which makes a tenth more tokens of them and is not counted.
 # Generic: the published chat templates of Llama 3 and Qwen write 5 tokens around a message and about 100 of
 # instructions around tool schemas; a call is charged its tags and keys.
 # Anthropic: the 64,068 counts of single messages that ctok recorded are their tokens and 7 up to version 4.6, 11 in
@@ -38,7 +43,7 @@ _ANTHROPIC = Framing(
     multiline=0,
     escapes_parallel=False,
     tools=804,
-    declares_tools=False,
+    declares=None,
     own_tools=(("bash_", 245), ("text_editor_", 700), ("computer_", 735 + 499)),
     forbidden=0,
     forced=0,
@@ -46,13 +51,32 @@ _ANTHROPIC = Framing(
 FRAMINGS = {
     "openai": Framing(priming=3, message=4, is_verified=True),
     "openai-reasoning": Framing(priming=3, message=4, assistant=2),
-    "harmony": Framing(priming=87, message=12, assistant=2, call=21),
+    "harmony": Framing(
+        priming=65,
+        message=4,
+        system=7,
+        assistant=2,
+        result=3,
+        participant=0,
+        reasoning=6,
+        call=10,
+        call_prefix=" to=functions.",
+        preamble=1,
+        multiline=0,
+        parallel=0,
+        escapes_parallel=False,
+        tools=18,
+        declared=18,
+        declares=schemas_harmony.rendered,
+        forbidden=0,
+        forced=0,
+    ),
     "anthropic-v3": _ANTHROPIC,
     "anthropic-v4.7": replace(_ANTHROPIC, message=11, argument=18),
     "anthropic-v4.8": replace(_ANTHROPIC, message=6, argument=18),
     "anthropic-bound": replace(_ANTHROPIC, message=12, system=12, argument=23),
     "generic": Framing(
-        priming=6, message=6, assistant=2, call=20, parallel=0, escapes_parallel=False, tools=120, declares_tools=False
+        priming=6, message=6, assistant=2, call=20, parallel=0, escapes_parallel=False, tools=120, declares=None
     ),
 }
 

@@ -23,7 +23,7 @@ def rendered(tools: str) -> str | None:
     """Tool schemas (JSON text) as a model reads them; None where they use a keyword whose spelling is not known."""
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]
-    except (_UnknownError, TypeError, AttributeError):
+    except (_UnknownError, AttributeError, KeyError, TypeError, RecursionError):
         return None
     return "\n".join(("# Tools\n\n## functions\n\nnamespace functions {\n", *declarations, "} // namespace functions"))
 

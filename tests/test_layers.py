@@ -10,7 +10,7 @@ HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 # A module may import modules of its own floor and of those below. The first floor is pure values and functions.
 FLOORS = (
     ("model", "errors", "media"),
-    ("lines", "splice", "turns", "tokens", "schemas", "framing"),
+    ("lines", "splice", "turns", "tokens", "schemas", "schemas_harmony", "framing"),
     ("counter", "evidence"),
     ("stage", "recorded"),
     ("structure", "thinking"),

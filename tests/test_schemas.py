@@ -119,3 +119,24 @@ def test_the_tools_of_anthropic_bring_a_prompt_of_their_own() -> None:
 def schema_tokens(tools: list[Any], model: str = "gpt-4o", **envelope: Any) -> int:
     talk = transcript([user("x")], tools=tools, **envelope)
     return Binding(tokenizer, model).bind(talk).counter.count(talk).tools_schema
+
+
+@pytest.mark.parametrize(
+    "function", [{"description": "x"}, {"name": "f", "parameters": [1]}, {"name": "f", "parameters": 3}]
+)
+def test_a_tool_that_is_none_is_counted_as_json(function: dict[str, Any]) -> None:
+    tools = [{"type": "function", "function": function}]
+    assert rendered(json.dumps(tools)) is None
+    talk = transcript([user("x")], tools=tools)
+    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    assert count.tools_schema == tokenizer("o200k_base").count(json.dumps(tools)) + 12
+
+
+def test_a_schema_that_is_nested_deep_is_counted_in_some_way() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(450):
+        schema = {"type": "object", "properties": {"a": schema}}
+    tools = [tool("f", parameters=schema)]
+    for model in ("gpt-4o", "gpt-oss-120b", "claude-sonnet-4-5"):
+        talk = transcript([user("x")], tools=tools)
+        assert Binding(tokenizer, model).bind(talk).counter.count(talk).tools_schema > 450 * 5

@@ -84,7 +84,7 @@ def _exactness(model: Model) -> Exactness:
 
 def _tool_prompt(framing: Framing) -> dict[str, int] | None:
     """What is charged once where tool schemas are sent, and where one must be called; None where it depends on them."""
-    if framing.declares_tools:
+    if framing.declares is not None:
         return None
     forced = framing.tools if framing.tools_forced is None else framing.tools_forced
     return {"auto": framing.tools, "forced": forced}

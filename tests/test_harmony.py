@@ -208,7 +208,7 @@ def test_calls_and_results_cost_what_is_rendered(harmony: HarmonyEncoding, talk:
 
 
 @given(tool_lists())
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_tool_schemas_are_spelled_as_they_are_rendered(harmony: HarmonyEncoding, tools: Dicts) -> None:
     messages = as_documented([user("x")], tools, "")[1:2]
     text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
@@ -217,7 +217,7 @@ def test_tool_schemas_are_spelled_as_they_are_rendered(harmony: HarmonyEncoding,
 
 
 @given(talks(texts, calls=True, extra=True), st.one_of(st.just([]), tool_lists()))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_no_conversation_is_ever_counted_too_low(harmony: HarmonyEncoding, talk: Dicts, tools: Dicts) -> None:
     count = counted(talk, tools)
     for kind in ("json", "<|constrain|>json", "<|constrain|> json"):

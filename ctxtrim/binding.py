@@ -39,6 +39,7 @@ class Bound:
 class Binding:
     """The options about models and budgets; all in tokens. `tokenizer_of` makes tokenizers by name.
 
+    `model_of` says what a model's name means.
     `calibrates`: counts learn from the usage that each transcript recorded. What depends on the model alone is made
     once a model.
     """
@@ -51,6 +52,7 @@ class Binding:
     limit: int | None = None
     safety: float = 1.0
     calibrates: bool = False
+    model_of: Callable[[str | None], Model] = assumed_model
     _known: dict[str | None, Bound] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +86,7 @@ class Binding:
         return self._known[name]
 
     def _make(self, name: str | None) -> Bound:
-        model = assumed_model(name)
+        model = self.model_of(name)
         chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
         _, framing = framing_of(model, tokenizer.exactness)
@@ -94,7 +96,8 @@ class Binding:
         if not (model.is_known and is_own):
             tokenizer = StandIn(tokenizer)
         budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
-        notes = [self._unknown(name, tokenizer.name, budget)] if name is not None and not model.is_known else []
+        is_strange = name is not None and not model.is_known and not model.source
+        notes = [self._unknown(name or "", tokenizer.name, budget)] if is_strange else []
         if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
             notes.append(BOUNDED)
         return Bound(name, Counter(tokenizer, framing), budget, tuple(notes))

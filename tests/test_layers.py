@@ -19,7 +19,7 @@ FLOORS = (
     ("specs", "binding", "report"),
     ("stream", "reports", "recipe"),
     ("packing", "archive"),
-    ("recording",),
+    ("recording", "config"),
     ("files", "sinks", "tokenizers"),
     ("cli", "__main__", "__init__"),
 )
@@ -35,7 +35,7 @@ OUTSIDE = {
     "rich": {"cli"},
     "os": {"files", "sinks", "archive", "cli"},
     "sys": {"files", "sinks", "cli"},
-    "pathlib": {"files", "sinks", "archive", "packing", "tokenizers", "cli", "models"},
+    "pathlib": {"config", "files", "sinks", "archive", "packing", "tokenizers", "cli", "models"},
     "time": {"archive", "cli"},
     "tempfile": {"files", "sinks", "archive"},
     "zstandard": {"packing"},

@@ -80,7 +80,8 @@ def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens()
         f"Cannot fit request within context limit. Current: {tokens(bare)} tokens, Max: {tokens(bare) - 1} tokens. "
         "Please narrow the scope or start a new session."
     )
-    assert [detail.split(":")[0] for detail in finding.details[:2]] == [
+    assert [detail.split(":")[0] for detail in finding.details[:3]] == [
+        "Current is an estimate",
         "message 0 (system), line 1",
         "message 9 (user), line 1",
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
+from ctxtrim.config import own_models
 from ctxtrim.errors import UsageError
 from ctxtrim.files import Input, inputs
 from ctxtrim.formats import FORMATS
@@ -122,7 +123,15 @@ def _binding(values: Values, sources: Sequence[Input]) -> Binding:
     is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
     make = partial(tokenizer, is_light=is_light)
     return Binding(
-        make, values["model"], values["tokenizer"], window, reserve, limit, _safety(values), values["calibrate"]
+        make,
+        values["model"],
+        values["tokenizer"],
+        window,
+        reserve,
+        limit,
+        _safety(values),
+        values["calibrate"],
+        own_models(),
     )
 
 

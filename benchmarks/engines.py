@@ -96,7 +96,7 @@ def _named(name: str) -> Callable[[], Count]:
     """A tokenizer of ctxtrim's that knows nothing yet."""
 
     def make() -> Count:
-        for cached in (encodings._engine, claude_ctok._counter, claude_ctok._texts):
+        for cached in (encodings._engine, claude_ctok._counter):
             cached.cache_clear()
         count = tokenizer(name).count
         count("é")

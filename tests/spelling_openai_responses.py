@@ -4,8 +4,13 @@ import json
 from typing import Any
 
 
-def items(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The items of a conversation: some answers with reasoning, results that tell of errors as JSON in a string."""
+def reasoned(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items of a conversation, every other answer with reasoning before it."""
+    return items(talk, is_reasoned=True)
+
+
+def items(talk: list[dict[str, Any]], is_reasoned: bool = False) -> list[dict[str, Any]]:
+    """The items of a conversation, results that tell of errors as JSON in a string."""
     found: list[dict[str, Any]] = []
     for place, message in enumerate(talk):
         if message["role"] == "tool":
@@ -14,7 +19,7 @@ def items(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if message["role"] != "assistant":
             found.append(_message(message, "input_text"))
             continue
-        if place % 2:
+        if is_reasoned and place % 2:
             found.append({"type": "reasoning", "id": f"rs_{place}", "summary": [], "encrypted_content": "gAAA" * 300})
         if message["texts"]:
             found.append(_message(message, "output_text") | {"status": "completed", "extra": 1.10})
@@ -51,12 +56,17 @@ def _output(message: dict[str, Any]) -> Any:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value: a request, a rollout of input and output, or one whose input is a string."""
+    """A conversation as a request."""
+    return {"id": str(number), "input": items(talk), "model": "gpt-5", "tools": [{"type": "function"}]}
+
+
+def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
+    """A conversation as one value: a request, a log of input and output, or one whose input is a string."""
     envelope: dict[str, Any] = {"model": "gpt-5", "tools": [{"type": "function", "name": "bash"}]}
     if talk and talk[0]["role"] == "system" and number != 1:
         envelope["instructions"] = talk[0]["texts"][0]
         talk = talk[1:]
-    found = items(talk)
+    found = reasoned(talk)
     if number == 0 or not found:
         return {"id": "r", "input": found} | envelope
     asked: Any = found[: len(found) // 2]

@@ -90,6 +90,8 @@ def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
 
 CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openai-chat": spelling_openai_chat.conversation,
+    "openai-responses": spelling_openai_responses.conversation,
+    "openai-responses, rollouts": spelling_openai_responses.rollout,
     "anthropic": spelling_anthropic.conversation,
     "context": spelling_context.conversation,
     "pi": spelling_pi.conversation,
@@ -98,14 +100,18 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "gemini-cli": spelling_gemini_cli.session,
     "sharegpt": spelling_sharegpt.conversation,
     "llamafactory": spelling_llamafactory.conversation,
-    "openai-responses": spelling_openai_responses.conversation,
 }
 """By format: a plain conversation, and its number in the file, as one JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openai-chat": lambda talk: [spelling_openai_chat.openai_message(one) for one in talk],
-    "openai-responses": spelling_openai_responses.items,
     "claude-code": spelling_claude_code.claude_events,
+    "openai-responses": spelling_openai_responses.items,
+    "openai-responses, reasoning": spelling_openai_responses.reasoned,
+    "codex": spelling_codex.codex_events,
+    "codex, long": spelling_codex.long_session,
+    "codex, bare": spelling_codex.bare_session,
+    "codex-exec": spelling_codex_exec.exec_events,
     "anthropic": spelling_anthropic.elements,
     "context": spelling_context.context_messages,
     "pi": lambda talk: [spelling_pi.pi_message(one, place) for place, one in enumerate(talk)],
@@ -116,8 +122,6 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "qwen": spelling_qwen.events,
     "sharegpt": lambda talk: [turn for one in talk for turn in spelling_sharegpt.turns(one)],
     "llamafactory": spelling_llamafactory.messages,
-    "codex": spelling_codex.codex_events,
-    "codex-exec": spelling_codex_exec.exec_events,
 }
 """By format, and what it is called there: a plain conversation as the values of lines."""
 

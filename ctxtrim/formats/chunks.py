@@ -121,12 +121,10 @@ def _votes(values: Sequence[object], first: Sequence[_Vote | None], formats: Seq
         reads = dialect.takes or dialect.sniff
         readable[dialect, layout] = [reads(value) == layout for value in values]
     best = max(readable, key=lambda vote: sum(readable[vote]))
-    best = next((vote for vote in readable if vote[1] == best[1] == "events" and best[0].name in vote[0].holds), best)
     votes = {best: sum(readable[best])}
     for vote, is_read in zip(first, readable[best], strict=True):
         if vote is not None and not is_read:
-            home = best if vote[0].name in best[0].holds else vote
-            votes[home] = votes.get(home, 0) + 1
+            votes[vote] = votes.get(vote, 0) + 1
     return votes
 
 

@@ -46,6 +46,14 @@ def sniff(value: object) -> Layout | None:
     return "events" if is_call or is_result or is_message else None
 
 
+def takes(value: object) -> Layout | None:
+    """The same, and items or messages without an envelope, which others write too."""
+    if sniff(value) is not None:
+        return "events"
+    is_bare = isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in ("aside", "unknown")
+    return "events" if is_bare else None
+
+
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
     session = _Session()
@@ -207,7 +215,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
         near = (site.earlier or site.any).spans[-1]
-        return spelled(message, called(result.call_id, near, site.value_of, "payload") if result else None)
+        return spelled(message, called(result.call_id, near, site.value_of) if result else None)
 
     found = []
     for one in beside(run, site, spell):
@@ -241,4 +249,4 @@ def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: S
     return Mended(members, removed - emptied, apart(session.items, removed, inserted, spell))
 
 
-FORMAT = Format("codex", sniff, read, owner, insert, mend, holds=("openai-responses", "openai-chat"))
+FORMAT = Format("codex", sniff, read, owner, insert, mend, takes)

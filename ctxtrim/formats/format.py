@@ -74,8 +74,7 @@ class Format:
     a path has become empty, None where the empty array stays. `insert`: how messages that follow each other are
     spelled at a place. `mend`: what follows for links between lines when spans go and values are inserted while the
     spans of all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None
-    where it has no message lists. `holds`: the formats whose events stand among its own, so that one of its own is
-    enough.
+    where it has no message lists.
     """
 
     name: str
@@ -86,7 +85,6 @@ class Format:
     mend: Mend = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
-    holds: tuple[str, ...] = ()
 
     def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
         """What `read` finds. A record nested deeper than it can be spelled again is given up, with a problem."""

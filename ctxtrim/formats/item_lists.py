@@ -9,7 +9,7 @@ from ctxtrim.formats.lists import Element
 from ctxtrim.model import Message, Span
 
 APART: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}
-"""What stands between two answers that would else be read as one: it says nothing, and is accepted by the API."""
+"""What stands between two answers that would else be read as one. It says nothing."""
 
 Spell = Callable[[dict[str, Any], Span], Any]
 """How an item is spelled beside the one at a span."""
@@ -28,10 +28,8 @@ def spelled(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
     return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}
 
 
-def called(
-    call_id: str | None, near: Span, value_of: Callable[[Span], Any], inside: str | None
-) -> dict[str, Any] | None:
-    """The call with an id, looked for from an item backwards; `inside` is the key of a line that holds its item."""
+def called(call_id: str | None, near: Span, value_of: Callable[[Span], Any]) -> dict[str, Any] | None:
+    """The call with an id, looked for from an item, or the line of one, backwards."""
     line, path = near
     places = (
         (Span(line, (*path[:-1], index)) for index in range(int(path[-1]), -1, -1))
@@ -39,19 +37,25 @@ def called(
         else (Span(index) for index in range(line, -1, -1))
     )
     for place in places:
-        value = value_of(place)
-        if isinstance(value, dict):
-            value = value.get(inside, value)
-            if isinstance(value, dict) and value.get("call_id") == call_id and kind_of(value) == "call":
-                return value
+        item = _item(value_of(place))
+        if isinstance(item, dict) and item.get("call_id") == call_id and kind_of(item) == "call":
+            return item
     return None
+
+
+def _item(value: Any) -> Any:
+    """The item that a line of Codex holds; anything else is itself."""
+    return value.get("payload", value) if isinstance(value, dict) else value
 
 
 def apart(
     elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion], spell: Spell
 ) -> list[Insertion]:
     """What is inserted, with what keeps answers apart that would be read as one when what is between them goes."""
-    first = {together[0].whole for kind, together in answers(elements) if kind == "text"}
+    kept = (
+        [one.whole for one in items if one.whole not in removed] for kind, items in answers(elements) if kind == "text"
+    )
+    first = {spans[0] for spans in kept if spans}
     known = {element.whole for element in elements}
     found = [one for one in inserted if one.where not in known or one.replaces]
     state: State = None
@@ -91,8 +95,8 @@ def _sequence(
             beside.setdefault((one.where, one.is_after), []).append(one)
     for element in elements:
         for one in beside.get((element.whole, False), ()):
-            yield Element(one.value.get("payload", one.value), element.at, element.whole), one
+            yield Element(_item(one.value), element.at, element.whole), one
         if element.whole not in removed:
             yield element, None
         for one in beside.get((element.whole, True), ()):
-            yield Element(one.value.get("payload", one.value), element.at, element.whole), one
+            yield Element(_item(one.value), element.at, element.whole), one

@@ -40,7 +40,7 @@ def _block(block: Any, where: Span) -> Part:
 
 
 def answered(value: dict[str, Any], at: Span, whole: Span) -> Iterator[Part]:
-    """The parts of one item of an answer."""
+    """The parts of one item of an answer. Calls can go alone; reasoning cannot, since what follows it needs it."""
     kind = value.get("type")
     if kind in ("message", None):
         yield from content(value, at)

@@ -113,7 +113,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
         near = (site.earlier or site.any).spans[-1]
-        return spelled(message, called(result.call_id, near, site.value_of, None) if result else None)
+        return spelled(message, called(result.call_id, near, site.value_of) if result else None)
 
     plain = beside(run, site, spell)
     where = plain[0].where

@@ -5,15 +5,11 @@
     DIR/objects/3f/9a…      originals by their SHA-256, never changed once they are there
     DIR/index.sqlite3       traces: which result is which original; runs: how an output becomes its input again
 
-Folders and files are the user's alone. An original is on the disk before anything that needs it is told of it, so that
-neither a crash nor another process finds half of one.
+Folders and files are the user's alone.
 """
 
-import hashlib
 import json
-import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import ArchiveError, reason
+from ctxtrim.objects import Objects
 
 _VERSION = 1
 _SCHEMA = """
@@ -62,22 +59,19 @@ class Run:
     time: str
 
 
-def sha256(data: bytes) -> str:
-    """The name of some bytes, in hexadecimal digits."""
-    return hashlib.sha256(data).hexdigest()
-
-
 class Archive:
     """An archive in a folder; an `ArchiveError` where it cannot be read, written or trusted."""
 
     def __init__(self, folder: Path, makes: bool = True) -> None:
         self.folder = folder
+        self._objects = Objects(folder / "objects")
         if not makes and not (folder / "index.sqlite3").is_file():
             raise ArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
         with self._trouble():
             if makes:
-                (folder / "objects").mkdir(parents=True, exist_ok=True, mode=0o700)
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 folder.chmod(0o700)
+                self._objects.make()
             self._index = sqlite3.connect(folder / "index.sqlite3", timeout=_PATIENCE, isolation_level=None)
             self._index.execute("PRAGMA journal_mode = WAL")
             self._index.execute("PRAGMA synchronous = FULL")
@@ -104,35 +98,15 @@ class Archive:
 
     def put(self, data: bytes) -> str:
         """Store an original and return its name once it is on the disk."""
-        name = sha256(data)
-        target = self._place(name)
-        with self._trouble():
-            if target.exists():
-                return name
-            target.parent.mkdir(exist_ok=True, mode=0o700)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(temporary).replace(target)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-            _sync(target.parent)
-        return name
+        return self._objects.put(data)
 
     def get(self, name: str) -> bytes:
         """An original, checked against its name."""
-        with self._trouble():
-            try:
-                data = self._place(name).read_bytes()
-            except FileNotFoundError:
-                raise ArchiveError(f"{self.folder}: the original {name} is missing from the archive") from None
-        if sha256(data) != name:
-            raise ArchiveError(f"{self.folder}: the original {name} has been changed; it is not what was stored")
-        return data
+        return self._objects.take(name)
+
+    def path(self, name: str) -> Path:
+        """Where an original is, or would be."""
+        return self._objects.path(name).absolute()
 
     def trace(self, traces: Sequence[Trace]) -> None:
         """Remember which results are which originals."""
@@ -172,25 +146,10 @@ class Archive:
 
     def names(self) -> list[str]:
         """The names of all originals."""
-        with self._trouble():
-            files = (self.folder / "objects").glob("??/[0-9a-f]*")
-            return sorted(file.parent.name + file.name for file in files)
-
-    def _place(self, name: str) -> Path:
-        return self.folder / "objects" / name[:2] / name[2:]
+        return self._objects.names()
 
 
 def now() -> str:
     """The time of day that the index writes beside things, in UTC."""
     seconds = time.time()
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(seconds % 1 * 1000):03}Z"
-
-
-def _sync(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -40,6 +40,7 @@ class Binding:
     """The options about models and budgets; all in tokens. `tokenizer_of` makes tokenizers by name.
 
     `model_of` says what a model's name means.
+    `most`: no window is taken to be larger than this, unless one is given.
     `calibrates`: counts learn from the usage that each transcript recorded. What depends on the model alone is made
     once a model.
     """
@@ -53,6 +54,7 @@ class Binding:
     safety: float = 1.0
     calibrates: bool = False
     model_of: Callable[[str | None], Model] = assumed_model
+    most: int | None = None
     _known: dict[str | None, Bound] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +105,7 @@ class Binding:
         return Bound(name, Counter(tokenizer, framing), budget, tuple(notes))
 
     def _budget(self, model: Model, safety: float) -> Budget:
-        window = self.context_window or model.context_window
+        window = self.context_window or min(model.context_window, self.most or model.context_window)
         reserve = self.reserve
         if reserve is None:
             reserve = RESERVE if window > RESERVE else window // 2

@@ -6,7 +6,8 @@ from typing import Any
 
 from ctxtrim.counter import Count, Counter, tool_name
 from ctxtrim.model import Transcript
-from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original
+from ctxtrim.results import text_of, trace_id
+from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Stage, seams_of
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget, Exactness
@@ -80,7 +81,7 @@ def run(
     steps = []
     found: list[Finding] = []
     for spec in specs:
-        outcome = STAGES[spec.name](counter, budget, **spec.settings)(transcript)
+        outcome = _stage(spec, counter, budget, keeper)(transcript)
         outcome = settled(transcript, outcome, thinking)
         kept = keeper.keep(_originals(counter, transcript, outcome.changes), spec.name) if keeper else {}
         after = counter.tokens(outcome.transcript)
@@ -102,6 +103,13 @@ def run(
     count = counter.count(transcript)
     standing = _standing(found, count.tokens <= budget.available)
     return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing)
+
+
+def _stage(spec: Spec, counter: Counter, budget: Budget, keeper: Keeper | None) -> Stage:
+    """A stage for one transcript, with what it needs from outside."""
+    made = STAGES[spec.name]
+    beside = {"path_of": keeper.path_of} if keeper is not None else {}
+    return made(counter, budget, **{name: beside[name] for name in seams_of(made) if name in beside}, **spec.settings)
 
 
 def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
@@ -130,7 +138,7 @@ def _measured(
 
 def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Change]) -> list[Original]:
     """What the results said that a stage has changed or dropped."""
-    changed = {one.message for one in changes if one.action != "kept" and one.message is not None}
+    changed = {one.message: one.action for one in changes if one.action != "kept" and one.message is not None}
     if not changed:
         return []
     where = counter.shape(transcript.messages)
@@ -138,9 +146,12 @@ def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Chang
     for position, message in enumerate(transcript.messages):
         result = message.result
         if message.index in changed and message.index is not None and result is not None:
-            text = "\n".join(part.text for part in message.parts if part.kind == "tool_result")
+            text = text_of(message)
+            name = result.call_id or trace_id(text)
             tool = tool_name(result, where.call[position])
-            found.append(Original(message.index, result.call_id, text, tool, transcript.line_of(message)))
+            found.append(
+                Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index])
+            )
     return found
 
 

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from ctxtrim.archive import Archive, Trace, now
+from ctxtrim.objects import Objects
 from ctxtrim.recipe import Copy, Segment, joined, segments
 from ctxtrim.stage import Original
 
@@ -25,13 +27,15 @@ class Recording:
         names = {one.index: self._archive.put(one.text.encode("utf-8", "surrogatepass")) for one in originals}
         moment = now()
         traced = [
-            Trace(one.id, names[one.index], self.path, one.line, one.tool, stage, moment)
-            for one in originals
-            if one.id is not None
+            Trace(one.id, names[one.index], self.path, one.line, one.tool, stage, moment) for one in originals
         ]
         if traced:
             self._archive.trace(traced)
         return names
+
+    def path_of(self, name: str) -> str:
+        """The file that an original is in, by its SHA-256."""
+        return str(self._archive.path(name))
 
     def chunk(self, before: bytes, after: bytes | None, added: bytes = b"") -> None:
         """Take in some lines and what was written for them (None: nothing), after `added` bytes that no input had."""
@@ -59,3 +63,21 @@ def _lines(data: bytes) -> list[bytes]:
     """Lines with their ends, which are `\\n` only."""
     *whole, rest = data.split(b"\n")
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
+
+
+class Spills:
+    """Keeps nothing but results that were spilled, in a folder of their own: what there is without an archive."""
+
+    def __init__(self, folder: Path) -> None:
+        self._objects = Objects(folder)
+
+    def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
+        """Store what was spilled; the names by the index of their message."""
+        spilled = [one for one in originals if one.action == "archived"]
+        if spilled:
+            self._objects.make()
+        return {one.index: self._objects.put(one.text.encode("utf-8", "surrogatepass")) for one in spilled}
+
+    def path_of(self, name: str) -> str:
+        """The file that a result is in, by its SHA-256."""
+        return str(self._objects.path(name).absolute())

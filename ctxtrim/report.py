@@ -70,13 +70,14 @@ class Row:
     @property
     def is_malformed(self) -> bool:
         """Whether it breaks a structure rule."""
-        return any(finding.severity == "error" and finding.code != OVERFLOW for finding in self.findings)
+        others = (OVERFLOW, *INCOMPLETE)
+        return any(finding.severity == "error" and finding.code not in others for finding in self.findings)
 
 
 ASIDE = ("claude-bounded",)
 """The codes of findings that only reports show."""
 
-INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written", "not-archived")
+INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written", "not-archived", "no-trace-id")
 """The codes of findings that leave the answer incomplete."""
 
 

@@ -16,23 +16,38 @@ _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 
 
-def parse(text: str, defaults: Mapping[str, Any]) -> Spec:
-    """One `-s`; what it does not say is taken from `defaults` where the stage has it, else from the stage itself."""
+def parse(text: str, defaults: Mapping[str, Any], preset: Mapping[str, Mapping[str, Any]] | None = None) -> Spec:
+    """One `-s`; what it does not say is taken from `defaults` where the stage has it.
+
+    What those do not say either is taken from the settings that a preset has for the stage, else from the stage itself.
+    """
     name, _, rest = text.partition(":")
     if name not in STAGES:
         raise UsageError(f"-s {text}: no such stage{_nearest(name, STAGES)}; there are {', '.join(STAGES)}")
+    return complete(name, _members(text, rest), f"-s {text}", defaults, (preset or {}).get(name, {}))
+
+
+def complete(
+    name: str, said: Mapping[str, Any], where: str, defaults: Mapping[str, Any] | None = None, base: Mapping[str, Any] | None = None
+) -> Spec:
+    """A stage with all of its settings: those said of it, else of all stages, else the base, else its own.
+
+    `where` is how errors name the place in which they were said.
+    """
     known = {field.name: field for field in settings_of(STAGES[name])}
-    said = {_field(key, known): value for key, value in _members(text, rest).items()}
-    for key in said:
+    mine = {_field(key, known): value for key, value in said.items()}
+    for key in mine:
         if key not in known:
             if key.replace("_", "-") in _COMMAND:
-                raise UsageError(f"-s {text}: {key} belongs to the whole run; give --{key} to the command")
+                raise UsageError(f"{where}: {key} belongs to the whole run; give --{key} to the command")
             there = f"there are {', '.join(map(spelled, known))}" if known else "it has none"
-            raise UsageError(f"-s {text}: {name} has no setting {key}{_nearest(key, known)}; {there}")
+            raise UsageError(f"{where}: {name} has no setting {key}{_nearest(key, known)}; {there}")
     return Spec(
         name,
         {
-            key: _value(f"-s {text}: {spelled(key)}", field, said[key]) if key in said else _default(field, defaults)
+            key: _value(f"{where}: {spelled(key)}", field, mine[key])
+            if key in mine
+            else _default(field, defaults or {}, base or {})
             for key, field in known.items()
         },
     )
@@ -49,9 +64,11 @@ def _field(key: str, known: Mapping[str, Any]) -> str:
     return next((one for one in (name, f"{name}_") if one in known), key)
 
 
-def _default(field: Field[Any], defaults: Mapping[str, Any]) -> Any:
+def _default(field: Field[Any], defaults: Mapping[str, Any], base: Mapping[str, Any]) -> Any:
     value = defaults.get(field.name)
-    return field.default if value is None else _value(f"--{spelled(field.name)}", field, value)
+    if value in (None, []):
+        return base.get(field.name, field.default)
+    return _value(f"--{spelled(field.name)}", field, value)
 
 
 def _members(text: str, rest: str) -> dict[str, Any]:
@@ -69,25 +86,40 @@ def _members(text: str, rest: str) -> dict[str, Any]:
 
 
 def _value(where: str, field: Field[Any], value: Any) -> Any:
-    """A value of the type that the setting's default has, and not below its least value."""
-    kind: type = type(field.default)
-    if kind is bool:
+    """A value of the type that the setting's default has, as the setting wants it."""
+    default = field.default
+    if isinstance(default, bool):
         word = str(value).lower()
         if word not in _TRUE + _FALSE:
             raise UsageError(f"{where}: expected true or false, found {value}")
         return word in _TRUE
-    if kind is int:
-        try:
-            number = int(str(value))
-        except ValueError as error:
-            raise UsageError(f"{where}: expected a whole number, found {value}") from error
-        least = field.metadata["least"]
-        if least is not None and number < least:
-            raise UsageError(f"{where}: expected at least {least}, found {number}")
-        return number
-    choices = field.metadata["choices"]
+    if isinstance(default, int | None):
+        return _number(where, field, value)
+    if isinstance(default, tuple):
+        return tuple(_text(where, field, one) for one in (value if isinstance(value, list | tuple) else [value]))
+    return _text(where, field, value)
+
+
+def _number(where: str, field: Field[Any], value: Any) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        raise UsageError(f"{where}: expected a whole number, found {value}") from None
+    least = field.metadata["least"]
+    if least is not None and number < least:
+        raise UsageError(f"{where}: expected at least {least}, found {number}")
+    return number
+
+
+def _text(where: str, field: Field[Any], value: Any) -> str:
+    choices, check = field.metadata["choices"], field.metadata["check"]
     if choices is not None and value not in choices:
         raise UsageError(f"{where}: expected one of {', '.join(filter(None, choices))}, found {value}")
+    if check is not None:
+        try:
+            check(str(value))
+        except ValueError as error:
+            raise UsageError(f"{where} {value}: {error}") from None
     return str(value)
 
 

@@ -1,6 +1,6 @@
 """What a stage is and what it says: settings, outcomes, changes and findings, all of them values."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -65,15 +65,16 @@ class Outcome:
 class Original:
     """What a message said before a stage replaced it.
 
-    `index`: the message as read; `id`: the trace id of its result, else its call id; `text`: the result, as the model
-    read it.
+    `index`: the message as read; `id`: the trace id of its result, else its call id, else one made of what it says;
+    `text`: the result, as the model read it; `action`: what was done to it.
     """
 
     index: int
-    id: str | None
+    id: str
     text: str
     tool: str | None
     line: int | None
+    action: Action
 
 
 class Keeper(Protocol):
@@ -81,6 +82,10 @@ class Keeper(Protocol):
 
     def keep(self, originals: Sequence[Original], stage: str) -> Mapping[int, str]:
         """Store them and return their names by index, or raise an `ArchiveError`: then nothing is replaced."""
+        ...
+
+    def path_of(self, name: str) -> str:
+        """The file that an original is in, or will be, by its SHA-256."""
         ...
 
 
@@ -97,9 +102,29 @@ class Stage(Protocol):
         ...
 
 
-def setting(default: Any, text: str, least: int | None = None, choices: tuple[str, ...] | None = None) -> Any:
-    """A field that a user may set: its default, its help text, and the least value it may have, or all it may be."""
-    return field(default=default, metadata={"help": text, "least": least, "choices": choices})
+def setting(
+    default: Any,
+    text: str,
+    least: int | None = None,
+    choices: tuple[str, ...] | None = None,
+    check: Callable[[str], object] | None = None,
+) -> Any:
+    """A field that a user may set: its default, its help text, and what its values may be.
+
+    `least` is the least number, `choices` are all the words; `check` raises a `ValueError` that says what is wrong with
+    a text. A default of None is a number that is not given, one of `()` a list of texts, which may be given one by one.
+    """
+    return field(default=default, metadata={"help": text, "least": least, "choices": choices, "check": check})
+
+
+def seam() -> Any:
+    """A field for what needs a disk or a network, which the pipeline hands down where it has one."""
+    return field(default=None, metadata={"seam": True}, compare=False)
+
+
+def seams_of(stage: type[Stage]) -> tuple[str, ...]:
+    """The names of the fields that are handed down to a stage."""
+    return tuple(one.name for one in fields(stage) if "seam" in one.metadata)  # type: ignore[arg-type]
 
 
 def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:

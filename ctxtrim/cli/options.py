@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ctxtrim.formats import FORMATS
+from ctxtrim.presets import PRESETS
 from ctxtrim.reports import REPORTS
 from ctxtrim.specs import spelled
 from ctxtrim.stage import settings_of
@@ -17,6 +18,8 @@ from ctxtrim.stages import STAGES
 from ctxtrim.thinking import MODES
 
 Option = tuple[str, str | None, Any, str]  # name, what stands for its value (None: it has none), default, help
+
+PRESET: Option = ("preset", "NAME", None, f"Settings by name: {', '.join(PRESETS)}; run runs their stages too.")
 
 COMMON: tuple[Option, ...] = (
     ("format", "NAME", None, f"Dialect of the input: auto, {', '.join(FORMATS)}. [default: auto]"),
@@ -34,6 +37,7 @@ COMMON: tuple[Option, ...] = (
     ),
     ("safety", "F", "1.0", "Factor on estimated counts, at least 1."),
     ("calibrate", None, False, "Learn from the usage that a transcript records; counts never become lower."),
+    PRESET,
     ("report", "PATH", None, "Write the token report to this path; - is standard output."),
     ("report_format", "NAME", None, f"{', '.join(REPORTS)}. [default: by the path's ending, else text]"),
     ("json", None, False, "The JSON report on standard output."),
@@ -121,12 +125,17 @@ def _settings(stages: Sequence[str]) -> list[Parameter]:
         for field in settings_of(STAGES[stage]):
             name, flag = field.name, f"--{spelled(field.name)}"
             choices = field.metadata["choices"]
-            text = f"{field.metadata['help']} [default: {str(field.default).lower() or 'none'}]"
+            text = field.metadata["help"]
+            if field.default not in (None, ()):
+                text += f" [default: {str(field.default).lower() or 'none'}]"
             if isinstance(field.default, bool):
                 option = typer.Option(f"{flag}/--no-{spelled(name)}", help=text)
                 found[name] = _parameter(name, bool | None, option)
+            elif isinstance(field.default, tuple):
+                option = typer.Option(flag, metavar="TEXT", help=f"{text} May be repeated.")
+                found[name] = _parameter(name, list[str] | None, option)
             else:
                 words = "|".join(filter(None, choices or ())) or "TEXT"
-                metavar = "N" if isinstance(field.default, int) else words if len(words) < 20 else "NAME"
+                metavar = "N" if isinstance(field.default, int | None) else words if len(words) < 20 else "NAME"
                 found[name] = _parameter(name, str | None, typer.Option(flag, metavar=metavar, help=text))
     return list(found.values())

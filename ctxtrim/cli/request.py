@@ -11,8 +11,11 @@ from ctxtrim.cli.targets import Targets, must_be_apart, targets
 from ctxtrim.config import own_models
 from ctxtrim.errors import UsageError
 from ctxtrim.files import Input, inputs
+from ctxtrim.folders import own_archive, spill_folder
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Format
+from ctxtrim.pipeline import Spec
+from ctxtrim.presets import PRESETS, Preset, merged
 from ctxtrim.reports import REPORTS
 from ctxtrim.specs import parse, spelled
 from ctxtrim.stream import Job
@@ -27,7 +30,7 @@ class Request:
     """A run: inputs, targets, what to do, and how to tell of it.
 
     `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
-    form asked for; `shows`: the report goes to standard output; `writes`: it is a command whose output is the
+    form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to standard output; `writes`: it is a command whose output is the
     transcript.
     """
 
@@ -40,6 +43,7 @@ class Request:
     form: str | None
     report: Path | None
     archive: Path | None
+    spills: Path | None
     shows: bool
     writes: bool
     is_quiet: bool
@@ -51,7 +55,10 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
     """The request that some options make; a `UsageError` where they make none."""
     output = values.get("output")
     is_fixing = bool(values.get("fix"))
-    specs = tuple(parse(text, values) for text in (values.get("stage") or () if stages is None else stages))
+    preset = preset_of(values["preset"])
+    if stages is None:
+        stages = values["stage"] or tuple(preset.stages)
+    specs = tuple(parse(text, values, preset.stages) for text in stages)
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
     sources = tuple(inputs(values["files"] or (), skip))
@@ -66,7 +73,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         must_be_apart(report, sources, aims)
     job = Job(
         specs,
-        _binding(values, sources),
+        _binding(values, sources, preset),
         _on_overflow(values, writes),
         _thinking(values) if writes else "keep",
         is_quick=[spec.name for spec in specs] == ["check"]
@@ -84,7 +91,8 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         bool(values["explain_format"]),
         form,
         report,
-        _archive(values, writes, aims),
+        _archive(values, writes, aims, preset),
+        _spills(specs) if aims.writes else None,
         shows=path == "-" or (path is None and (not aims.writes or (is_fixing and aims.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
@@ -113,7 +121,15 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
     return form, path
 
 
-def _binding(values: Values, sources: Sequence[Input]) -> Binding:
+def preset_of(names: str | None) -> Preset:
+    """The preset of a name, or several as one; one without anything where none is named."""
+    for name in (names or "").split(",") if names is not None else ():
+        if name not in PRESETS:
+            raise UsageError(f"--preset {names}: no such preset {name}; there are {', '.join(PRESETS)}")
+    return merged(names.split(",") if names is not None else ())
+
+
+def _binding(values: Values, sources: Sequence[Input], preset: Preset) -> Binding:
     window, reserve, limit = (
         _tokens(values, "context_window", 1),
         _tokens(values, "reserve", 0),
@@ -132,6 +148,7 @@ def _binding(values: Values, sources: Sequence[Input]) -> Binding:
         _safety(values),
         values["calibrate"],
         own_models(),
+        preset.window,
     )
 
 
@@ -157,12 +174,19 @@ def _safety(values: Values) -> float:
     return factor
 
 
-def _archive(values: Values, writes: bool, aims: Targets) -> Path | None:
+def _archive(values: Values, writes: bool, aims: Targets, preset: Preset) -> Path | None:
     """The folder in which originals are kept, None where nothing is written."""
     folder = values.get("archive")
     if folder is not None and not writes:
         raise UsageError("--archive keeps what an edit removes; check edits nothing without --fix")
+    if folder is None and preset.archives and writes:
+        folder = own_archive()
     return Path(folder) if folder is not None and aims.writes else None
+
+
+def _spills(specs: Sequence[Spec]) -> Path | None:
+    """The folder of spilled results where there is no archive, None where nothing is spilled."""
+    return spill_folder() if any(spec.settings.get("spill_above") for spec in specs) else None
 
 
 def _on_overflow(values: Values, writes: bool) -> Any:

@@ -6,18 +6,20 @@ from typing import Annotated
 
 import typer
 
-from ctxtrim.archive import Archive, Run, sha256
+from ctxtrim.archive import Archive, Run
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
-from ctxtrim.errors import ArchiveError, UsageError
+from ctxtrim.errors import ArchiveError
 from ctxtrim.files import Input, reading
+from ctxtrim.folders import own_archive
+from ctxtrim.objects import sha256
 from ctxtrim.recipe import restored
 from ctxtrim.sinks import Stdout, write_to
 
 
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
-    archive: Annotated[str | None, typer.Option(metavar="DIR", help="The archive of the run that made it.")] = None,
+    archive: Annotated[str | None, typer.Option(metavar="DIR", help="The archive of the run that made it. [default: the user's own]")] = None,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")] = None,
     source: Annotated[
         str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")
@@ -31,15 +33,13 @@ def restore(
 
 
 def _restore(file: str, folder: str | None, output: str | None, source: str | None) -> int:
-    if folder is None:
-        raise UsageError("restore needs --archive DIR, the folder that the run was given")
-    archive = Archive(Path(folder), makes=False)
+    archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
     with reading(Input(file, file)) as lines:
         data = b"".join(lines)
     runs = [run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)]
     if not runs:
         raise ArchiveError(
-            f"{file}: no run in {folder} gave this output"
+            f"{file}: no run in {archive.folder} gave this output"
             + (f" from an input {source}" if source else "; it has been edited, or the archive is another one")
         )
     if len({run.input for run in runs}) > 1:

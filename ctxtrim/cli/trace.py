@@ -9,10 +9,11 @@ from ctxtrim.archive import Archive, Trace
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.errors import ArchiveError, UsageError
+from ctxtrim.folders import own_archive
 from ctxtrim.reports.text import Table, clean, plain
 from ctxtrim.sinks import Stdout
 
-Folder = Annotated[str | None, typer.Option("--archive", metavar="DIR", help="The archive.")]
+Folder = Annotated[str | None, typer.Option("--archive", metavar="DIR", help="The archive. [default: the user's own]")]
 _APP = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -45,9 +46,7 @@ def verify(archive: Folder = None) -> None:
 
 
 def _opened(folder: str | None) -> Archive:
-    if folder is None:
-        raise UsageError("trace needs --archive DIR, the folder that the run was given")
-    return Archive(Path(folder), makes=False)
+    return Archive(Path(folder) if folder is not None else own_archive(), makes=False)
 
 
 def _get(name: str, folder: str | None, wanted: str | None) -> int:
@@ -58,7 +57,7 @@ def _get(name: str, folder: str | None, wanted: str | None) -> int:
     names = list(dict.fromkeys(one.sha256 for one in traces))
     if not names:
         raise ArchiveError(
-            f"TRACE_NOT_FOUND: {clean(name)}: no result of this id was replaced with {folder} as archive"
+            f"TRACE_NOT_FOUND: {clean(name)}: no result of this id was replaced with {archive.folder} as archive"
         )
     if len(names) > 1:
         say(f"ctxtrim: {clean(name)}: several results have this id; choose one with --sha256 SHA:")

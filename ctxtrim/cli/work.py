@@ -14,7 +14,7 @@ from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.files import Input, reading
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
-from ctxtrim.recording import Recording
+from ctxtrim.recording import Recording, Spills
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS
 from ctxtrim.sinks import write_to
@@ -86,6 +86,7 @@ class Recordings:
 
     def __init__(self, archive: Archive | None, asked: Request) -> None:
         self._archive, self._asked = archive, asked
+        self.spills = Spills(asked.spills) if archive is None and asked.spills is not None else None
         self._shared = (
             self._new(", ".join(source.path for source in asked.sources)) if asked.aims.shares_stdout else None
         )
@@ -147,7 +148,7 @@ def _one(
     findings: list[Finding] = []
     is_empty, has_rows, is_changed, is_lossy = True, False, False, False
     try:
-        for done in stream(source.path, found, asked.job, recording):
+        for done in stream(source.path, found, asked.job, recording or recordings.spills):
             is_empty = False
             added = b"" if ends_line or not done.data else b"\n"
             if recording is not None:

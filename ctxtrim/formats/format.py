@@ -6,13 +6,10 @@ from typing import Any, Literal
 
 from ctxtrim.lines import Record, give_up_if_deep
 from ctxtrim.model import Line, Message, Path, Span, Transcript
+from ctxtrim.results import METADATA as METADATA
 
 Layout = Literal["conversation", "events"]
 """What one JSON value of a file is: a whole conversation (or several), or one event of the file's only conversation."""
-
-METADATA = ("_originalLength", "_truncatedAt")
-"""The keys beside a tool result that a stage may set: characters of the original, and the age at which it went."""
-
 
 @dataclass(frozen=True)
 class Insertion:

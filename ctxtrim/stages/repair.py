@@ -7,6 +7,7 @@ still wait for its result stays. A message that is left with nothing in it goes.
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
+from ctxtrim import pins
 from ctxtrim.counter import Counter
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Change, Outcome, change_of, setting
@@ -28,13 +29,17 @@ class Repair:
     repair: str = setting(
         "drop", "Calls without a result: drop them or synthesize one.", choices=("drop", "synthesize")
     )
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name the messages that went, lost a call or were inserted."""
         where = self.counter.shape(transcript.messages)
         talk = Conversation(transcript.messages, where, records_calls=transcript.records_calls)
-        orphans = {breach.position for breach in breaches.result_without_call(talk)}
+        held = pins.pinned(transcript.messages, where, self.pin)
+        orphans = {breach.position for breach in breaches.result_without_call(talk)} - held.keys()
         waiting = {breach.position for breach in breaches.call_without_result(talk)}
+        if self.repair == "drop":
+            waiting -= held.keys()
         lost = [(position, call) for position, call in where.unanswered if position in waiting]
         if not orphans and not lost:
             return Outcome(transcript)

@@ -6,7 +6,7 @@ What goes first::
     … of the next turn, and so on up to the current one, so recent turns are only touched when nothing older is left
     summaries of what was said before the transcript begins
     the prompt that opened the session, where user and assistant take turns with an answer to it
-    never: system messages and the current task
+    never: system messages, the current task, and what the user has pinned
 
 An exchange goes as a whole, so no call loses its result. A turn's user message goes with the last of its turn, so what
 is kept begins with a user message wherever the input did.
@@ -15,9 +15,10 @@ is kept begins with a user message wherever the input did.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ctxtrim import pins
 from ctxtrim.counter import Counter
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Outcome, change_of, describe, overflow
+from ctxtrim.stage import Outcome, change_of, describe, overflow, setting
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
 
@@ -28,6 +29,7 @@ class Trim:
 
     counter: Counter
     budget: Budget
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every message where any had to go."""
@@ -38,7 +40,7 @@ class Trim:
         available = self.budget.available
         if tokens <= available:
             return Outcome(transcript)
-        pinned = _pinned(transcript, where)
+        pinned = _pinned(transcript, where) | self._held(transcript, where)
         dropped: set[int] = set()
         for unit in _order(transcript, where, set(pinned), costs):
             if tokens <= available:
@@ -65,6 +67,18 @@ class Trim:
         if fixed := self.counter.fixed(transcript):
             details.append(f"tool schemas and the frame of the request: {MARKS[exactness]}{fixed} tokens")
         return Outcome(rest, tuple(changes), (overflow(transcript, tokens, available, details, exactness),))
+
+    def _held(self, transcript: Transcript, where: Shape) -> dict[int, str]:
+        """What the user has pinned, and the prompts of those turns: an answer needs the question before it."""
+        messages = transcript.messages
+        held = pins.pinned(messages, where, self.pin)
+        turns = {where.turn[index] for index in held}
+        prompts = {
+            index: "prompt of what is pinned"
+            for index, message in enumerate(messages)
+            if message.role == "user" and where.turn[index] in turns
+        }
+        return prompts | held
 
     def _set_apart(
         self,

@@ -1,20 +1,35 @@
-"""Shorten tool results: too old ones become a placeholder, too long ones lose their middle.
+"""Shorten tool results: what is too old goes, what is too long is clipped.
 
-Structure stays: count, order, role, ids and every other field. Old means more steps ago than `max_age`, where a step
-is an assistant message with calls. Errors and small results are kept however old they are; the size limit holds for
-every age.
+Structure stays: count, order, role, ids and every other field. What becomes of a result::
+
+    pinned, or replaced before             stays
+    the same as a newer one (dedupe)       points to it
+    older than max_age, nothing keeps it   is replaced: a placeholder, a stub, its first lines, or a line that sums it up
+    too long, and no file in use           is spilled, or clipped; what was worth keeping stays in the clip
+    all others                             stay
+
+Nothing is done that would not make it smaller.
 """
 
-import re
-from dataclasses import dataclass, replace
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from ctxtrim import pins, replacement, rules, sizing
 from ctxtrim.counter import Counter
-from ctxtrim.evidence import error_line, is_error
-from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import Outcome, change_of, setting
-from ctxtrim.tokens import MARKS, Budget, head, tail
+from ctxtrim.evidence import copies
+from ctxtrim.limits import is_spilled
+from ctxtrim.model import Message, Transcript
+from ctxtrim.replacement import Replacement
+from ctxtrim.results import METADATA, Result, results
+from ctxtrim.retaining import Kept, Retaining, kept
+from ctxtrim.sizing import PathOf, Sizing
+from ctxtrim.stage import Action, Finding, Outcome, change_of, seam, setting
+from ctxtrim.tokens import MARKS, Budget
+from ctxtrim.turns import Shape
 
-_LEAST = 32  # tokens: room for the marker and something beside it
+_ACTIVE_STEPS = 5  # where ages are turns
 
 
 @dataclass(frozen=True)
@@ -23,121 +38,183 @@ class Truncate:
 
     counter: Counter
     budget: Budget
-    max_age: int = setting(5, "Keep the results of this many steps in full; older ones go.", least=0)
-    max_tokens: int = setting(2000, "The most tokens one result may have, marker included.", least=_LEAST)
-    placeholder: str = setting(
-        "[content truncated - {age} steps ago]", "What stands in the place of an old result; {age} is its age in steps."
+    path_of: PathOf | None = seam()
+    clock: str = setting("steps", "What ages are counted in.", choices=("steps", "turns"))
+    max_age: int = setting(5, "Keep the results of this many steps (or turns) in full; older ones go.", least=0)
+    max_tokens: int = setting(2000, "The most tokens one result may have, marker included; 0 for any.", least=0)
+    max_lines: int = setting(0, "The most lines of one result that are kept; 0 for all.", least=0)
+    max_bytes: int = setting(0, "The most bytes of one result that are kept; 0 for all.", least=0)
+    max_chars: int = setting(0, "The most characters of one result that are kept; 0 for all.", least=0)
+    mode: str = setting("head-tail", "What is kept of what is too long.", choices=sizing.MODES)
+    spill_above: int = setting(0, "Results of more characters than this go to a file as a whole; 0 for none.", least=0)
+    tool: tuple[str, ...] = setting(
+        (), "Other settings for one tool: NAME:max-tokens=500,mode=tail.", check=rules.check
     )
+    replace: str = setting("placeholder", "What stands in the place of an old result.", choices=replacement.MODES)
+    placeholder: str = setting(
+        replacement.PLACEHOLDER,
+        "What stands there; it may tell {age}, {tokens}, {lines}, {tool}, {path}, {id} and {sha256}.",
+        check=replacement.check,
+    )
+    pointer: str = setting(
+        replacement.POINTER, "What stands after the first lines, where those are kept.", check=replacement.check
+    )
+    head_lines: int = setting(3, "How many first lines are kept with --replace head.", least=0)
+    assign_ids: bool = setting(False, "Results that came without an id get one, so that a pointer can name it.")
     keep_errors: bool = setting(True, "Keep results that tell of an error, however old.")
+    errors: str = setting(
+        "strict", "What tells of one: flags, exit codes and first lines, or loose words.", choices=("strict", "loose")
+    )
     keep_small: int = setting(100, "Keep results of fewer tokens than this, however old.", least=0)
+    keep_quoted: bool = setting(True, "Keep results that the user quoted later, however old.")
+    keep_chains: bool = setting(True, "Keep results that a recent call took its arguments from, however old.")
+    keep_active_files: bool = setting(True, "Keep reads of files in use, however old and long.")
+    active_steps: int | None = setting(
+        None, "A file is in use that was read or changed in so many last steps. [default: the max age]", least=0
+    )
+    keep_tools: tuple[str, ...] = setting(
+        (), "Keep results of these tools, however old: a regular expression over names.", check=pins.expression
+    )
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    dedupe: bool = setting(False, "Of equal results of a tool keep the newest, and point to it from the others.")
     metadata: bool = setting(False, "Put _originalLength and _truncatedAt beside what was shortened.")
+    current_step: int | None = setting(None, "The step that ages count from. [default: the last one]", least=0)
+    current_turn: int | None = setting(None, "The turn that ages count from. [default: the last one]", least=0)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every tool result, the kept ones with the reason why."""
-        where = self.counter.shape(transcript.messages)
-        messages = list(transcript.messages)
-        changes = []
-        for position, message in enumerate(messages):
-            if message.role == "tool":
-                age = where.steps - where.step[position]
-                messages[position], action, reason = self._shorten(message, age, where.fan[position])
-                changes.append(change_of(messages, position, "truncated" if action else "kept", reason))
-        return Outcome(replace(transcript, messages=tuple(messages)), tuple(changes))
+        messages = transcript.messages
+        where = self.counter.shape(messages)
+        ages = self._ages(where)
+        found = results(messages, where, ages)
+        nameless = next((one for one in found if self._replacement.lacks(one)), None)
+        if nameless is not None:
+            return Outcome(transcript, (), (_nameless(transcript, nameless.message),))
+        keeping = self._kept(messages, where, ages, found)
+        held = pins.pinned(messages, where, self.pin)
+        newer = copies(messages, where) if self.dedupe else {}
+        by_position = {one.position: one for one in found}
+        out, said = list(messages), {}
+        for one in found:
+            fan, newest = where.fan[one.position], by_position.get(newer.get(one.position, -1))
+            if one.position in held:
+                said[one.position] = _Said("kept", held[one.position])
+            else:
+                rule = self._rules.get(one.tool.lower(), self)
+                out[one.position], said[one.position] = rule._judged(one, keeping[one.position], newest, fan)
+        unsure = [one for one in found if said[one.position].is_unsure]
+        while unsure:  # what kept them may not have found its way into the clip
+            again = self._kept(tuple(out), where, ages, results(out, where, ages))
+            lost = [one for one in unsure if again[one.position].reason is None]
+            for one in lost:
+                rule = self._rules.get(one.tool.lower(), self)
+                new = rule._replaced(one, where.fan[one.position])
+                if new is not None:
+                    why = f"age {one.age} > {rule.max_age}, and what kept it ({keeping[one.position].reason}) does not fit"
+                    out[one.position], said[one.position] = new, _Said("truncated", why)
+            unsure = [one for one in unsure if one not in lost] if lost else []
+        changes = (change_of(messages, place, words.action, words.reason) for place, words in said.items())
+        return Outcome(dataclasses.replace(transcript, messages=tuple(out)), tuple(changes))
 
-    def _shorten(self, message: Message, age: int, fan: int) -> tuple[Message, bool, str]:
-        """The message as it shall be, whether it changed, and the reason."""
-        texts = [part for part in message.parts if part.kind == "tool_result"]
-        if any(part.span is None for part in texts):
-            return message, False, "not rewritable"
-        text = "\n".join(part.text for part in texts)
-        tokens = self.counter.text(text)
-        if self._is_placeholder(text):
-            return message, False, "truncated before"
-        new, reason = self._judge(message, text, tokens, age)
-        if new is None:
-            return message, False, reason
-        short = _with_text(message, new)
-        if self.counter.cost(short, fan).total >= self.counter.cost(message, fan).total:
-            return message, False, "shortening it would not make it smaller"
+    def _judged(self, one: Result, keep: Kept, newest: Result | None, fan: int) -> "tuple[Message, _Said]":
+        """A result as it shall be, and what is said of that."""
+        if not one.is_rewritable:
+            return one.message, _Said("kept", "not rewritable")
+        if self._replacement.is_done(one.text) or is_spilled(one.text):
+            return one.message, _Said("kept", "truncated before")
+        is_old = one.age > self.max_age
+        if newest is not None:
+            short = self._smaller(one, self._replacement.pointing(newest), fan)
+            if short is not None:
+                return short, _Said("truncated", f"same as message {newest.message.index}")
+        if is_old and keep.reason is None:
+            short = self._replaced(one, fan)
+            if short is not None:
+                return short, _Said("truncated", f"age {one.age} > {self.max_age}")
+        if keep.in_full:
+            return one.message, _Said("kept", keep.reason or "")
+        clip = self._sizing.shortened(one.text, keep.ranges, self.counter, self.path_of)
+        if clip is not None:
+            short = self._smaller(one, clip.text, fan)
+            if short is not None:
+                return short, _Said("archived" if clip.is_spilled else "truncated", clip.reason, is_old)
+        elif not is_old:
+            return one.message, _Said("kept", f"age {one.age} <= {self.max_age}")
+        elif keep.reason is not None:
+            return one.message, _Said("kept", keep.reason)
+        return one.message, _Said("kept", "shortening it would not make it smaller")
+
+    def _replaced(self, one: Result, fan: int) -> Message | None:
+        """A result with what stands in its place; None where that would not be smaller."""
+        tokens = f"{MARKS[self.counter.tokenizer.exactness]}{self.counter.text(one.text)}"
+        return self._smaller(one, self._replacement.of(one, tokens), fan)
+
+    def _smaller(self, one: Result, text: str, fan: int) -> Message | None:
+        """A result with another text; None where that would not be smaller."""
+        short = one.with_text(text)
+        if self.counter.cost(short, fan).total >= self.counter.cost(one.message, fan).total:
+            return None
         if self.metadata:
-            short = replace(short, metadata=(("_originalLength", len(text)), ("_truncatedAt", age)))
-        return short, True, reason
+            length = dict(one.message.metadata).get(METADATA[0], len(one.text))
+            short = dataclasses.replace(short, metadata=tuple(zip(METADATA, (length, one.age), strict=True)))
+        return short
 
-    def _judge(self, message: Message, text: str, tokens: int, age: int) -> tuple[str | None, str]:
-        """The new text of a result, None where it stays, and the reason."""
-        is_old, is_failure = age > self.max_age, is_error(message)
-        mark = MARKS[self.counter.tokenizer.exactness]
-        if not is_old:
-            reason = f"age {age} <= {self.max_age}"
-        elif tokens < self.keep_small:
-            reason = f"small: {mark}{tokens} < {self.keep_small} tokens"
-        elif self.keep_errors and is_failure:
-            reason = "error"
-        else:
-            return self._fill(age), f"age {age} > {self.max_age}"
-        if tokens <= self.max_tokens:
-            return None, reason
-        clip = self._clip(text, error_line(text) if is_failure else None)
-        if is_old and is_failure and not is_error(_with_text(message, clip)):
-            return self._fill(age), f"age {age} > {self.max_age}, and what shows the error does not fit"
-        return clip, f"{mark}{tokens} > {self.max_tokens} tokens"
+    def _ages(self, where: Shape) -> tuple[int, ...]:
+        """The age of every message, in the clock asked for."""
+        if self.clock == "turns":
+            now = max(where.turn, default=0) if self.current_turn is None else self.current_turn
+            return tuple(now - turn for turn in where.turn)
+        now = self._step(where)
+        return tuple(now - step for step in where.step)
 
-    def _fill(self, age: int) -> str:
-        return self.placeholder.replace("{age}", str(age)).replace("{N}", str(age))
+    def _step(self, where: Shape) -> int:
+        return where.steps if self.current_step is None else self.current_step
 
-    def _is_placeholder(self, text: str) -> bool:
-        pattern = re.escape(self.placeholder).replace(r"\{age\}", r"\d+").replace(r"\{N\}", r"\d+")
-        return re.fullmatch(pattern, text) is not None
+    def _kept(
+        self, messages: Sequence[Message], where: Shape, ages: Sequence[int], found: Sequence[Result]
+    ) -> dict[int, Kept]:
+        """What keeps each result."""
+        steps = self.active_steps
+        if steps is None:
+            steps = self.max_age if self.clock == "steps" else _ACTIVE_STEPS
+        asked = Retaining(
+            self.keep_errors,
+            self.errors == "loose",
+            self.keep_small,
+            self.keep_quoted,
+            self.keep_chains,
+            steps if self.keep_active_files else None,
+            self.keep_tools,
+        )
+        recent = [age <= self.max_age for age in ages]
+        return kept(asked, self.counter, messages, where, found, recent, self._step(where))
 
-    def _clip(self, text: str, keep: tuple[int, int] | None) -> str:
-        """Head, marker and tail of a text, `max_tokens` all together; `keep` is where a line stands that stays."""
-        room = self.max_tokens - self.counter.text(_marker(len(text)))
-        while room > 1:
-            clip = self._cut(text, keep, room)
-            over = self.counter.text(clip) - self.max_tokens
-            if over <= 0:
-                return clip
-            room -= over
-        return head(self.counter.tokenizer, text, self.max_tokens)  # not even a marker fits
+    @cached_property
+    def _rules(self) -> Mapping[str, "Truncate"]:
+        """This stage as it is for single tools."""
+        return {name: dataclasses.replace(self, **rule) for name, rule in rules.rules(self.tool).items()}  # type: ignore[arg-type]
 
-    def _cut(self, text: str, keep: tuple[int, int] | None, room: int) -> str:
-        """What is kept of a text, about `room` tokens, with markers that say what is not."""
-        count = self.counter.tokenizer
-        first = _whole_lines(head(count, text, room // 2))
-        last = _last_lines(tail(count, text[len(first) :], room - count.count(first)))
-        start, end = keep or (0, 0)
-        if end <= len(first) or start >= len(text) - len(last):
-            return first + _marker(len(text) - len(first) - len(last)) + last
-        room -= count.count(_marker(len(text)))
-        line = head(count, text[start:end], room // 3)
-        first = _whole_lines(head(count, text[:start], room // 3))
-        last = _last_lines(tail(count, text[start + len(line) :], room // 3))
-        before, after = start - len(first), len(text) - len(last) - start - len(line)
-        return first + (_marker(before) if before else "") + line + (_marker(after) if after else "") + last
+    @cached_property
+    def _replacement(self) -> Replacement:
+        return Replacement(self.replace, self.placeholder, self.pointer, self.head_lines, self.assign_ids)
+
+    @cached_property
+    def _sizing(self) -> Sizing:
+        return Sizing(self.max_tokens, self.max_lines, self.max_bytes, self.max_chars, self.mode, self.spill_above)
 
 
-def _with_text(message: Message, text: str) -> Message:
-    """The message with one text in the place of all its result texts; images and other parts stay."""
-    parts: list[Part] = []
-    for part in message.parts:
-        if part.kind != "tool_result":
-            parts.append(part)
-        elif not any(kept.kind == "tool_result" for kept in parts):
-            parts.append(replace(part, text=text))
-    return replace(message, parts=tuple(parts))
+@dataclass(frozen=True)
+class _Said:
+    """What became of a result, and why; `is_unsure`: it was old and kept, but not as a whole."""
+
+    action: Action
+    reason: str
+    is_unsure: bool = False
 
 
-def _marker(characters: int) -> str:
-    return f"\n... [truncated {characters} characters] ...\n"
-
-
-def _whole_lines(text: str) -> str:
-    """A beginning up to its last line break, where that keeps more than half of it."""
-    end = text.rfind("\n")
-    return text[:end] if end > len(text) // 2 else text
-
-
-def _last_lines(text: str) -> str:
-    """An end from its first line break on, where that keeps more than half of it."""
-    start = text.find("\n") + 1
-    return text[start:] if 0 < start < len(text) // 2 else text
+def _nameless(transcript: Transcript, message: Message) -> Finding:
+    text = (
+        "a tool result without a trace id cannot be pointed to once it is truncated; give it one, or --assign-ids. "
+        "The transcript is left as it was"
+    )
+    return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)

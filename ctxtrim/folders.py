@@ -1,0 +1,16 @@
+"""Where things are kept that nobody named a place for."""
+
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+
+def own_archive() -> Path:
+    """The archive in the user's data folder."""
+    return Path(platformdirs.user_data_dir("ctxtrim", appauthor=False)) / "archive"
+
+
+def spill_folder() -> Path:
+    """Where results go that are too large for a transcript, in the system's folder for temporary files."""
+    return Path(tempfile.gettempdir()) / "ai_tool_outputs"

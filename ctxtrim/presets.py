@@ -1,0 +1,70 @@
+"""Named pipelines: the context policies that people already use, as stages and their settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """`stages`, each with what it has other than by default.
+
+    `window`: the most that the prompt and its answer may take, in tokens, whatever more a model could hold. `archives`:
+    originals are kept, in the user's data folder where no archive is named.
+    """
+
+    text: str
+    stages: Mapping[str, Settings]
+    window: int | None = None
+    archives: bool = False
+
+
+PRESETS: Mapping[str, Preset] = {
+    "rolling": Preset(
+        "Tool results go after 5 steps; errors, small ones, what was quoted or is used, and files in use stay.",
+        {"truncate": {"metadata": True}},
+    ),
+    "budget": Preset(
+        "The prompt fits a window of 128000 tokens, 4096 of them kept for the answer.",
+        {"trim": {}},
+        window=128_000,
+    ),
+    "retention": Preset(
+        "Tool results are whole for two turns, then three lines and a pointer to the original.",
+        {
+            "truncate": {
+                "clock": "turns",
+                "max_age": 1,
+                "max_tokens": 0,
+                "replace": "head",
+                "keep_errors": False,
+                "keep_small": 0,
+                "keep_quoted": False,
+                "keep_chains": False,
+                "keep_active_files": False,
+            }
+        },
+        archives=True,
+    ),
+}
+
+_ORDER = ("truncate", "trim", "check")
+"""In which stages of several presets run: results first, then the budget, the verdict last."""
+
+
+def merged(names: Sequence[str]) -> Preset:
+    """Several presets as one; what a later one says of a stage or the window wins."""
+    found = [PRESETS[name] for name in names]
+    stages: dict[str, Settings] = {}
+    for preset in found:
+        for stage, settings in preset.stages.items():
+            stages[stage] = {**stages.get(stage, {}), **settings}
+    windows = [preset.window for preset in found if preset.window is not None]
+    return Preset(
+        " ".join(preset.text for preset in found),
+        {name: stages[name] for name in _ORDER if name in stages},
+        windows[-1] if windows else None,
+        any(preset.archives for preset in found),
+    )

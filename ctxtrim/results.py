@@ -1,0 +1,67 @@
+"""A tool result as stages judge it: one text, whatever parts it has, with its tool, its call and its age."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from ctxtrim.counter import tool_name
+from ctxtrim.model import Message, Part
+from ctxtrim.turns import Shape
+
+
+METADATA = ("_originalLength", "_truncatedAt")
+"""The debug keys of a shortened result: how many characters it had, and its age at that time."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """`text` is all texts of the result, a line each; `call` the call it answers; `age` in the clock asked for."""
+
+    position: int
+    message: Message
+    text: str
+    tool: str
+    call: Part | None
+    age: int
+
+    @property
+    def is_rewritable(self) -> bool:
+        """Whether all its texts can be spelled anew."""
+        return all(part.span is not None for part in self.message.parts if part.kind == "tool_result")
+
+    @property
+    def id(self) -> str | None:
+        """Its trace id, or the id of its call."""
+        return self.message.result.call_id if self.message.result else None
+
+    def with_text(self, text: str) -> Message:
+        """The message with one text in the place of all its texts; images and other parts stay."""
+        parts: list[Part] = []
+        for part in self.message.parts:
+            if part.kind != "tool_result":
+                parts.append(part)
+            elif not any(kept.kind == "tool_result" for kept in parts):
+                parts.append(replace(part, text=text))
+        return replace(self.message, parts=tuple(parts))
+
+
+def results(messages: Sequence[Message], where: Shape, ages: Sequence[int]) -> list[Result]:
+    """The tool results that the model sees, in order; `ages` are those of all messages."""
+    found = []
+    for position, message in enumerate(messages):
+        result = message.result
+        if message.role == "tool" and message.agent_visible and result is not None:
+            call = where.call[position]
+            text = text_of(message)
+            found.append(Result(position, message, text, tool_name(result, call), call, ages[position]))
+    return found
+
+
+def text_of(message: Message) -> str:
+    """All texts of a tool result, a line each."""
+    return "\n".join(part.text for part in message.parts if part.kind == "tool_result")
+
+
+def trace_id(text: str) -> str:
+    """The id of a result that came without one: made of what it says."""
+    return f"trace-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -1,0 +1,55 @@
+"""How long a tool result may be, and what becomes of one that is longer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ctxtrim.clipping import clip
+from ctxtrim.counter import Counter
+from ctxtrim.limits import spill_notice, truncate_text
+from ctxtrim.tokens import MARKS
+
+MODES = ("head-tail", "head", "tail")
+PathOf = Callable[[str], str]
+"""Where an original is kept, by its SHA-256."""
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Limits of one result, 0 for none; `spill` in characters: what is longer goes to a file as a whole."""
+
+    tokens: int
+    lines: int
+    bytes: int
+    characters: int
+    mode: str
+    spill: int
+
+    def shortened(
+        self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter, path_of: PathOf | None
+    ) -> "Short | None":
+        """What is left of a text, and why; None where it is within all limits. `ranges` of it shall be left."""
+        if self.spill and path_of is not None and len(text) > self.spill:
+            name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+            reason = f"spilled: {len(text)} > {self.spill} characters"
+            return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
+        reasons = []
+        limited = truncate_text(text, self.lines, self.bytes, self.characters, self.mode)
+        if limited.is_truncated:
+            reasons.append("above the limits of lines, bytes or characters")
+        tokens = counter.text(limited.content) if self.tokens else 0
+        if tokens > self.tokens:
+            mark = MARKS[counter.tokenizer.exactness]
+            reasons.append(f"{mark}{tokens} > {self.tokens} tokens")
+            shown = () if limited.is_truncated else ranges
+            return Short(clip(limited.content, self.tokens, counter.tokenizer, self.mode, shown), ", ".join(reasons))
+        return Short(limited.content, ", ".join(reasons)) if reasons else None
+
+
+@dataclass(frozen=True)
+class Short:
+    """What is left of a text, and why; `is_spilled`: the whole of it has to be kept elsewhere."""
+
+    text: str
+    reason: str
+    is_spilled: bool = False

@@ -97,13 +97,14 @@ class Counter:
 
     def exactness(self, transcript: Transcript) -> Exactness:
         """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
-        if transcript.uncounted or any(_is_guessed(part) for message in transcript.messages for part in message.parts):
+        sent = [message for message in transcript.messages if message.agent_visible]
+        if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
             return "estimated"
         if self.tokenizer.exactness != "exact":
             return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
-            for message in transcript.messages
+            for message in sent
         )
         return "exact" if is_plain and self.framing.is_verified else "bounded"
 
@@ -116,6 +117,8 @@ class Counter:
         framing = self.framing.priming
         for index, cost in enumerate(self.costs(transcript.messages)):
             message = transcript.messages[index]
+            if not message.agent_visible:
+                continue
             framing += cost.frame
             for part, tokens in zip(message.parts, cost.parts, strict=True):
                 by_role[message.role] += tokens
@@ -130,7 +133,7 @@ class Counter:
         return Count(total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas, beside)
 
     def cost(self, message: Message, fan: int) -> Cost:
-        """What a message costs whose exchange makes `fan` calls at once."""
+        """What a message costs whose exchange makes `fan` calls at once; a hidden one costs nothing."""
         is_parallel = fan > 1
         known = self._costs.get((id(message), is_parallel))
         if known is None:
@@ -144,6 +147,8 @@ class Counter:
         its arguments cost; of a result's, `escapes` what its escaping costs.
         """
         found: Addends = {}
+        if not message.agent_visible:
+            return found
         for part in message.parts:
             for name, tokens in self._part(part, self._is_escaped(message, fan > 1)).items():
                 found[name] = found.get(name, 0) + tokens
@@ -180,6 +185,8 @@ class Counter:
 
     def _price(self, message: Message, is_parallel: bool) -> Cost:
         """What a message costs: most parts are a text and most frames a number, which need no addends to be summed."""
+        if not message.agent_visible:
+            return Cost((0,) * len(message.parts), 0, 0)
         framing, count = self.framing, self.tokenizer.count
         is_escaped = self._is_escaped(message, is_parallel)
         parts = [

@@ -13,6 +13,9 @@
 That a transcript does not fit, or breaks a rule, is no error: it is a `Finding`.
 """
 
+BUG = "this is a bug in ctxtrim: please report it with the command you ran"
+"""What is said with an error that no input should bring about."""
+
 
 class CtxtrimError(Exception):
     """Something the user has to know; its text is the whole message."""

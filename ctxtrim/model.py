@@ -97,7 +97,8 @@ class Message:
     `is_injected`: a user message that the client wrote, not the person; `is_summary`: one that stands for all that was
     said before it. `turn`: the number of its turn where the file says it. `metadata`: debug keys that a stage may set,
     as (key, value) pairs. `index` is the position among the messages as read, None for an inserted one; `spans` is
-    all that goes when the message goes.
+    all that goes when the message goes. `agent_visible`: a hidden message stays in the file, but is neither sent nor
+    counted; `user_visible`: the person is shown it; `kind`: what a stage made of it, such as `tool_result_archived`.
     """
 
     role: Role
@@ -109,6 +110,9 @@ class Message:
     index: int | None = field(default=None, compare=False)
     spans: tuple[Span, ...] = field(default=(), compare=False)
     turn: int | None = field(default=None, compare=False)
+    agent_visible: bool = True
+    user_visible: bool = True
+    kind: str | None = None
 
     @property
     def calls(self) -> Iterator[Part]:
@@ -155,7 +159,8 @@ class Transcript:
     `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only one allowed, or a word like `none`;
     `model` the last one that answered, `id` the file's own name for it. `pointer` is the JSON path of the conversation
     inside a larger document, `()` where it is the whole line; `uncounted` how many of its messages nobody understands,
-    which stay as they are; `usages` what answers recorded, in their order. Stages change `messages`, never `source`.
+    which stay as they are; `usages` what answers recorded, in their order. `hides`: its format can say that a message
+    is hidden; where it cannot, what is to be hidden is dropped. Stages change `messages`, never `source`.
     """
 
     messages: tuple[Message, ...]
@@ -168,6 +173,7 @@ class Transcript:
     uncounted: int = field(default=0, compare=False)
     usages: tuple[Usage, ...] = field(default=(), compare=False)
     records_calls: bool = field(default=True, compare=False)
+    hides: bool = field(default=False, compare=False)
 
     @property
     def usage(self) -> Usage | None:

@@ -12,8 +12,8 @@ The factor of a transcript is the largest of all its windows, never below 1. For
 that ends there and holds `WINDOW` tokens of text: that is one pass, a longer window is a mixture of such and asks for
 about as much at most, and when the oldest messages go, what is left has no window that was not there before.
 No window goes over a step, from one answer to the next, of which the file does not tell what was sent: where the prompt
-shrinks or the model changes, over attachments and results that say they are not whole, and where there are more new
-tokens than bytes.
+shrinks or the model changes, over attachments, results that say they are not whole and what is hidden by now, and where
+there are more new tokens than bytes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -57,7 +57,7 @@ def recorded(transcript: Transcript, is_alike: Callable[[str], bool]) -> Recorde
     """
     messages = transcript.messages
     found = [Answer(usage.message, usage) for usage in transcript.usages if usage.message is not None]
-    answers = [one for one in found if messages[one.place].role == "assistant"]
+    answers = [one for one in found if messages[one.place].role == "assistant" and messages[one.place].agent_visible]
     if not answers:
         return Recorded((), "no answer has its usage recorded")
     answers = _newer_than_summaries(transcript, answers)
@@ -178,8 +178,8 @@ def _sums(numbers: Iterable[int]) -> list[int]:
 
 
 def _is_untold(message: Message) -> bool:
-    """Whether something else than its texts was sent of it."""
-    return any(part.media is not None for part in message.parts) or is_abridged(message)
+    """Whether something else than its texts was sent of it: of what is hidden now, all of it may have been."""
+    return not message.agent_visible or any(part.media is not None for part in message.parts) or is_abridged(message)
 
 
 def _size(message: Message) -> int:

@@ -216,5 +216,5 @@ def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[E
             cost.total,
             bound.counter.addends(message, where.fan[position]),
             last.action if last else "kept",
-            last.reason if last else "nothing to do",
+            last.reason if last else "nothing to do" if message.agent_visible else "hidden",
         )

@@ -54,17 +54,23 @@ def _first_to_go(before: Transcript, after: Transcript, mode: Thinking) -> int |
         return None
     if mode != "strip-after-edit":
         return 0
-    pairs = zip(before.messages, after.messages, strict=False)
-    same = next((place for place, (old, new) in enumerate(pairs) if old != new), None)
-    if same is None and len(before.messages) <= len(after.messages):
-        return None
-    return same
+    sent = [message for message in before.messages if message.agent_visible]
+    places = [place for place, message in enumerate(after.messages) if message.agent_visible]
+    pairs = zip(sent, places, strict=False)
+    return next((place for old, place in pairs if not _is_same(old, after.messages[place])), None)
+
+
+def _is_same(old: Message, new: Message) -> bool:
+    """Whether a model reads the same."""
+    return old is new or (old.role, old.parts) == (new.role, new.parts)
 
 
 def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[int, Message]]:
-    """The messages in a stretch that lose thinking, as they are without it."""
+    """The messages in a stretch that lose thinking, as they are without it; what is hidden is not sent anyway."""
     for place in range(start, end):
         message = transcript.messages[place]
+        if not message.agent_visible:
+            continue
         parts = tuple(part for part in message.parts if part.kind != "reasoning" or part.block is None)
         if len(parts) < len(message.parts):
             yield place, replace(message, parts=parts)

@@ -18,6 +18,8 @@ class Shape:
 
     `step`: the step a message belongs to, from 1; 0 before the first one. `turn`: the same for turns, or their own
     number where the file has one. `exchange`: the index of the first message of its exchange, which goes as a whole.
+    A hidden message is an exchange of its own that takes no part: it makes no step and no turn, and none of its calls
+    waits.
     `call`: for a result the call it answers, else None. `fan`: how many calls the assistant message of its exchange
     makes. `unanswered`: (message index, call). `steps`: how many steps there are.
     """
@@ -48,16 +50,17 @@ def shape(messages: Sequence[Message]) -> Shape:
     steps = turns = 0
     for index, message in enumerate(messages):
         home, answers, width = index, None, 0
-        if closing and message.role != "tool":
+        role = message.role if message.agent_visible else None
+        if closing and role is not None and role != "tool":
             _close(waiting, closing)
-        if message.role in ("assistant", "user"):
+        if role in ("assistant", "user"):
             calls = [part for part in message.parts if part.kind == "tool_call"]
             width = len(calls)
-            steps += width > 0 and message.role == "assistant"
-            turns += message.role == "user"
+            steps += width > 0 and role == "assistant"
+            turns += role == "user"
             for call in calls:
                 waiting.setdefault(call.call_id, []).append((index, call))
-        elif message.role == "tool":
+        elif role == "tool":
             result = message.result
             open_calls = waiting.get(result.call_id) if result else None
             if open_calls:
@@ -90,7 +93,10 @@ def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
 
 
 def current_task(messages: Sequence[Message]) -> int | None:
-    """The index of the newest user message that the person wrote; of any user message where the person wrote none."""
+    """The index of the newest user message that the person wrote; of any user message where the person wrote none.
+
+    What is hidden is no task, and what the person is not shown is none of theirs.
+    """
     return _prompt(range(len(messages) - 1, -1, -1), messages)
 
 
@@ -101,7 +107,7 @@ def opening_task(messages: Sequence[Message]) -> int | None:
 
 def is_alternating(messages: Sequence[Message], where: Shape) -> bool:
     """Whether user and assistant take turns: no two messages of one of them side by side, results right after calls."""
-    spoken = [index for index, message in enumerate(messages) if message.role != "system"]
+    spoken = [index for index, message in enumerate(messages) if message.role != "system" and message.agent_visible]
     return all(
         where.exchange[other] == where.exchange[one]
         if messages[other].role == "tool"
@@ -115,9 +121,14 @@ def _differ(messages: Sequence[Message], one: int, other: int) -> bool:
 
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
-    users = [index for index in order if messages[index].role == "user"]
-    said = (index for index in users if not messages[index].is_injected and _speaks(messages[index]))
+    users = [index for index in order if messages[index].role == "user" and messages[index].agent_visible]
+    said = (index for index in users if _is_said(messages[index]) and _speaks(messages[index]))
     return next(said, users[0] if users else None)
+
+
+def _is_said(message: Message) -> bool:
+    """Whether the person wrote it."""
+    return message.user_visible and not message.is_injected
 
 
 def _speaks(message: Message) -> bool:

@@ -12,6 +12,8 @@ def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
     if message.get("image"):
         blocks.append({"type": "image", "data": "AAAA", "mimeType": "image/png"})
     value: dict[str, Any] = {"role": message["role"], "content": blocks, "timestamp": 1_700_000_000_000 + place}
+    if message.get("hidden"):
+        value["metadata"] = {"agentVisible": False, "kind": "tool_result_archived"}
     if message["role"] == "tool":
         content = message["texts"][0] if len(blocks) == 1 and place % 2 else blocks
         value |= {"role": "toolResult", "toolCallId": message["id"], "toolName": "bash", "content": content}

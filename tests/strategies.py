@@ -43,7 +43,10 @@ call_ids = st.sampled_from(["c1", "c2", "c3", "c4", "c5"])  # few, so that they 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """A conversation as plain values: role, texts, calls with ids, results. Not always a well-formed one."""
+    """A conversation as plain values: role, texts, calls with ids, results. Not always a well-formed one.
+
+    Some steps are hidden from the model, in the formats that can say so.
+    """
     messages: list[dict[str, Any]] = []
     if draw(st.booleans()):
         messages.append({"role": "system", "texts": [draw(texts)]})
@@ -52,13 +55,14 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
     for _ in range(draw(st.integers(0, 3))):
         messages.append({"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))})
         for _ in range(draw(st.integers(0, 4))):
+            hidden = draw(st.integers(0, 7)) == 0
             ids = draw(st.lists(call_ids, max_size=3, unique=True))
             calls = [
                 {"id": name, "name": draw(st.sampled_from(["bash", "Read"])), "input": {"x": draw(texts)}}
                 for name in ids
             ]
             said = draw(st.lists(texts, min_size=0 if calls else 1, max_size=1))
-            messages.append({"role": "assistant", "texts": said, "calls": calls})
+            messages.append({"role": "assistant", "texts": said, "calls": calls, "hidden": hidden})
             if draw(st.integers(0, 9)) == 0:
                 ids = [*ids[1:], "orphan"]
             for name in draw(st.permutations(ids)):
@@ -66,6 +70,7 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
                 messages.append(
                     result
                     | {"image": draw(st.integers(0, 9)) == 0, "error": draw(st.sampled_from([None, None, True, False]))}
+                    | {"hidden": hidden}
                 )
     return messages
 

@@ -92,13 +92,11 @@ def test_a_command_that_the_person_ran_is_told_as_pi_tells_it(more: Value, said:
     assert message.is_injected
 
 
-def test_what_is_kept_from_the_agent_is_no_message_and_stays() -> None:
-    hidden = user("never sent", metadata={"agentVisible": False, "kind": "tool_result_archived"})
+def test_what_is_excluded_from_the_context_is_no_message_and_stays() -> None:
     ran = {"role": "bashExecution", "command": "ls", "output": "secret", "excludeFromContext": True}
-    data = lines({"messages": [user("go"), hidden, ran, says("done")]})
+    data = lines({"messages": [user("go"), ran, says("done")]})
     assert told(transcript(data)) == [("user", "go"), ("assistant", "done")]
-    out = kept(data, 1)[0]["messages"]
-    assert out == [hidden, ran, says("done")]
+    assert kept(data, 1)[0]["messages"] == [ran, says("done")]
 
 
 def test_a_role_that_nobody_knows_is_counted_as_not_understood() -> None:

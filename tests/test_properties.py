@@ -117,7 +117,9 @@ def test_pairing_no_stage_parts_a_call_from_its_result(
 def _unpaired(transcript: Transcript) -> Tally[str]:
     where = shape(transcript.messages)
     results = Tally(
-        "result" for place, one in enumerate(transcript.messages) if one.role == "tool" and where.call[place] is None
+        "result"
+        for place, one in enumerate(transcript.messages)
+        if one.role == "tool" and one.agent_visible and where.call[place] is None
     )
     return results + Tally("call" for _ in where.unanswered)
 

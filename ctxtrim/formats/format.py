@@ -1,7 +1,7 @@
 """What every dialect's module offers, as one value."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ctxtrim.lines import Record, give_up_if_deep
@@ -30,14 +30,18 @@ class Insertion:
 class Site:
     """Where messages are to be inserted: the kept messages around the place, None at either end.
 
-    `value_of` gives the JSON value at a span, as it was read, None where there is none. `any` is some message of the
-    list, kept or not.
+    `value_of` gives the JSON value at a span, as it was read, None where there is none. `messages` are all as read.
     """
 
     earlier: Message | None
     later: Message | None
-    any: Message
+    messages: Sequence[Message]
     value_of: Callable[[Span], Any]
+
+    @property
+    def any(self) -> Message:
+        """Some message of the list, kept or not."""
+        return self.messages[-1]
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ class Mended:
 Mend = Callable[[Sequence[Line], Set[Span], Set[Span], Sequence[Insertion]], Mended]
 
 
+Visibility = Callable[
+    [Sequence[tuple[Message, Message]], Sequence[Message], Callable[[Span], Any]],
+    Iterable[tuple[Span, Mapping[str, Any]]],
+]
+
+
 def no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
     """Nothing is linked, so nothing is mended."""
     return Mended({}, removed, inserted)
@@ -71,7 +81,9 @@ class Format:
     a path has become empty, None where the empty array stays. `insert`: how messages that follow each other are
     spelled at a place. `mend`: what follows for links between lines when spans go and values are inserted while the
     spans of all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None
-    where it has no message lists.
+    where it has no message lists. `visibility`: for messages as read and as they shall be, among all as read, the spans
+    of objects and those of their members that say who sees a message and what kind it is; None where the dialect cannot
+    say it, so that nothing can be hidden.
     """
 
     name: str
@@ -82,12 +94,14 @@ class Format:
     mend: Mend = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
+    visibility: Visibility | None = None
 
     def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
         """What `read` finds. A record nested deeper than it can be spelled again is given up, with a problem."""
         try:
-            return self.read(records, lines)
+            found = self.read(records, lines)
         except RecursionError:
             for record in records:
                 give_up_if_deep(record)
-            return self.read(records, lines)
+            found = self.read(records, lines)
+        return found if self.visibility is None else [replace(one, hides=True) for one in found]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.format import Format, Insertion, Layout, Mend, Mended, Site, no_links
+from ctxtrim.formats.format import Format, Insertion, Layout, Mend, Mended, Site, Visibility, no_links
 from ctxtrim.formats.places import Pattern, Place, conversations, patterns
 from ctxtrim.lines import Record, document, split
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
@@ -75,7 +75,8 @@ class Dialect:
     """How a message list is spelled.
 
     `knows`: whether a value is an element of such a list. `read`: take in the messages of some elements. `envelope`:
-    what an object around a list says, which stands at a span. `owner`, `insert` and `mend` are those of `Format`.
+    what an object around a list says, which stands at a span. `owner`, `insert`, `mend` and `visibility` are those of
+    `Format`.
     `places`: where such lists are known to be. `takes_empty`: an empty list is one of its own. `claims`: whether some
     elements, in the object around them, are surely of this dialect, where `knows` takes what others spell alike.
     `is_foreign`: whether an element shows its whole list to be another dialect's; on a line of its own it is not
@@ -103,6 +104,7 @@ class Dialect:
     admits: Tells | None = None
     texts: tuple[Path, ...] = ()
     apart: Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None = None
+    visibility: Visibility | None = None
 
 
 def list_format(dialect: Dialect, at: str | None = None) -> Format:
@@ -141,7 +143,7 @@ def list_format(dialect: Dialect, at: str | None = None) -> Format:
 
     shared = takes if dialect.claims is not None else None
     mends = mend if dialect.texts or dialect.apart else dialect.mend
-    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, mends, shared, placed)
+    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, mends, shared, placed, dialect.visibility)
 
 
 def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:

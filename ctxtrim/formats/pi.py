@@ -24,6 +24,8 @@ from ctxtrim.formats.pi_messages import (
     summary_in,
     usage_in,
 )
+from ctxtrim.formats.pi_visibility import visibility, with_visibility
+from ctxtrim.formats.visibility import PLAIN, seen
 from ctxtrim.lines import Record
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
 
@@ -109,10 +111,12 @@ def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
         _add_message(value.get("message"), span.inside("message"), span, value, found)
     elif entry.kind == "custom_message" and is_sent(value):
         parts = tuple(content_in(value.get("content"), span.inside("content"), "user"))
-        found.messages.append(Message("user", parts, None, is_injected=True, index=index, spans=(span,)))
+        message = Message("user", parts, None, is_injected=True, index=index, spans=(span,))
+        found.messages.append(with_visibility(message, value))
     elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
         parts = summary_in(value, span)
-        found.messages.append(Message("user", parts, None, True, is_first, index=index, spans=(span,)))
+        message = Message("user", parts, None, True, is_first, index=index, spans=(span,))
+        found.messages.append(with_visibility(message, value) if entry.kind == "branch_summary" else message)
     tail = value.get("retainedTail") if is_first else None
     for place, message in enumerate(tail if isinstance(tail, list) else ()):
         where = span.inside("retainedTail", place)
@@ -149,16 +153,17 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     is_after = later is None or (run[0].role == "tool" and earlier is not None)
     where = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
     near = _entry_at(where, site)
-    if earlier is None and run[0].role == "user" and (run[0].is_summary or near.get("type") == "compaction"):
+    is_first = earlier is None and run[0].role == "user"
+    if is_first and ((run[0].is_summary and seen(run[0]) == PLAIN) or near.get("type") == "compaction"):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
         value = compaction_of("".join(part.text for part in run[0].parts), near | newest)
         found.append(Insertion(value, Span(where.line), is_after))
         run = run[1:]
     for number, message in enumerate(run):
         if where.path[:1] == ("retainedTail",):
-            found.append(Insertion(_message_of(message, site.value_of(where)), where, is_after))
+            found.append(Insertion(_message_of(message, site.value_of(where), site), where, is_after))
         else:
-            body = {"type": "message", "message": _message_of(message, near.get("message"))}
+            body = {"type": "message", "message": _message_of(message, near.get("message"), site)}
             found.append(Insertion(entry_of(body, near, number), Span(where.line), is_after))
     return found
 
@@ -169,13 +174,13 @@ def _entry_at(span: Span, site: Site) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _message_of(message: Message, near: Any) -> dict[str, Any]:
-    value = spelled(message, near if isinstance(near, dict) else {})
-    if not message.is_summary:
+def _message_of(message: Message, near: Any, site: Site) -> dict[str, Any]:
+    value = spelled(message, near if isinstance(near, dict) else {}, site)
+    if not message.is_summary or seen(message) != PLAIN:
         return value
     del value["content"]
     text = "".join(part.text for part in message.parts)
     return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
 
 
-FORMAT = Format("pi", sniff, read, owner, insert, mend, placed=LISTS.placed)
+FORMAT = Format("pi", sniff, read, owner, insert, mend, placed=LISTS.placed, visibility=visibility)

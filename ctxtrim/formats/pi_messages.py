@@ -2,7 +2,7 @@
 
 Roles are user, assistant and toolResult, with blocks of text, thinking, toolCall (its arguments an object) and image.
 What a person ran (bashExecution), what an extension wrote (custom) and summaries are sent as messages of the user. A
-message whose metadata hides it from the agent, or that is excluded from the context, is not sent.
+message whose metadata hides it from the agent is a hidden one; one that is excluded from the context is none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxtrim.formats.format import METADATA, Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.pi_visibility import names_in, spelled_for, visibility, with_visibility
 from ctxtrim.formats.usage import pi_usage
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
@@ -52,7 +53,7 @@ def knows(value: object) -> bool:
         return _OWN[role] in value
     if role not in ROLES:
         return False
-    if isinstance(metadata, dict) and ("agentVisible" in metadata or "userVisible" in metadata):
+    if names_in(metadata):
         return "created" not in value  # goose has these too, with blocks of its own
     if not isinstance(content, list):
         return False
@@ -92,10 +93,8 @@ def read(elements: Sequence[Element], found: Found) -> None:
 
 
 def is_sent(value: Mapping[str, Any]) -> bool:
-    """Whether a message is meant for the model; what says nothing of it is."""
-    metadata = value.get("metadata")
-    is_hidden = isinstance(metadata, dict) and metadata.get("agentVisible") is False
-    return not is_hidden and not value.get("excludeFromContext")
+    """Whether a message is part of the context; what says nothing of it is."""
+    return not value.get("excludeFromContext")
 
 
 def is_complete(value: Mapping[str, Any]) -> bool:
@@ -114,6 +113,12 @@ def message_in(
     role: Role, value: Mapping[str, Any], at: Span, whole: Span, index: int, home: Mapping[str, Any] | None = None
 ) -> Message:
     """The message that a value spells, which stands at a span; `whole` is what goes with it, `home` its value."""
+    return with_visibility(_message(role, value, at, whole, index, home), value)
+
+
+def _message(
+    role: Role, value: Mapping[str, Any], at: Span, whole: Span, index: int, home: Mapping[str, Any] | None
+) -> Message:
     kind, spans, home = value["role"], (whole,), value if home is None else home
     if role == "tool":
         metadata = tuple((key, home[key]) for key in METADATA if type(home.get(key)) is int)
@@ -127,18 +132,11 @@ def message_in(
     else:
         parts = tuple(content_in(value.get("content"), at.inside("content"), role))
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, SUMMARY))
-    is_injected = is_summary or kind in _INJECTED or (role == "user" and _is_unseen(value))
-    return Message(role, parts, None, is_injected, is_summary, index=index, spans=spans)
+    return Message(role, parts, None, is_summary or kind in _INJECTED, is_summary, index=index, spans=spans)
 
 
 def _begins(parts: Sequence[Part], text: str) -> bool:
     return bool(parts) and parts[0].text.startswith(text)
-
-
-def _is_unseen(value: Mapping[str, Any]) -> bool:
-    """Whether the person is not shown it, who therefore did not write it."""
-    metadata = value.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("userVisible") is False
 
 
 def summary_in(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
@@ -243,9 +241,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     beyond = (site.earlier or site.any).spans[-1]
     if site.later is None and beyond.path[-1:] == ("systemPrompt",):
         first = Span(beyond.line, (*beyond.path[:-1], "messages", 0))
-        return [Insertion(spelled(message, last), first) for message in run]
+        return [Insertion(spelled(message, last, site), first) for message in run]
     near = _value(site, site.later or site.earlier or site.any)
-    return beside(run, site, lambda message: spelled(message, last if message.is_summary else near))
+    return beside(run, site, lambda message: spelled(message, last if message.is_summary else near, site))
 
 
 def _value(site: Site, message: Message) -> Mapping[str, Any]:
@@ -253,7 +251,7 @@ def _value(site: Site, message: Message) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def spelled(message: Message, near: Mapping[str, Any]) -> dict[str, Any]:
+def spelled(message: Message, near: Mapping[str, Any], site: Site) -> dict[str, Any]:
     """A message as this dialect spells it, with the time of the one beside it, and the model where that has one."""
     content = [{"type": "text", "text": "".join(part.text for part in message.parts)}]
     result = message.result
@@ -267,11 +265,13 @@ def spelled(message: Message, near: Mapping[str, Any]) -> dict[str, Any]:
         value |= {key: near[key] for key in ("api", "provider", "model") if key in near}
         value |= {"usage": _NO_USAGE, "stopReason": "stop"}
     stamp = near.get("timestamp")
-    return value | {"timestamp": stamp} if type(stamp) is int else value
+    return value | ({"timestamp": stamp} if type(stamp) is int else {}) | spelled_for(message, site)
 
 
 _NO_USAGE = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0) | {
     "cost": dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "total"), 0)
 }
 
-DIALECT = Dialect("pi", knows, read, envelope, owner, insert, places=("messages", "[*].messages", ""))
+DIALECT = Dialect(
+    "pi", knows, read, envelope, owner, insert, places=("messages", "[*].messages", ""), visibility=visibility
+)

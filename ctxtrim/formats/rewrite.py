@@ -11,13 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from ctxtrim.errors import SelfCheckError
+from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats.format import Format, Insertion, Site
+from ctxtrim.formats.visibility import changes, seen
 from ctxtrim.lines import Record, document, split
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.splice import splice
-
-_BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 
 
 @dataclass
@@ -36,6 +35,10 @@ class _Edits:
     cuts: dict[Path, dict[int, list[Any]]] = field(default_factory=dict)
     before: list[Any] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
+
+    def change(self, path: Path, members: Mapping[str, Any]) -> None:
+        """Members of the object at a path get values."""
+        self.members.setdefault(path, {}).update(members)
 
 
 class _Lines:
@@ -68,6 +71,8 @@ def rewrite(
     inserted: list[Insertion] = []
     for transcript in transcripts:
         _collect(transcript, edits)
+        for span, members in changes(dialect, transcript, known.at):
+            edits[span.line].change(span.path, members)
         inserted += _insertions(dialect, transcript, known)
     filled = {Span(one.where.line, one.where.path[:-1]) for one in inserted if one.where.path and not one.replaces}
     for index, edit in edits.items():
@@ -82,7 +87,7 @@ def rewrite(
         for span in mended.removed:
             edits[span.line].remove.add(span.path)
         for span, members in mended.values.items():
-            edits[span.line].members[span.path] = dict(members)
+            edits[span.line].change(span.path, members)
             edits[span.line].remove -= {(*span.path, key) for key in members}  # what gets a value stays
         for one in mended.inserted:
             _insert(one, edits[one.where.line])
@@ -98,7 +103,7 @@ def _insert(one: Insertion, edit: _Edits) -> None:
     elif path:
         *array, index = path
         if isinstance(index, str):
-            raise SelfCheckError(f"there is no list to put a new message in; {_BUG}")
+            raise SelfCheckError(f"there is no list to put a new message in; {BUG}")
         edit.elements.setdefault(tuple(array), []).append((index + one.is_after, one.value))
     else:
         (edit.after if one.is_after else edit.before).append(one.value)
@@ -110,13 +115,12 @@ def _insertions(dialect: Format, transcript: Transcript, known: _Lines) -> Itera
     earlier: Message | None = None
     if not transcript.source.messages:
         return
-    some = transcript.source.messages[-1]
     for message in (*transcript.messages, None):
         if message is not None and message.index is None:
             run.append(message)
             continue
         if run:
-            yield from dialect.insert(run, Site(earlier, message, some, known.at))
+            yield from dialect.insert(run, Site(earlier, message, transcript.source.messages, known.at))
             run = []
         earlier = message
 
@@ -136,13 +140,13 @@ def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], mean
     expected = [transcript for transcript in meant if transcript.messages]
     is_new = any(message.index is None for transcript in expected for message in transcript.messages)
     if found != expected and not (is_new and list(map(_told, found)) == list(map(_told, expected))):
-        raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {_BUG}")
+        raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {BUG}")
 
 
 def _told(transcript: Transcript) -> tuple[object, ...]:
     """What a model reads, part by part, and from whom."""
     parts = [
-        (message.role, message.metadata, replace(part, name=None) if message.role == "tool" else part)
+        (message.role, message.metadata, seen(message), replace(part, name=None) if message.role == "tool" else part)
         for message in transcript.messages
         for part in message.parts
     ]
@@ -172,7 +176,7 @@ def _compare(original: Message, now: Message, edits: defaultdict[int, _Edits]) -
             edits[part.span.line].replace[part.span.path] = same.spelled
     if now.metadata != original.metadata:
         home = original.spans[0]
-        edits[home.line].members[home.path] = dict(now.metadata)
+        edits[home.line].change(home.path, dict(now.metadata))
 
 
 def _with_owners(dialect: Format, known: _Lines, line: int, removed: set[Path], filled: Set[Span]) -> set[Path]:
@@ -242,7 +246,7 @@ def _edited(dialect: Format, known: _Lines, index: int, edit: _Edits) -> bytes:
         return splice(line.data.decode(), replace, edit.remove, add, insert, cut).encode()
     except KeyError as error:
         raise SelfCheckError(
-            f"line {line.number} has no value at {error}, so nothing of it was written; {_BUG}"
+            f"line {line.number} has no value at {error}, so nothing of it was written; {BUG}"
         ) from error
     except RecursionError:
         raise SelfCheckError(

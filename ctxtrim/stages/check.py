@@ -38,7 +38,8 @@ class Check:
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
             costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-            largest = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[:_NAMED]
+            sent = [index for index, message in enumerate(transcript.messages) if message.agent_visible]
+            largest = sorted(sent, key=lambda index: (-costs[index], index))[:_NAMED]
             details = (
                 describe(transcript, transcript.messages[index], where.call[index], costs[index], exactness)
                 for index in largest

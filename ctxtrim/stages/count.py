@@ -21,7 +21,8 @@ class Count:
         """Findings of severity `info`, the largest first."""
         where = self.counter.shape(transcript.messages)
         costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-        order = sorted(range(len(costs)), key=lambda index: (-costs[index], index))[: self.largest]
+        sent = [index for index, message in enumerate(transcript.messages) if message.agent_visible]
+        order = sorted(sent, key=lambda index: (-costs[index], index))[: self.largest]
         exactness = self.counter.exactness(transcript)
         findings = (_finding(transcript, where, index, costs[index], exactness) for index in order)
         return Outcome(transcript, findings=tuple(findings))

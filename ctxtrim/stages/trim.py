@@ -6,7 +6,7 @@ What goes first::
     … of the next turn, and so on up to the current one, so recent turns are only touched when nothing older is left
     summaries of what was said before the transcript begins
     the prompt that opened the session, where user and assistant take turns with an answer to it
-    never: system messages, the current task, and what the user has pinned
+    never: system messages, the current task, what the user has pinned, and what is hidden, which costs nothing
 
 An exchange goes as a whole, so no call loses its result. A turn's user message goes with the last of its turn, so what
 is kept begins with a user message wherever the input did.
@@ -62,7 +62,9 @@ class Trim:
             return Outcome(rest, tuple(changes))
         exactness = self.counter.exactness(rest)
         details = [
-            f"{describe(transcript, messages[i], where.call[i], costs[i], exactness)} ({pinned[i]})" for i in kept
+            f"{describe(transcript, messages[i], where.call[i], costs[i], exactness)} ({pinned[i]})"
+            for i in kept
+            if messages[i].agent_visible
         ]
         if fixed := self.counter.fixed(transcript):
             details.append(f"tool schemas and the frame of the request: {MARKS[exactness]}{fixed} tokens")
@@ -98,6 +100,8 @@ class Trim:
         before: list[int] = []  # prompts kept so far, with nothing but system messages after the last of them
         between: list[int] = []  # what was dropped since then
         for index, message in enumerate(transcript.messages):
+            if not message.agent_visible:
+                continue
             if index in dropped:
                 between.append(index)
             elif message.role == "user":
@@ -118,13 +122,17 @@ class Trim:
 def _answers(transcript: Transcript, where: Shape, index: int) -> bool:
     """Whether a message is an answer in words, which can stand alone."""
     message = transcript.messages[index]
-    return message.role == "assistant" and where.fan[index] == 0
+    return message.role == "assistant" and message.agent_visible and where.fan[index] == 0
 
 
 def _pinned(transcript: Transcript, where: Shape) -> dict[int, str]:
-    """What may never go, and why: system messages and the current task; the last exchange where nobody asked."""
+    """What may never go, and why: system messages and the current task; the last exchange where nobody asked.
+
+    What is hidden stays where it is.
+    """
     messages = transcript.messages
     pinned = {index: "system" for index, message in enumerate(messages) if message.role == "system"}
+    pinned |= {index: "hidden" for index, message in enumerate(messages) if not message.agent_visible}
     task = current_task(messages)
     if task is not None:
         pinned |= {index: "current task" for index in range(len(messages)) if where.exchange[index] == task}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ctxtrim.model import Message
@@ -20,6 +21,11 @@ class Conversation:
     shape: Shape
     has_tools: bool = False
     records_calls: bool = True
+
+    @cached_property
+    def sent(self) -> Sequence[tuple[int, Message]]:
+        """The messages that are sent, with their positions: a rule says nothing of hidden ones."""
+        return [(position, message) for position, message in enumerate(self.messages) if message.agent_visible]
 
 
 class Breach(NamedTuple):

@@ -1,0 +1,34 @@
+"""What a tool result is: an error, quoted, used by a later call, a file in use, a copy; and what to know of it."""
+
+from ctxtrim.evidence.chains import chained
+from ctxtrim.evidence.copies import copies
+from ctxtrim.evidence.errors import MARKER, error_line, exit_code, is_abridged, is_error
+from ctxtrim.evidence.files import FileReference, active_reads, file_references
+from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
+from ctxtrim.evidence.quotes import quoted
+from ctxtrim.evidence.results import result_text, tool_of
+from ctxtrim.evidence.summary_lines import is_summary_line, summary_line
+from ctxtrim.evidence.tools import command_of, kind_of_tool, paths_of
+
+__all__ = [
+    "MARKER",
+    "FileReference",
+    "KeyInfo",
+    "active_reads",
+    "chained",
+    "command_of",
+    "copies",
+    "error_line",
+    "exit_code",
+    "extract_key_info",
+    "file_references",
+    "is_abridged",
+    "is_error",
+    "is_summary_line",
+    "kind_of_tool",
+    "paths_of",
+    "quoted",
+    "result_text",
+    "summary_line",
+    "tool_of",
+]

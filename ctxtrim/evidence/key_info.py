@@ -1,0 +1,121 @@
+"""What there is to know of a result when its text goes: how it ended, what was asked, how much came back."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ctxtrim.evidence.errors import error_line, exit_code
+from ctxtrim.evidence.tools import ToolKind, command_of, kind_of_tool, paths_of, string_at
+from ctxtrim.model import Part
+
+Status = Literal["success", "error", "partial"]
+
+_PARTIAL = re.compile(
+    r"^[ \t.…]*[\[(<][^\])>\n]{0,80}(?:truncated|omitted|clipped|cut off)|^[ \t]*\W{0,3}output truncated",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FAILURE = re.compile(
+    r"^[ \t]*(?:E[ \t]+)?(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|FAILED|panic|npm (?:ERR!|error))\b[^\n]*",
+    re.MULTILINE,
+)
+_HIT = re.compile(r"^((?:[A-Za-z]:)?[^\n:]{1,500}):\d+[:\s]", re.MULTILINE)
+_NUMBERED = re.compile(r"^\s*\d+:", re.MULTILINE)
+_NONE = re.compile(
+    r"\s*no (?:matches|files|results|hits|matching)\b|\s*found 0\b|\s*0 (?:matches|files|results)\b", re.I
+)
+_HEADING = re.compile(
+    r"\s*(?:found|total|showing) \d+\b[^\n]*|\s*\d+ (?:matches|files|results)\b[^\n]*|\s*[\[(].*[\])]\s*|--", re.I
+)
+_LISTS = ("matches", "results", "files", "items", "hits", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyInfo:
+    """The key facts of one result.
+
+    `error`: the first line that tells of the failure. `lines` of the output; `matches` of a search, else None.
+    `command`: the command line, or what was searched for. `partial`: the output says that it is not all.
+    """
+
+    status: Status
+    kind: ToolKind
+    paths: tuple[str, ...] = ()
+    error: str | None = None
+    exit_code: int | None = None
+    lines: int = 0
+    matches: int | None = None
+    command: str | None = None
+
+
+def extract_key_info(
+    content: str, tool_name: str | None, arguments: str | None = None, is_error: bool | None = None
+) -> KeyInfo:
+    """The key facts of a result: its text, its tool's name, and the arguments of the call as JSON text where known.
+
+    `is_error` is the format's own flag, which decides where there is one.
+    """
+    call = Part("tool_call", arguments or "", name=tool_name)
+    kind = kind_of_tool(tool_name, call.text)
+    failure = error_line(content) if is_error is None else None
+    has_failed = is_error or failure is not None
+    paths = paths_of(call)
+    matches = None
+    if kind == "search" and not has_failed:
+        matches, hits = _matches(content)
+        paths = tuple(dict.fromkeys((*paths, *hits)))
+    return KeyInfo(
+        status="error" if has_failed else "partial" if _PARTIAL.search(content) else "success",
+        kind=kind,
+        paths=paths,
+        error=_first_error(content, failure) if has_failed else None,
+        exit_code=exit_code(content),
+        lines=content.count("\n") + (not content.endswith("\n")) if content else 0,
+        matches=matches,
+        command=_asked(call, kind),
+    )
+
+
+def _asked(call: Part, kind: ToolKind) -> str | None:
+    if kind == "search":
+        return string_at(call.text, "pattern", "query", "regex", "search_term", "search", "keyword", "glob", "q")
+    return command_of(call)
+
+
+def _first_error(content: str, failure: tuple[int, int] | None) -> str | None:
+    """The line that says what went wrong, rather than one with an exit code; the first line at the least."""
+    line = _FAILURE.search(content)
+    if line:
+        return line[0].strip()
+    if failure:
+        return content[failure[0] : failure[1]]
+    return content.strip().partition("\n")[0].strip() or None
+
+
+def _matches(content: str) -> tuple[int, tuple[str, ...]]:
+    """How many hits a search has, and the files that are named before them."""
+    if _NONE.match(content):
+        return 0, ()
+    listed = _listed(content)
+    if listed is not None:
+        return listed, ()
+    hits = _HIT.findall(content)
+    if hits:
+        return len(hits), tuple(dict.fromkeys(path.strip() for path in hits))
+    numbered = _NUMBERED.findall(content)
+    if numbered:
+        return len(numbered), ()
+    return sum(bool(line.strip()) and not _HEADING.fullmatch(line) for line in content.split("\n")), ()
+
+
+def _listed(content: str) -> int | None:
+    """How many hits there are in JSON that lists them, None where it is none."""
+    if not content.lstrip().startswith(("[", "{")):
+        return None
+    try:
+        tree = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(tree, dict):
+        tree = next((tree[name] for name in _LISTS if isinstance(tree.get(name), list)), None)
+    return len(tree) if isinstance(tree, list) else None

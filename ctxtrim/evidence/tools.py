@@ -1,0 +1,143 @@
+"""What a call does by its tool's name and arguments: which kind of tool, which files, which command.
+
+The names are those of agents in use: Claude Code, Codex, Cursor, Gemini CLI, Copilot, OpenHands, SWE-agent, Cline, the
+file system server of MCP and their like. Case, `_` and `-` make no difference, nor does a prefix like `mcp__server__`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from ctxtrim.model import Part
+
+ToolKind = Literal["read", "write", "edit", "delete", "search", "bash", "other"]
+
+_NAMES: dict[ToolKind, str] = {
+    "read": "read cat view open readfile readfiles readmanyfiles readmultiplefiles readtextfile readmediafile "
+    "readnotebook notebookread viewfile openfile fileread loadfile getfilecontent getfilecontents",
+    "write": "write create writefile writetofile writetextfile filewrite savefile createfile createnewfile newfile",
+    "edit": "edit insert patch replace editfile editnotebook editexistingfile fileedit multiedit notebookedit "
+    "applypatch applydiff strreplace searchreplace searchandreplace replaceinfile replacelines insertcontent "
+    "inserteditintofile replacestringinfile multireplacestringinfile updatefile appendfile appendtofile",
+    "delete": "delete remove rm deletefile deletefiles deletepath removefile",
+    "search": "search grep glob find ls list rg ripgrep grepsearch greptool globtool globfilesearch filesearch "
+    "codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent searchtext searchdir "
+    "searchdirectory searchforpattern findfile findfiles findbyname listdir listdirectory listfiles "
+    "directorytree listcodedefinitionnames",
+    "bash": "bash sh shell exec execute terminal cmd powershell pwsh localshell localshellcall execcommand "
+    "executecommand executebash runbash bashtool runcommand runcmd runshellcommand runterminal runterminalcmd "
+    "runterminalcommand runinterminal shellcommand shellexec codeexec",
+}  # fmt: skip
+_KINDS: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+# One tool for all that can be done to a file: its argument `command` says what.
+_EDITORS = ("strreplacebasededittool", "strreplaceeditor", "strreplaceedittool", "texteditor", "fileeditor")
+_EDITOR_COMMANDS: dict[str, ToolKind] = {"view": "read", "create": "write", "delete": "delete"}
+_PATH_KEYS = frozenset(
+    ("path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "notebookpath", "targetfile")
+    + ("targetnotebook", "absolutepath", "relativepath", "relativeworkspacepath")
+)
+_COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
+_PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
+_LONGEST = 4096  # characters of a path
+
+
+def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
+    """What a tool does, by its name; for those that do several things by the arguments of the call (JSON text)."""
+    bare = _bare(re.split(r"__|[.:/]", name or "")[-1])
+    if bare in _EDITORS:
+        tree = _tree(arguments)
+        command = tree.get("command") if isinstance(tree, dict) else None
+        return _EDITOR_COMMANDS.get(command, "edit") if isinstance(command, str) else "other"
+    kind = _KINDS.get(bare, "other")
+    return "edit" if kind == "bash" and "*** Begin Patch" in arguments else kind
+
+
+def paths_of(call: Part) -> tuple[str, ...]:
+    """The files that a call names in its arguments, in order; none where these are no JSON and no patch."""
+    return tuple(dict.fromkeys(path for path, _ in accesses(call)))
+
+
+def accesses(call: Part) -> Iterator[tuple[str, ToolKind]]:
+    """The files that a call names, and what it does to each; a leading `./` does not count."""
+    kind = kind_of_tool(call.name, call.text)
+    tree = _tree(call.text)
+    if kind == "edit" and "*** " in call.text:
+        for text in strings(call.text):
+            for action, path in _PATCHED.findall(text):
+                yield path.removeprefix("./"), _PATCH_KINDS.get(action, "edit")
+    if isinstance(tree, dict):
+        for value in _values(tree):
+            if value and "\n" not in value and len(value) <= _LONGEST:
+                yield value.removeprefix("./") or value, kind
+
+
+def command_of(call: Part) -> str | None:
+    """The command line that a call runs, None where it runs none; of `["bash", "-lc", "ls"]` it is `ls`."""
+    kind = kind_of_tool(call.name)
+    if kind not in ("bash", "other") or _bare(call.name or "") in _EDITORS:
+        return None
+    tree = _tree(call.text)
+    if tree is None:  # arguments that are no JSON are the command, where they are not JSON cut short
+        is_command = kind == "bash" and not call.text.lstrip().startswith(("{", "["))
+        return call.text.strip() or None if is_command else None
+    if not isinstance(tree, dict):
+        return None
+    values = [tree.get(key) for key in _COMMAND_KEYS]
+    action = tree.get("action")
+    if isinstance(action, dict):  # how Codex spells a call of its local shell
+        values.append(action.get("command"))
+    return next(filter(None, map(_command, values)), None)
+
+
+def strings(arguments: str) -> list[str]:
+    """The strings in the arguments of a call, in order, without the keys; the text itself where it is no JSON."""
+    tree = _tree(arguments)
+    if tree is None:
+        return [arguments]
+    found, waiting = [], [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict | list):
+            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else value))
+    return found
+
+
+def string_at(arguments: str, *keys: str) -> str | None:
+    """The first argument of these names that is a string with something in it, None where none is."""
+    tree = _tree(arguments)
+    values = (tree.get(key) for key in keys) if isinstance(tree, dict) else ()
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def _tree(arguments: str) -> Any:
+    """The arguments as values, None where they are no JSON."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _values(tree: dict[str, Any]) -> Iterator[str]:
+    """The strings at keys that name a file, also in lists there, and in lists of objects with such keys."""
+    for key, value in tree.items():
+        if _bare(key) in _PATH_KEYS:
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, dict):
+                    yield from (path for name, path in one.items() if _bare(name) in _PATH_KEYS and type(path) is str)
+                elif isinstance(one, str):
+                    yield one
+
+
+def _command(value: Any) -> str | None:
+    """A command, which may be a list of words, as one text."""
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return value[2] if len(value) == 3 and re.fullmatch(r"-\w*c", value[1]) else " ".join(value)
+    return value.strip() or None if isinstance(value, str) else None

@@ -41,7 +41,7 @@ TOKENIZERS: dict[str, Callable[[bool], Tokenizer]] = {
     "claude-v3": _claude("claude-v3", "4.5"),
     "claude-v4.7": _claude("claude-v4.7", "4.7"),
     "claude-v4.8": _claude("claude-v4.8", "4.8"),
-    "claude-v3-bound": _claude_bound("claude-v3-bound", 1.6, spells_capitals=False),
+    "claude-v3-bound": _claude_bound("claude-v3-bound", 1.65, spells_capitals=False),
     "claude-v4.7-bound": _claude_bound("claude-v4.7-bound", 2.35, spells_capitals=True),
     "claude-v4.8-bound": _claude_bound("claude-v4.8-bound", 2.35, spells_capitals=True),
     "gpt": _encoding("o200k_base"),

@@ -74,7 +74,7 @@ class Encoding:
     def count(self, text: str) -> int:
         """The tokens of a text; special tokens in it are counted as the text they are."""
         count = _engine(self.name, self.is_light)
-        return count(text) if len(text) <= _PIECE else sum(map(count, _pieces(text)))
+        return count(text) if len(text) <= _PIECE else sum(map(count, pieces(text)))
 
     def ceiling(self, text: str) -> int:
         """The UTF-8 bytes of a text: every token of a byte-level encoding covers at least one."""
@@ -84,7 +84,7 @@ class Encoding:
             return len(printable(text).encode())
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
     """A text in pieces of a million characters or, until a word surely ends, some more: they count what it counts."""
     start = 0
     while len(text) - start > _PIECE and (last := _END.search(text, start + _PIECE)):

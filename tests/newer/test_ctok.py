@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import FILES, files, needs_corpus, transcripts
 
-from ctxtrim.tokenizers import claude_pieces, claude_texts
+from ctxtrim.tokenizers import TOKENIZERS, claude_pieces, claude_texts
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, _counter, available
 from ctxtrim.tokenizers.encodings import printable
 
@@ -168,6 +168,19 @@ def test_long_runs_cost_what_they_cost_beside_anything() -> None:
         )
         for version in FAMILIES:
             assert COUNTERS[version].count(text) == expected(text, version), (version, text)
+
+
+@pytest.mark.parametrize("version", ["4.5", "4.7"])
+def test_the_bound_is_above_what_repeats_itself_after_one_to_six_characters(version: str) -> None:
+    """The frame of a bounded message makes up for 5 tokens, or 1."""
+    bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count
+    chance = random.Random(11)
+    for number in range(3000):
+        signs = ("=-'its\" ,.a|", "abcXYZ =-_.,*#|/\\\"'(){}[]<>:;0123456789\n\t!?é漢😀я")[number % 2]
+        cycle = "".join(chance.choices(signs, k=chance.randint(1, 6)))
+        text = cycle * (chance.choice((16, 24, 40, 100, 600)) // len(cycle) + 1)
+        text = (text, f"Some words before, then {text} and after it.\n", f"{text} word " * 5)[number % 3]
+        assert bound(text) + 12 >= token_count(text, version), text
 
 
 def test_no_long_text_is_too_long() -> None:

@@ -14,6 +14,7 @@ import spelling_gemini_cli
 import spelling_llamafactory
 import spelling_openai_chat
 import spelling_openai_responses
+import spelling_openhands
 import spelling_pi
 import spelling_qwen
 import spelling_sharegpt
@@ -103,6 +104,9 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "gemini": spelling_gemini.conversation,
     "gemini, events": spelling_gemini.adk_session,
     "gemini-cli": spelling_gemini_cli.session,
+    "openhands": spelling_openhands.history,
+    "openhands, pairs": spelling_openhands.pairs,
+    "openhands, old": spelling_openhands.resolver,
     "sharegpt": spelling_sharegpt.conversation,
     "llamafactory": spelling_llamafactory.conversation,
 }
@@ -124,6 +128,9 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "pi, old sessions": spelling_pi.old_sessions,
     "gemini": spelling_gemini.contents,
     "gemini-cli": spelling_gemini_cli.log,
+    "openhands": spelling_openhands.events,
+    "openhands, 1": spelling_openhands.sdk_events,
+    "openhands, condensed": spelling_openhands.condensed,
     "qwen": spelling_qwen.events,
     "sharegpt": lambda talk: [turn for one in talk for turn in spelling_sharegpt.turns(one)],
     "llamafactory": spelling_llamafactory.messages,

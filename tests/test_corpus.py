@@ -17,9 +17,10 @@ ANTHROPIC = [
     path for path in FILES if path.parent.name == "cursor" or (path.parent.name == "droid" and "_store_" in path.name)
 ]
 CHAT = [path for path in FILES if path.parent.name in ("openai-chat-json", "openai-chat-jsonl")]
+OPENHANDS = [path for path in FILES if path.parent.name.startswith("openhands-")]
 ITEMS = [path for path in FILES if path.parent.name in ("openai-responses", "codex-rollout")]
 FOLDERS = ("claude-code", "openai-chat-json", "openai-chat-jsonl", "openclaw", "pi")
-TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS)]
+TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS, *OPENHANDS)]
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 needs_corpus = pytest.mark.skipif(not FILES, reason=WHY)
 
@@ -201,3 +202,38 @@ def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
     has_instructions = any("base_instructions" in (event.get("payload") or {}) for event in events)
     spans = [span for one in found for message in one.messages for span in message.spans]
     assert len(spans) == len(items) + (has_instructions and bool(items))
+
+
+@needs_corpus
+@files(OPENHANDS)
+def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(path: Path) -> None:
+    text = path.read_text()
+    values = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+    expected = []
+    for value in values:
+        history = value if isinstance(value, list) else value.get("history", [])
+        events = [event for one in history for event in (one if isinstance(one, list) else [one])]
+        actions = [event["action"] for event in events if "action" in event]
+        calls = [
+            kind for kind in actions if kind not in ("message", "finish", "system", "recall", "change_agent_state")
+        ]
+        seen = [event["observation"] for event in events if "observation" in event]
+        results = [kind for kind in seen if kind not in ("null", "error", "recall", "agent_state_changed")]
+        said = sum(actions.count(kind) for kind in ("message", "finish", "system"))
+        said += seen.count("error") + seen.count("recall")  # what the client tells the model as the user
+        expected.append((said + len(calls) + len(results), len(calls), len(results)))
+    found = []
+    for one in transcripts(path.read_bytes()):
+        made = sum(len(list(message.calls)) for message in one.messages)
+        found.append((len(one.messages), made, sum(message.role == "tool" for message in one.messages)))
+    assert found == [counts for counts in expected if counts[0]]
+
+
+@needs_corpus
+@files([path for path in FILES if path.parent.name == "bfcl"])
+def test_the_turns_of_a_question_are_one_conversation(path: Path) -> None:
+    values = [json.loads(line) for line in path.read_text().splitlines()]
+    found = transcripts(path.read_bytes())
+    asked = [[message["content"] for turn in value["question"] for message in turn] for value in values]
+    assert [[part.text for message in one.messages for part in message.parts] for one in found] == asked
+    assert [one.tools is not None for one in found] == ["function" in value for value in values]

@@ -37,7 +37,7 @@ class Found:
     """What is found in a list, in its order.
 
     `uncounted`: how many of its messages nobody understands. `model`: the last one that a message names. `id`: the
-    list's own name, where its elements say it.
+    list's own name, where its elements say it; `tools` what they say of them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -45,6 +45,7 @@ class Found:
     uncounted: int = 0
     model: str | None = None
     id: str | None = None
+    tools: str | None = None
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ def _transcript(dialect: Dialect, talk: _Talk, lines: tuple[Line, ...]) -> Trans
     return Transcript(
         messages,
         Source(lines, messages),
-        envelope.tools,
+        envelope.tools or found.tools,
         envelope.tool_choice,
         envelope.model or found.model,
         envelope.id or found.id,

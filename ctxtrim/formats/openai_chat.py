@@ -71,7 +71,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
 
 def envelope(value: dict[str, Any], at: Span) -> Envelope:
     """Tools, the choice among them, model and id beside the messages."""
-    tools = value.get("tools") or value.get("functions")
+    tools = value.get("tools") or value.get("functions") or value.get("function")  # the last: ToolBench, BFCL
     model, name = value.get("model"), value.get("id")
     return Envelope(
         dump(tools) if isinstance(tools, (list, dict)) else None,
@@ -114,6 +114,7 @@ PLACES = (
     "[*].history",
     "samples[*].messages",  # inspect
     "answer_generation.train_messages[*]",  # ToolBench
+    "question[+]",  # BFCL: turns of one conversation
 )
 """Where such lists are known to be."""
 

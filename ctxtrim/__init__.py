@@ -7,7 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ctxtrim.api.results import active_files, count_steps, summarize_tool_output, tag_steps, truncate_old_tool_outputs
+    from ctxtrim.api.results import (
+        active_files,
+        count_steps,
+        summarize_tool_output,
+        tag_steps,
+        truncate_old_tool_outputs,
+    )
     from ctxtrim.counter import Count, Counter
     from ctxtrim.errors import CtxtrimError
     from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
@@ -15,7 +21,14 @@ if TYPE_CHECKING:
     from ctxtrim.limits import truncate_text
     from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.models import Model, find_model
-    from ctxtrim.retention import AssistantMessage, ContextWindow, SpecRefreshMessage, ToolResultMessage, ToolResultRetentionPolicy, UserMessage
+    from ctxtrim.retention import (
+        AssistantMessage,
+        ContextWindow,
+        SpecRefreshMessage,
+        ToolResultMessage,
+        ToolResultRetentionPolicy,
+        UserMessage,
+    )
     from ctxtrim.stage import Change, Finding, Outcome, Stage
     from ctxtrim.stages import STAGES
     from ctxtrim.tokenizers import tokenizer

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxtrim.counter import Count, Counter, tool_name
+from ctxtrim.evidence import result_text
 from ctxtrim.model import Transcript
-from ctxtrim.results import text_of, trace_id
+from ctxtrim.results import trace_id
 from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Stage, seams_of
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import Thinking, settled
@@ -146,12 +147,10 @@ def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Chang
     for position, message in enumerate(transcript.messages):
         result = message.result
         if message.index in changed and message.index is not None and result is not None:
-            text = text_of(message)
+            text = result_text(message)
             name = result.call_id or trace_id(text)
             tool = tool_name(result, where.call[position])
-            found.append(
-                Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index])
-            )
+            found.append(Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index]))
     return found
 
 

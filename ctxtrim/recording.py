@@ -26,9 +26,7 @@ class Recording:
         """Store what a stage replaces; the names of the originals by the index of their message."""
         names = {one.index: self._archive.put(one.text.encode("utf-8", "surrogatepass")) for one in originals}
         moment = now()
-        traced = [
-            Trace(one.id, names[one.index], self.path, one.line, one.tool, stage, moment) for one in originals
-        ]
+        traced = [Trace(one.id, names[one.index], self.path, one.line, one.tool, stage, moment) for one in originals]
         if traced:
             self._archive.trace(traced)
         return names

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
-from ctxtrim.evidence import extract_key_info, is_summary_line, paths_of, summary_line
+from ctxtrim.evidence import extract_key_info, is_summary_line, lines_of, paths_of, summary_line
 from ctxtrim.results import Result, trace_id
 
 MODES = ("placeholder", "stub", "head", "summary")
@@ -80,11 +80,6 @@ def first_lines(text: str, lines: int, caps: bool = False) -> str:
     """The first lines of a text; `caps`: endless ones are cut, and say by how many characters."""
     kept = text.split("\n", lines)[:lines]
     return "\n".join(_capped(line) for line in kept) if caps else "\n".join(kept)
-
-
-def lines_of(text: str) -> int:
-    """How many lines a text has; the end of the last one begins no other."""
-    return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from ctxtrim.counter import tool_name
+from ctxtrim.evidence import result_text
 from ctxtrim.model import Message, Part
 from ctxtrim.turns import Shape
-
 
 METADATA = ("_originalLength", "_truncatedAt")
 """The debug keys of a shortened result: how many characters it had, and its age at that time."""
@@ -52,14 +52,9 @@ def results(messages: Sequence[Message], where: Shape, ages: Sequence[int]) -> l
         result = message.result
         if message.role == "tool" and message.agent_visible and result is not None:
             call = where.call[position]
-            text = text_of(message)
+            text = result_text(message)
             found.append(Result(position, message, text, tool_name(result, call), call, ages[position]))
     return found
-
-
-def text_of(message: Message) -> str:
-    """All texts of a tool result, a line each."""
-    return "\n".join(part.text for part in message.parts if part.kind == "tool_result")
 
 
 def trace_id(text: str) -> str:

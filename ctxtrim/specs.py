@@ -28,7 +28,11 @@ def parse(text: str, defaults: Mapping[str, Any], preset: Mapping[str, Mapping[s
 
 
 def complete(
-    name: str, said: Mapping[str, Any], where: str, defaults: Mapping[str, Any] | None = None, base: Mapping[str, Any] | None = None
+    name: str,
+    said: Mapping[str, Any],
+    where: str,
+    defaults: Mapping[str, Any] | None = None,
+    base: Mapping[str, Any] | None = None,
 ) -> Spec:
     """A stage with all of its settings: those said of it, else of all stages, else the base, else its own.
 

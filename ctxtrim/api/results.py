@@ -5,8 +5,8 @@ from typing import Any
 
 from ctxtrim.binding import Binding
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
-from ctxtrim.plain import PlainMessage, PlainMessages, conversation, place_of
 from ctxtrim.pipeline import run
+from ctxtrim.plain import PlainMessage, PlainMessages, conversation, place_of
 from ctxtrim.results import results
 from ctxtrim.specs import complete
 from ctxtrim.tokenizers import tokenizer
@@ -34,7 +34,9 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
     return tuple(tags)
 
 
-def active_files(messages: PlainMessages, active_steps: int = 5, current_step: int | None = None) -> list[FileReference]:
+def active_files(
+    messages: PlainMessages, active_steps: int = 5, current_step: int | None = None
+) -> list[FileReference]:
     """The files read or changed in the last steps, the one used last coming last."""
     found = conversation(messages).transcript.messages
     where = shape(found)

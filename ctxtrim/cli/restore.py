@@ -19,7 +19,9 @@ from ctxtrim.sinks import Stdout, write_to
 
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
-    archive: Annotated[str | None, typer.Option(metavar="DIR", help="The archive of the run that made it. [default: the user's own]")] = None,
+    archive: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The archive of the run that made it. [default: the user's own]")
+    ] = None,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")] = None,
     source: Annotated[
         str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")

@@ -6,7 +6,7 @@ from ctxtrim.evidence.errors import MARKER, error_line, exit_code, is_abridged, 
 from ctxtrim.evidence.files import FileReference, active_reads, file_references
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
 from ctxtrim.evidence.quotes import quoted
-from ctxtrim.evidence.results import result_text, tool_of
+from ctxtrim.evidence.results import lines_of, result_text, tool_of
 from ctxtrim.evidence.summary_lines import is_summary_line, summary_line
 from ctxtrim.evidence.tools import command_of, kind_of_tool, paths_of
 
@@ -26,6 +26,7 @@ __all__ = [
     "is_error",
     "is_summary_line",
     "kind_of_tool",
+    "lines_of",
     "paths_of",
     "quoted",
     "result_text",

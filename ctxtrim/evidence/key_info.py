@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxtrim.evidence.errors import error_line, exit_code
+from ctxtrim.evidence.results import lines_of
 from ctxtrim.evidence.tools import ToolKind, command_of, kind_of_tool, paths_of, string_at
 from ctxtrim.model import Part
 
@@ -70,7 +71,7 @@ def extract_key_info(
         paths=paths,
         error=_first_error(content, failure) if has_failed else None,
         exit_code=exit_code(content),
-        lines=content.count("\n") + (not content.endswith("\n")) if content else 0,
+        lines=lines_of(content),
         matches=matches,
         command=_asked(call, kind),
     )

@@ -12,3 +12,8 @@ def tool_of(message: Message, call: Part | None) -> str | None:
     """The name of the tool: that of the call, else what the result itself says."""
     result = message.result
     return (call.name if call else None) or (result.name if result else None)
+
+
+def lines_of(text: str) -> int:
+    """How many lines a text has; the end of the last one begins no other."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0

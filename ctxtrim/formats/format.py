@@ -11,6 +11,7 @@ from ctxtrim.results import METADATA as METADATA
 Layout = Literal["conversation", "events"]
 """What one JSON value of a file is: a whole conversation (or several), or one event of the file's only conversation."""
 
+
 @dataclass(frozen=True)
 class Insertion:
     """A JSON value that is to stand before (or after) another one: an element of its array, or its line.

@@ -32,7 +32,7 @@ class Conversation:
         """A new list for a transcript that stages have made of this one."""
         chunk = self.chunk
         if chunk.format is None or transcript.messages == transcript.source.messages:
-            lines = [line.data for line in chunk.lines]
+            lines = tuple(line.data for line in chunk.lines)
         else:
             lines = rewrite(chunk.format, chunk.lines, [transcript])
             check(chunk.format, chunk.lines, lines, [transcript])

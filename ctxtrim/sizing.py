@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from ctxtrim.clipping import clip
+from ctxtrim.clipping import Mode, clip
 from ctxtrim.counter import Counter
 from ctxtrim.limits import spill_notice, truncate_text
 from ctxtrim.tokens import MARKS
@@ -22,7 +22,7 @@ class Sizing:
     lines: int
     bytes: int
     characters: int
-    mode: str
+    mode: Mode
     spill: int
 
     def shortened(

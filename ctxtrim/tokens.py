@@ -6,6 +6,8 @@ from functools import cached_property
 from math import ceil
 from typing import Literal, Protocol
 
+from ctxtrim.graphemes import cut_after, cut_before
+
 Exactness = Literal["exact", "reconstructed", "bounded", "estimated"]
 ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated")
 """From the most to the least that a number can be trusted; a sum is worth what its worst part is."""
@@ -127,14 +129,21 @@ class Budget:
 
 
 def head(count: Tokenizer, text: str, limit: int) -> str:
-    """The longest beginning of a text found with at most `limit` tokens; characters are never cut in two."""
-    return text[: _fit(lambda length: count.count(text[:length]), len(text), limit)]
+    """The longest beginning of a text found with at most `limit` tokens; grapheme clusters are never cut in two."""
+    found = _fit(lambda length: count.count(text[:length]), len(text), limit)
+    cut = cut_before(text, found)
+    while cut < found and count.count(text[:cut]) > limit:  # a shorter text can have more tokens
+        found, cut = cut, cut_before(text, cut - 1)
+    return text[:cut]
 
 
 def tail(count: Tokenizer, text: str, limit: int) -> str:
-    """The longest end of a text found with at most `limit` tokens."""
-    length = _fit(lambda length: count.count(text[len(text) - length :]), len(text), limit)
-    return text[len(text) - length :]
+    """The longest end of a text found with at most `limit` tokens; grapheme clusters are never cut in two."""
+    found = len(text) - _fit(lambda length: count.count(text[len(text) - length :]), len(text), limit)
+    cut = cut_after(text, found)
+    while cut > found and count.count(text[cut:]) > limit:
+        found, cut = cut, cut_after(text, cut + 1)
+    return text[cut:]
 
 
 _SMALL = 64  # characters a token; a text that may well fit is counted as a whole first

@@ -10,7 +10,7 @@ HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 # A module may import modules of its own floor and of those below. The first floor is pure values and functions.
 FLOORS = (
     ("model", "errors", "media"),
-    ("lines", "splice", "turns", "tokens", "schemas", "schemas_harmony", "framing"),
+    ("lines", "splice", "turns", "graphemes", "tokens", "schemas", "schemas_harmony", "framing"),
     ("counter", "evidence", "clipping", "limits", "pins"),
     ("results",),
     ("retaining", "replacement", "sizing"),
@@ -34,7 +34,7 @@ OUTSIDE = {
     "orjson": {"lines", "tokenizers"},
     "tiktoken": {"tokenizers"},
     "gigatoken": {"tokenizers"},
-    "regex": {"tokenizers"},
+    "regex": {"graphemes", "tokenizers"},
     "ctok": {"tokenizers"},
     "typer": {"cli"},
     "rich": {"cli"},

@@ -30,8 +30,8 @@ class Request:
     """A run: inputs, targets, what to do, and how to tell of it.
 
     `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
-    form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to standard output; `writes`: it is a command whose output is the
-    transcript.
+    form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to
+    standard output; `writes`: it is a command whose output is the transcript.
     """
 
     sources: tuple[Input, ...]

@@ -4,7 +4,7 @@ Structure stays: count, order, role, ids and every other field. What becomes of 
 
     pinned, or replaced before             stays
     the same as a newer one (dedupe)       points to it
-    older than max_age, nothing keeps it   is replaced: a placeholder, a stub, its first lines, or a line that sums it up
+    older than max_age, nothing keeps it   is replaced: placeholder, stub, its first lines, or a line that sums it up
     too long, and no file in use           is spilled, or clipped; what was worth keeping stays in the clip
     all others                             stay
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ctxtrim import pins, replacement, rules, sizing
+from ctxtrim.clipping import Mode
 from ctxtrim.counter import Counter
 from ctxtrim.evidence import copies
 from ctxtrim.limits import is_spilled
@@ -45,7 +46,7 @@ class Truncate:
     max_lines: int = setting(0, "The most lines of one result that are kept; 0 for all.", least=0)
     max_bytes: int = setting(0, "The most bytes of one result that are kept; 0 for all.", least=0)
     max_chars: int = setting(0, "The most characters of one result that are kept; 0 for all.", least=0)
-    mode: str = setting("head-tail", "What is kept of what is too long.", choices=sizing.MODES)
+    mode: Mode = setting("head-tail", "What is kept of what is too long.", choices=sizing.MODES)
     spill_above: int = setting(0, "Results of more characters than this go to a file as a whole; 0 for none.", least=0)
     tool: tuple[str, ...] = setting(
         (), "Other settings for one tool: NAME:max-tokens=500,mode=tail.", check=rules.check
@@ -110,7 +111,8 @@ class Truncate:
                 rule = self._rules.get(one.tool.lower(), self)
                 new = rule._replaced(one, where.fan[one.position])
                 if new is not None:
-                    why = f"age {one.age} > {rule.max_age}, and what kept it ({keeping[one.position].reason}) does not fit"
+                    kept_for = keeping[one.position].reason
+                    why = f"age {one.age} > {rule.max_age}, and what kept it ({kept_for}) does not fit"
                     out[one.position], said[one.position] = new, _Said("truncated", why)
             unsure = [one for one in unsure if one not in lost] if lost else []
         changes = (change_of(messages, place, words.action, words.reason) for place, words in said.items())
@@ -191,7 +193,7 @@ class Truncate:
 
     @cached_property
     def _rules(self) -> Mapping[str, "Truncate"]:
-        """This stage as it is for single tools."""
+        """What this stage is for single tools."""
         return {name: dataclasses.replace(self, **rule) for name, rule in rules.rules(self.tool).items()}  # type: ignore[arg-type]
 
     @cached_property

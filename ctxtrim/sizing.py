@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from ctxtrim.clipping import Mode, clip
+from ctxtrim.clipping import clip
+from ctxtrim.clipping.order import Mode
 from ctxtrim.counter import Counter
 from ctxtrim.limits import spill_notice, truncate_text
 from ctxtrim.tokens import MARKS

@@ -53,7 +53,7 @@ OUTSIDE = {
         "cli",
         "models",
     },
-    "time": {"objects", "cli"},
+    "time": {"archive", "cli"},
     "tempfile": {"files", "sinks", "objects", "folders"},
     "platformdirs": {"folders"},
     "zstandard": {"packing"},

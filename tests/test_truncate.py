@@ -59,8 +59,9 @@ def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: in
     assert clip.endswith("line 2999 of a long log\nthe end")
     head, marker, tail = clip.partition("\n... [truncated ")[0], clip.partition("... [truncated ")[2], clip
     gone = int(marker.split(" ")[0])
-    assert marker.split("]")[0] == f"{gone} characters"
-    assert len(head) + gone + len(tail.partition("] ...\n")[2]) == len(text)
+    assert marker.split("]")[0] == f"{gone} lines"
+    kept = [*head.split("\n"), *tail.partition("] ...\n")[2].split("\n")]
+    assert len(kept) + gone == len(text.split("\n"))
 
 
 def test_s0_5_the_clip_of_an_error_keeps_the_line_that_shows_it() -> None:
@@ -78,14 +79,10 @@ def test_s0_6_the_placeholder_is_a_template() -> None:
 def test_s0_7_partial_settings_merge_with_the_defaults() -> None:
     from ctxtrim.specs import parse
 
-    assert parse("truncate:max-age=2", {"max_tokens": 77}).settings == {
-        "max_age": 2,
-        "max_tokens": 77,
-        "placeholder": "[content truncated - {age} steps ago]",
-        "keep_errors": True,
-        "keep_small": 100,
-        "metadata": False,
-    }
+    said, default = parse("truncate:max-age=2", {"max_tokens": 77}).settings, parse("truncate", {}).settings
+    assert said == default | {"max_age": 2, "max_tokens": 77}
+    assert default["max_age"] == 5 and default["max_tokens"] == 2000 and default["keep_small"] == 100
+    assert default["placeholder"] == "[content truncated - {age} steps ago]"
 
 
 def test_s0_8_metadata_tells_the_original_length_and_the_age_where_it_is_wanted() -> None:
@@ -206,7 +203,7 @@ def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
     assert results(messages, max_age=0, placeholder="내용이 오래되어 잘렸습니다 " * 12)[0] == text
 
 
-@pytest.mark.parametrize("limit", [0, 1, 5, 10])
+@pytest.mark.parametrize("limit", [1, 5, 10])
 def test_a_limit_below_the_marker_leaves_a_bare_head(limit: int) -> None:
     from building import transcript
 

@@ -220,7 +220,9 @@ def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(pa
         seen = [event["observation"] for event in events if "observation" in event]
         results = [kind for kind in seen if kind not in ("null", "error", "recall", "agent_state_changed")]
         said = sum(actions.count(kind) for kind in ("message", "finish", "system"))
-        said += seen.count("error") + seen.count("recall")  # what the client tells the model as the user
+        recalled = [event["extras"] for event in events if event.get("observation") == "recall"]
+        said += seen.count("error")  # what the client tells the model as the user, as what it found
+        said += sum(bool(one["repo_instructions"] or one["microagent_knowledge"]) for one in recalled)
         expected.append((said + len(calls) + len(results), len(calls), len(results)))
     found = []
     for one in transcripts(path.read_bytes()):

@@ -22,6 +22,7 @@ def layout(data: bytes) -> tuple[str | None, str | None]:
     return reading.format.name if reading.format else None, reading.layout
 
 
+SYSTEM = {"role": "system", "content": "Be kind."}
 TALK = [user("go"), *step("a", "text")]
 
 
@@ -46,7 +47,7 @@ def test_every_layout_gives_the_same_messages(data: bytes, expected: str) -> Non
         {"messages": [{"role": "user", "content": [{"type": "text", "value": "llama"}]}]},
         {"messages": "none"},
         {"role": "user", "message": {"content": []}},
-        {"question": [[{"role": "user", "content": "x"}]]},
+        {"question": [["x"], "y"]},
         ["a", "b"],
         42,
     ],
@@ -100,6 +101,19 @@ def test_a_message_of_an_unknown_role_stays_where_it_is() -> None:
     data = conversation([user("go"), *step("a", "text " * 50), {"role": "exit", "content": "bye"}, user("now")])
     left = json.loads(run(data, [("trim", {})], limit=20).data or b"")
     assert [one["role"] for one in left["messages"]] == ["exit", "user"]
+
+
+def test_the_turns_of_a_question_are_one_conversation() -> None:
+    turns = [[SYSTEM, user("first")], [], [user("second")]]
+    line = {"id": "q1", "question": turns, "function": [{"name": "f"}], "path": ["f"]}
+    data = json.dumps(line).encode() + b"\n"
+    assert layout(data) == ("openai-chat", "conversation")
+    (one,) = read(data)[0].transcripts
+    assert (one.id, one.tools, [message.role for message in one.messages]) == (
+        "q1", '[{"name":"f"}]', ["system", "user", "user"]
+    )  # fmt: skip
+    left = json.loads(run(data, [("trim", {})], limit=45).data or b"")
+    assert left == line | {"question": [[SYSTEM], [], [user("second")]]}
 
 
 def test_the_envelope_gives_model_id_and_tools() -> None:

@@ -64,7 +64,7 @@ def test_long_texts_count_the_same_with_both_engines_and_in_pieces(engines: tupl
     tokens = fast(LONG[name])
     assert 0 < tokens <= len(LONG[name].encode(errors="replace")) * 3
     assert slow(LONG[name]) == tokens
-    assert sum(map(fast, encodings._pieces(LONG[name]))) == tokens
+    assert sum(map(fast, encodings.pieces(LONG[name]))) == tokens
 
 
 def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_pieces() -> None:
@@ -79,14 +79,14 @@ def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_p
 def test_the_pieces_of_any_text_count_what_it_counts(engines: tuple[Engine, Engine], text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encodings, "_PIECE", size)
-        pieces = list(encodings._pieces(text))
+        pieces = list(encodings.pieces(text))
     assert "".join(pieces) == text
     for count in engines:
         assert sum(map(count, pieces)) == count(text)
 
 
 def test_a_text_of_many_words_is_counted_in_pieces_of_about_a_million_characters() -> None:
-    pieces = list(encodings._pieces("a word, then another one\n" * 200_000))
+    pieces = list(encodings.pieces("a word, then another one\n" * 200_000))
     assert len(pieces) == 5
     assert all(MILLION <= len(piece) < 1_100_000 for piece in pieces[:-1])
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from building import conversation, says, transcript, user
 from running import read
 
@@ -22,6 +23,34 @@ def test_usage_of_the_whole_conversation_stands_in_its_envelope() -> None:
 def test_what_is_no_usage_is_none() -> None:
     for odd in (None, [], {"prompt_tokens": "9"}, {"prompt_tokens": 0}, {"total_tokens": 5}):
         assert transcript([user("a")], usage=odd).usage is None
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"finish_reason": "error"}, {"stopReason": "aborted"}, {"error": "overloaded"}, {"role": "user"}],
+    ids=lambda odd: next(iter(odd)),
+)
+def test_usage_of_users_and_of_answers_that_were_broken_off_is_none(odd: dict[str, Any]) -> None:
+    usage = {"usage": {"prompt_tokens": 30, "completion_tokens": 4}}
+    whole = says("one") | {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+    last = {"role": "assistant", "content": "two"} | usage | odd
+    assert transcript([user("a"), whole, user("b"), last]).usage == Usage(10, 2, 1)
+
+
+@pytest.mark.parametrize("cut", ["microcompact_boundary", "compact_boundary"])
+def test_what_claude_code_recorded_before_it_cleared_its_context_counted_what_is_gone(cut: str) -> None:
+    def answer(uuid: str, parent: str, tokens: int) -> bytes:
+        usage = {"input_tokens": tokens, "output_tokens": 5}
+        return line("assistant", uuid, parent, {"id": uuid, "content": [{"type": "text", "text": "x"}], "usage": usage})
+
+    event = {"type": "system", "subtype": cut, "uuid": "k1", "parentUuid": "a1"}
+    event |= {"microcompactMetadata": {"compactedToolIds": []}} if cut.startswith("micro") else {}
+    data = line("user", "u1", None, {"content": "hi"}) + answer("a1", "u1", 90_000)
+    assert read(data)[0].transcripts[0].usage == Usage(90_000, 5, 1)
+    data += json.dumps(event).encode() + b"\n" + line("user", "u2", "k1", {"content": "on"})
+    assert read(data)[0].transcripts[0].usage is None
+    talk = read(data + answer("a2", "u2", 700))[0].transcripts[0]
+    assert [usage.prompt_tokens for usage in talk.usages] == [700]
 
 
 def line(kind: str, uuid: str, parent: str | None, message: dict[str, Any]) -> bytes:

@@ -18,7 +18,7 @@ from ctxtrim.formats.anthropic_signs import ROLES, claims, inner, is_foreign, kn
 from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.parents import mend
-from ctxtrim.formats.usage import anthropic_usage
+from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Part, Path, Role, Span
 
@@ -82,9 +82,9 @@ def _note(message: Mapping[str, Any], found: Found) -> None:
     info = message.get("modelInfo")
     model = message.get("model", info.get("modelId") if isinstance(info, dict) else None)
     found.model = model if isinstance(model, str) else found.model
-    usage = anthropic_usage(message["usage"], len(found.messages) - 1) if "usage" in message else None
-    if usage is not None:
-        found.usages.append(usage)
+    if "usage" in message and is_complete(message):
+        usage = anthropic_usage(message["usage"], len(found.messages) - 1)
+        found.usages += [usage] if usage else []
 
 
 def _after_compaction(content: Any) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
-from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in
+from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in, is_compaction
 from ctxtrim.formats.format import Format, Insertion, Layout, Site
-from ctxtrim.formats.usage import anthropic_usage
+from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.lines import Record, dump
 from ctxtrim.model import Line, Message, Part, Path, Source, Span, Transcript, Usage
 
@@ -48,14 +48,21 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     messages = tuple(_messages(current, _cleared(events)))
     if not messages:
         return []
+    cut = max((event.span for event in events if _is_cut(event)), default=Span(-1))
+    since = [event for event in current if event.span > cut]
     models = [event.message.get("model") for event in events if event.kind == "assistant"]
     model = next((name for name in reversed(models) if isinstance(name, str) and name != SYNTHETIC), None)
     session = next(
         (event.value["sessionId"] for event in events if isinstance(event.value.get("sessionId"), str)), None
     )
     return [
-        Transcript(messages, Source(lines, messages), model=model, id=session, usages=tuple(_usages(current, messages)))
+        Transcript(messages, Source(lines, messages), model=model, id=session, usages=tuple(_usages(since, messages)))
     ]
+
+
+def _is_cut(event: Event) -> bool:
+    """Whether what was recorded before counted a context that is no more: it was compacted, or results were cleared."""
+    return is_compaction(event) or "microcompactMetadata" in event.value
 
 
 def _usages(events: Sequence[Event], messages: Sequence[Message]) -> Iterator[Usage]:
@@ -63,7 +70,8 @@ def _usages(events: Sequence[Event], messages: Sequence[Message]) -> Iterator[Us
     answers = {span: message.index for message in messages if message.role == "assistant" for span in message.spans}
     found: dict[int | None, Usage] = {}
     for event in events:
-        usage = anthropic_usage(event.message.get("usage")) if event.kind == "assistant" else None
+        is_answer = event.kind == "assistant" and is_complete(event.message) and is_complete(event.value)
+        usage = anthropic_usage(event.message.get("usage")) if is_answer else None
         if usage is not None:
             answer = answers[event.span]
             found[answer] = replace(usage, message=answer, model=event.message.get("model"))

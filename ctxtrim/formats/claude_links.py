@@ -79,7 +79,7 @@ def _thread(events: Sequence[Event]) -> set[int]:
         return set()
     family = Family(events)
     if family.is_linked:
-        chain = set(takewhile(lambda index: not _is_compaction(events[index]), family.walk(main[-1])))
+        chain = set(takewhile(lambda index: not is_compaction(events[index]), family.walk(main[-1])))
     else:
         chain = set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
@@ -93,12 +93,13 @@ def _thread(events: Sequence[Event]) -> set[int]:
     return chain
 
 
-def _is_compaction(event: Event) -> bool:
+def is_compaction(event: Event) -> bool:
+    """Whether the client made a summary of all that stands before."""
     return event.value.get("subtype") == "compact_boundary"
 
 
 def _after_compaction(events: Sequence[Event]) -> int:
-    return max((index + 1 for index, event in enumerate(events) if _is_compaction(event)), default=0)
+    return max((index + 1 for index, event in enumerate(events) if is_compaction(event)), default=0)
 
 
 def _named(event: Event, kind: str, field: str) -> list[str]:

@@ -21,7 +21,7 @@ from ctxtrim.formats.gemini_parts import (
     spelled_content,
 )
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
-from ctxtrim.formats.usage import gemini_usage
+from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Path, Span
 
@@ -50,7 +50,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
             continue
         pieces = [(part, home.inside("parts", place)) for place, part in enumerate(parts or ())]
         messages = messages_of(role, pieces, (whole,), len(found.messages))
-        if role == "assistant":
+        if role == "assistant" and is_complete(value):
             usage = gemini_usage(value.get("usageMetadata", value.get("usage_metadata")), len(found.messages))
             if usage is not None:
                 found.usages.append(usage)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxtrim.formats.format import METADATA, Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
-from ctxtrim.formats.usage import openai_usage
+from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Path, Role, Span
@@ -56,16 +56,16 @@ def is_foreign(value: object) -> bool:
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """A message an element."""
+    """A message an element. What users recorded as their usage counted what a simulated one was told."""
     for value, at, whole in elements:
         role = value.get("role") if isinstance(value, dict) else None
         known = ROLES.get(role) if isinstance(role, str) else None
         if known is None:
             found.uncounted += role is not None and role not in _ASIDE
             continue
-        usage = openai_usage(value["usage"], len(found.messages)) if "usage" in value else None
-        if usage is not None:
-            found.usages.append(usage)
+        if known == "assistant" and "usage" in value and is_complete(value):
+            usage = openai_usage(value["usage"], len(found.messages))
+            found.usages += [usage] if usage else []
         found.messages.append(_message(known, value, at, whole, len(found.messages)))
 
 

@@ -16,7 +16,6 @@ from ctxtrim.formats.pi_links import Entry, Thread, compaction_of, entries_in, e
 from ctxtrim.formats.pi_messages import (
     ROLES,
     content_in,
-    is_complete,
     is_sent,
     knows,
     message_in,
@@ -25,6 +24,7 @@ from ctxtrim.formats.pi_messages import (
     usage_in,
 )
 from ctxtrim.formats.pi_visibility import visibility, with_visibility
+from ctxtrim.formats.usage import is_complete
 from ctxtrim.formats.visibility import PLAIN, seen
 from ctxtrim.lines import Record
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage

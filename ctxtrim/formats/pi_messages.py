@@ -11,7 +11,7 @@ from typing import Any
 from ctxtrim.formats.format import METADATA, Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.pi_visibility import names_in, spelled_for, visibility, with_visibility
-from ctxtrim.formats.usage import pi_usage
+from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Path, Role, Span, Usage
@@ -40,7 +40,6 @@ _OWN = {
 }
 _INJECTED = ("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary")
 _STOPS = ("stop", "length", "toolUse", "error", "aborted")
-_INCOMPLETE = ("error", "aborted", "deferred")
 _USER_KEYS = {"role", "content", "timestamp", "metadata"}
 
 
@@ -95,11 +94,6 @@ def read(elements: Sequence[Element], found: Found) -> None:
 def is_sent(value: Mapping[str, Any]) -> bool:
     """Whether a message is part of the context; what says nothing of it is."""
     return not value.get("excludeFromContext")
-
-
-def is_complete(value: Mapping[str, Any]) -> bool:
-    """Whether an answer came to its end. What an interrupted one recorded as its usage is no count of its prompt."""
-    return value.get("stopReason") not in _INCOMPLETE
 
 
 def usage_in(value: Mapping[str, Any], index: int) -> Usage | None:

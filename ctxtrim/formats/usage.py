@@ -1,8 +1,18 @@
 """Token counts that providers reported and files recorded, in the spellings there are."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.model import Usage
+
+_REASONS = ("stopReason", "stop_reason", "finish_reason", "finishReason")
+_BROKEN_OFF = ("error", "aborted", "cancelled", "canceled", "deferred")
+
+
+def is_complete(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer came to its end. What an interrupted one recorded as its usage is no count of its prompt."""
+    is_broken_off = any(answer.get(key) in _BROKEN_OFF for key in _REASONS)
+    return not (is_broken_off or answer.get("error") or answer.get("isApiErrorMessage"))
 
 
 def openai_usage(value: Any, message: int | None = None) -> Usage | None:

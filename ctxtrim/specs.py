@@ -99,6 +99,8 @@ def _value(where: str, field: Field[Any], value: Any) -> Any:
         return word in _TRUE
     if isinstance(default, int | None):
         return _number(where, field, value)
+    if isinstance(default, float):
+        return float(_text(where, field, value))
     if isinstance(default, tuple):
         return tuple(_text(where, field, one) for one in (value if isinstance(value, list | tuple) else [value]))
     return _text(where, field, value)

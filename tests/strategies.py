@@ -176,3 +176,21 @@ truncations = st.fixed_dictionaries(
     },
 )
 budgets = st.one_of(st.integers(1, 60), st.integers(60, 3000))
+trims = st.fixed_dictionaries(
+    {},
+    optional={
+        "strategy": st.sampled_from(["priority", "priority-based", "oldest", "middle", "age"]),
+        "target": st.sampled_from(["1.0", "0.8", "0.3"]),
+        "keep_recent_turns": st.integers(0, 3),
+        "keep_recent_messages": st.integers(0, 5),
+        "keep_recent_tokens": st.sampled_from([0, 50, 500]),
+        "keep_errors": st.booleans(),
+        "keep_small": st.sampled_from([0, 20]),
+        "keep_quoted": st.booleans(),
+        "keep_chains": st.booleans(),
+        "keep_active_files": st.booleans(),
+        "keep_tools": st.sampled_from([(), ("bash|read_file",)]),
+        "preserve_system_prompt": st.booleans(),
+        "pin": st.sampled_from([(), ("error",), ("tool:bash",), ("id:c1",)]),
+    },
+)

@@ -11,11 +11,12 @@ HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 FLOORS = (
     ("model", "errors", "media"),
     ("lines", "splice", "turns", "graphemes", "tokens", "schemas", "schemas_harmony", "framing"),
-    ("counter", "evidence", "clipping", "limits", "pins"),
+    ("counter", "evidence", "clipping", "limits", "pins", "recency", "apart"),
     ("results",),
     ("retaining", "replacement", "sizing"),
     ("rules", "retention"),
     ("stage", "recorded"),
+    ("ladder",),
     ("structure", "thinking"),
     ("stages",),
     ("pipeline", "formats", "models"),
@@ -28,7 +29,7 @@ FLOORS = (
     ("api",),
     ("cli", "__main__", "__init__"),
 )
-CORE = {name for floor in FLOORS[:9] for name in floor} | {"pipeline"}
+CORE = {name for floor in FLOORS[:10] for name in floor} | {"pipeline"}
 # Which parts of the house may import which packages from outside, and which parts of the standard library.
 OUTSIDE = {
     "orjson": {"lines", "tokenizers"},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import read, run
-from strategies import budgets, conversations, files, truncations
+from strategies import budgets, conversations, files, trims, truncations
 
 from ctxtrim.model import Transcript
 from ctxtrim.turns import shape
@@ -18,7 +18,7 @@ TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")
 stages = st.lists(
     st.one_of(
         st.tuples(st.just("truncate"), truncations),
-        st.just(("trim", {})),
+        st.tuples(st.just("trim"), trims),
         st.just(("count", {})),
         st.just(("check", {})),
     ),
@@ -124,11 +124,11 @@ def _unpaired(transcript: Transcript) -> Tally[str]:
     return results + Tally("call" for _ in where.unanswered)
 
 
-@given(files(), stages, budgets, tokenizers)
+@given(files(), stages, trims, budgets, tokenizers)
 def test_fit_after_trim_the_tokens_are_within_the_budget_or_the_report_says_what_cannot_go(
-    data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
+    data: bytes, pipeline: list[tuple[str, dict]], how: dict, budget: int, name: str
 ) -> None:
-    ran = run(data, [*pipeline, ("trim", {})], limit=budget, tokenizer=name, model=MODEL)
+    ran = run(data, [*pipeline, ("trim", how)], limit=budget, tokenizer=name, model=MODEL)
     for row in ran.rows:
         assert row.fits or row.overflows
         assert not (row.is_written and row.overflows)
@@ -159,11 +159,11 @@ def test_stillness_truncate_on_its_own_output_changes_nothing(data: bytes, how: 
     assert run(once or b"", [("truncate", how)], tokenizer=name).data == (once or b"")
 
 
-@given(files(), budgets, tokenizers)
-def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, budget: int, name: str) -> None:
-    once = run(data, [("trim", {})], limit=budget, tokenizer=name, model=MODEL).data
+@given(files(), trims, budgets, tokenizers)
+def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, how: dict, budget: int, name: str) -> None:
+    once = run(data, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data
     if once is not None:
-        assert run(once, [("trim", {})], limit=budget, tokenizer=name, model=MODEL).data == once
+        assert run(once, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data == once
 
 
 @given(files(), stages, budgets)

@@ -17,8 +17,8 @@ from ctxtrim.tokens import Budget
 SYSTEM = {"role": "system", "content": "You are terse."}
 
 
-def kept(messages: list[dict[str, Any]], budget: int) -> list[Any]:
-    data = run(conversation(messages), [("trim", {})], limit=budget).data
+def kept(messages: list[dict[str, Any]], budget: int, **settings: Any) -> list[Any]:
+    data = run(conversation(messages), [("trim", {"strategy": "oldest"} | settings)], limit=budget).data
     return contents(data)
 
 
@@ -139,10 +139,10 @@ def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_bef
 
 
 def test_every_message_is_told_with_its_reason() -> None:
-    steps = run(conversation(TALK), [("trim", {})], limit=tokens(TALK) - 1).rows[0].steps
+    steps = run(conversation(TALK), [("trim", {"strategy": "oldest"})], limit=tokens(TALK) - 1).rows[0].steps
     reasons = [measured.change.reason for measured in steps[0].changes]
     assert reasons[:4] == ["system", "opening task, goes last", *["oldest first: turn 1, step 1"] * 2]
-    assert set(reasons[4:]) == {"newer than what went", "current task"}
+    assert set(reasons[4:]) == {"there is room", "current task", "opening task, goes last"}
 
 
 def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_written() -> None:

@@ -1,26 +1,41 @@
-"""Drop the oldest exchanges until the transcript fits its budget, or say what cannot go.
+"""Make a transcript fit its budget by priority, or say what cannot go.
 
-What goes first::
-
-    exchanges of the oldest turn, oldest first; with the last of them its user message
-    … of the next turn, and so on up to the current one, so recent turns are only touched when nothing older is left
-    summaries of what was said before the transcript begins
-    the prompt that opened the session, where user and assistant take turns with an answer to it
-    never: system messages, the current task, what the user has pinned, and what is hidden, which costs nothing
+What goes first, and what later, is the ladder's to say; here it is climbed down until the rest fits. System messages
+(unless they may go), the current task, what the user has pinned and what is hidden never go.
 
 An exchange goes as a whole, so no call loses its result. A turn's user message goes with the last of its turn, so what
 is kept begins with a user message wherever the input did.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from ctxtrim import pins
+from ctxtrim.apart import is_answer, set_apart
 from ctxtrim.counter import Counter
-from ctxtrim.model import Transcript
-from ctxtrim.stage import Outcome, change_of, describe, overflow, setting
+from ctxtrim.evidence import is_instructions
+from ctxtrim.ladder import Loss, View, ladder
+from ctxtrim.model import Message, Transcript
+from ctxtrim.recency import recent
+from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
+from ctxtrim.results import results
+from ctxtrim.retaining import Retaining, kept
+from ctxtrim.stage import Action, Finding, Outcome, change_of, describe, overflow, setting
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
+
+
+def share(text: str) -> None:
+    """A `ValueError` where a number is no share."""
+    if not re.fullmatch(r"0*(?:\.\d+|1(?:\.0*)?|0\.\d+)", text) or float(text) == 0:
+        raise ValueError("expected a share of the budget, above 0 and at most 1")
+
+
+STRATEGIES = ("priority", "priority-based", "oldest", "middle", "age")
+_ROOM: tuple[Action, str] = ("kept", "there is room")
+_BESIDE: tuple[Action, str] = ("dropped", "it would stand beside the next prompt")
+_ACTIVE_STEPS = 5  # a file is in use that was read or changed in so many last steps
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,26 @@ class Trim:
 
     counter: Counter
     budget: Budget
+    strategy: str = setting("priority", "What goes first.", choices=STRATEGIES)
+    target: float = setting(1.0, "Once over the budget, trim down to this share of it.", check=share)
+    keep_recent_turns: int = setting(5, "These last turns stay while anything older is left to go.", least=0)
+    keep_recent_messages: int = setting(0, "And these last messages.", least=0)
+    keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)
+    keep_errors: bool = setting(True, "Results that tell of an error go late.")
+    errors: str = setting(
+        "strict", "What tells of one: flags, exit codes and first lines, or loose words.", choices=("strict", "loose")
+    )
+    keep_small: int = setting(0, "Results of fewer tokens than this go late.", least=0)
+    keep_quoted: bool = setting(True, "Results that the user quoted later go late.")
+    keep_chains: bool = setting(True, "Results that a recent call took its arguments from go late.")
+    keep_active_files: bool = setting(True, "Reads of files in use go late.")
+    active_steps: int | None = setting(
+        None, "A file is in use that was read or changed in so many last steps. [default: 5]", least=0
+    )
+    keep_tools: tuple[str, ...] = setting(
+        (), "Results of these tools go late: a regular expression over names.", check=pins.expression
+    )
+    preserve_system_prompt: bool = setting(True, "System messages never go; else they go last of all.")
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
@@ -40,141 +75,154 @@ class Trim:
         available = self.budget.available
         if tokens <= available:
             return Outcome(transcript)
-        pinned = _pinned(transcript, where) | self._held(transcript, where)
-        dropped: set[int] = set()
-        for unit in _order(transcript, where, set(pinned), costs):
-            if tokens <= available:
+        view = self._view(transcript, where, costs)
+        cut = _Cut(self.counter, where, list(messages), list(costs), tokens)
+        for loss in ladder(view, self.strategy):
+            if cut.tokens <= int(available * self.target):
                 break
-            dropped.update(unit)
-            tokens -= sum(costs[index] for index in unit)
+            cut.take(loss)
         if is_alternating(messages, where):
-            tokens += self._set_apart(transcript, where, costs, available - tokens, dropped, pinned)
-        kept = [index for index in range(len(messages)) if index not in dropped]
-        rest = replace(transcript, messages=tuple(messages[index] for index in kept))
-        reasons = {opening_task(messages): "opening task, goes last"} | pinned
-        changes = [
-            change_of(messages, index, "dropped", f"oldest first: turn {where.turn[index]}, step {where.step[index]}")
-            if index in dropped
-            else change_of(messages, index, "kept", reasons.get(index, "newer than what went"))
-            for index in range(len(messages))
-        ]
-        if tokens <= available:
-            return Outcome(rest, tuple(changes))
+            room = available - cut.tokens
+            cut.tokens += set_apart(messages, where, cut.costs, room, cut.dropped, view.held)
+        return self._outcome(transcript, view, cut)
+
+    def _outcome(self, transcript: Transcript, view: View, cut: "_Cut") -> Outcome:
+        """What is left, with what is said of every message, and of the whole where it does not fit."""
+        messages, available = transcript.messages, self.budget.available
+        kept = [index for index in range(len(messages)) if index not in cut.dropped]
+        rest = replace(transcript, messages=tuple(cut.messages[index] for index in kept))
+        late = dict.fromkeys(view.opening, "opening task, goes last") | dict(view.held)
+        changes = []
+        for index in range(len(messages)):
+            action, reason = cut.said.get(index, _BESIDE if index in cut.dropped else _ROOM)
+            if action == "dropped" and index not in cut.dropped:  # it came back
+                action, reason = _ROOM
+            if action == "kept":
+                reason = late.get(index, reason)
+            changes.append(change_of(messages, index, action, reason))
+        if cut.tokens <= available:
+            return Outcome(rest, tuple(changes), tuple(_cached(view, cut)))
         exactness = self.counter.exactness(rest)
         details = [
-            f"{describe(transcript, messages[i], where.call[i], costs[i], exactness)} ({pinned[i]})"
-            for i in kept
-            if messages[i].agent_visible
+            f"{describe(transcript, messages[index], view.where.call[index], cut.costs[index], exactness)} ({why})"
+            for index in kept
+            if messages[index].agent_visible
+            for why in (view.held.get(index, "cannot go"),)
         ]
         if fixed := self.counter.fixed(transcript):
             details.append(f"tool schemas and the frame of the request: {MARKS[exactness]}{fixed} tokens")
-        return Outcome(rest, tuple(changes), (overflow(transcript, tokens, available, details, exactness),))
+        return Outcome(rest, tuple(changes), (overflow(transcript, cut.tokens, available, details, exactness),))
 
-    def _held(self, transcript: Transcript, where: Shape) -> dict[int, str]:
-        """What the user has pinned, and the prompts of those turns: an answer needs the question before it."""
+    def _view(self, transcript: Transcript, where: Shape, costs: Sequence[int]) -> View:
+        """The conversation with all that decides what goes when."""
         messages = transcript.messages
-        held = pins.pinned(messages, where, self.pin)
-        turns = {where.turn[index] for index in held}
-        prompts = {
-            index: "prompt of what is pinned"
-            for index, message in enumerate(messages)
-            if message.role == "user" and where.turn[index] in turns
-        }
-        return prompts | held
+        last = recent(
+            messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
+        )
+        ages = [where.steps - step for step in where.step]
+        found = results(messages, where, ages)
+        asked = Retaining(
+            self.keep_errors,
+            self.errors == "loose",
+            self.keep_small,
+            self.keep_quoted,
+            self.keep_chains,
+            (_ACTIVE_STEPS if self.active_steps is None else self.active_steps) if self.keep_active_files else None,
+            self.keep_tools,
+        )
+        worth = kept(asked, self.counter, messages, where, found, last, where.steps)
+        held = self._held(messages, where)
+        opening = [index for index in _opening(messages, where, costs) if index not in held]
+        special = {*held, *opening}
+        return View(
+            transcript,
+            where,
+            costs,
+            self.counter,
+            held,
+            last,
+            found,
+            worth,
+            {where.exchange[index]: one.reason for index, one in worth.items() if one.reason is not None},
+            opening,
+            [i for i, message in enumerate(messages) if i not in special and is_instructions(message)],
+            [i for i, message in enumerate(messages) if i not in special and message.is_summary],
+            not self.preserve_system_prompt,
+            Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False),
+        )
 
-    def _set_apart(
-        self,
-        transcript: Transcript,
-        where: Shape,
-        costs: Sequence[int],
-        room: int,
-        dropped: set[int],
-        pinned: Mapping[int, str],
-    ) -> int:
-        """Let no two prompts stand side by side where none did; returns by how much the tokens change.
-
-        What stood between them comes back in part: the cheapest answer without calls, where there is room for it. Else
-        the first of the two goes.
-        """
-        spent = 0
-        before: list[int] = []  # prompts kept so far, with nothing but system messages after the last of them
-        between: list[int] = []  # what was dropped since then
-        for index, message in enumerate(transcript.messages):
+    def _held(self, messages: Sequence[Message], where: Shape) -> dict[int, str]:
+        """What may never go, and why; where nobody asked, the last exchange. Prompts stay before what is pinned."""
+        pinned = pins.pinned(messages, where, self.pin)
+        turns = {where.turn[index] for index in pinned}
+        task = current_task(messages)
+        if task is None:
+            spoken = [index for index, one in enumerate(messages) if one.agent_visible and one.role != "system"]
+            task = where.exchange[spoken[-1]] if spoken else None
+        held: dict[int, str] = {}
+        for index, message in enumerate(messages):
             if not message.agent_visible:
-                continue
-            if index in dropped:
-                between.append(index)
-            elif message.role == "user":
-                answers = [one for one in between if _answers(transcript, where, one) and costs[one] <= room - spent]
-                while before and before[-1] not in pinned and not answers:
-                    spent -= costs[before[-1]]
-                    dropped.add(before.pop())
-                if before and answers:
-                    answer = min(answers, key=lambda one: (costs[one], -one))
-                    spent += costs[answer]
-                    dropped.remove(answer)
-                before, between = [index], []
-            elif message.role != "system":
-                before, between = [], []
-        return spent
+                held[index] = "hidden"
+            elif index in pinned:
+                held[index] = pinned[index]
+            elif where.exchange[index] == task:
+                held[index] = "current task" if messages[task].role == "user" else "last exchange"
+            elif message.role == "system" and self.preserve_system_prompt:
+                held[index] = "system"
+            elif message.role == "user" and where.turn[index] in turns:
+                held[index] = "prompt of what is pinned"
+        return held
 
 
-def _answers(transcript: Transcript, where: Shape, index: int) -> bool:
-    """Whether a message is an answer in words, which can stand alone."""
-    message = transcript.messages[index]
-    return message.role == "assistant" and message.agent_visible and where.fan[index] == 0
+@dataclass
+class _Cut:
+    """What is left so far: messages and their costs by position, what was dropped, what is said, tokens in all."""
+
+    counter: Counter
+    where: Shape
+    messages: list[Message]
+    costs: list[int]
+    tokens: int
+    dropped: set[int] = field(default_factory=set)
+    said: dict[int, tuple[Action, str]] = field(default_factory=dict)
+
+    def take(self, loss: Loss) -> None:
+        """Let go of something; an edit that would save nothing is not made."""
+        if loss.edit is None:
+            for index in loss.positions:
+                if index not in self.dropped:
+                    self.dropped.add(index)
+                    self.tokens -= self.costs[index]
+                    self.said[index] = (loss.action, loss.reason)
+            return
+        index = loss.positions[0]
+        if index in self.dropped:
+            return
+        new = loss.edit(self.messages[index])
+        cost = self.counter.cost(new, self.where.fan[index]).total
+        if cost < self.costs[index]:
+            self.tokens += cost - self.costs[index]
+            self.messages[index], self.costs[index] = new, cost
+            self.said[index] = (loss.action, loss.reason)
 
 
-def _pinned(transcript: Transcript, where: Shape) -> dict[int, str]:
-    """What may never go, and why: system messages and the current task; the last exchange where nobody asked.
-
-    What is hidden stays where it is.
-    """
-    messages = transcript.messages
-    pinned = {index: "system" for index, message in enumerate(messages) if message.role == "system"}
-    pinned |= {index: "hidden" for index, message in enumerate(messages) if not message.agent_visible}
-    task = current_task(messages)
-    if task is not None:
-        pinned |= {index: "current task" for index in range(len(messages)) if where.exchange[index] == task}
-    elif len(pinned) < len(messages):
-        last = max(index for index in range(len(messages)) if index not in pinned)
-        home = where.exchange[last]
-        pinned |= {index: "last exchange" for index in range(len(messages)) if where.exchange[index] == home}
-    return pinned
-
-
-def _order(transcript: Transcript, where: Shape, pinned: set[int], costs: Sequence[int]) -> Iterator[list[int]]:
-    """The units in which messages go, first to go first."""
-    messages = transcript.messages
+def _opening(messages: Sequence[Message], where: Shape, costs: Sequence[int]) -> list[int]:
+    """The prompt that opened the session; where roles take turns, with the answer between it and the next prompt."""
     opening = opening_task(messages)
-    opened = [] if opening in pinned else [i for i in range(len(messages)) if where.exchange[i] == opening]
-    if (
-        opened and opening is not None and is_alternating(messages, where)
-    ):  # its answer stays between it and the next prompt
+    if opening is None:
+        return []
+    opened = [index for index in range(len(messages)) if where.exchange[index] == opening]
+    if is_alternating(messages, where):
         turn = [index for index in range(len(messages)) if where.turn[index] == where.turn[opening]]
-        answers = [index for index in turn if _answers(transcript, where, index)]
+        answers = [index for index in turn if is_answer(messages, where, index)]
         opened += sorted(answers, key=lambda index: (costs[index], -index))[:1]
-    turns: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
-    summaries: list[list[int]] = []
-    for index, message in enumerate(messages):
-        home = where.exchange[index]
-        if index in pinned or index in opened:
-            continue
-        if message.is_summary:
-            summaries.append([index])
-            continue
-        exchanges, prompts = turns.setdefault(where.turn[home], ({}, []))
-        if messages[home].role == "user":
-            prompts.append(index)
-        else:
-            exchanges.setdefault(home, []).append(index)
-    for _, (exchanges, prompts) in sorted(turns.items()):
-        units = list(exchanges.values())
-        if units:
-            units[-1] = sorted((*prompts, *units[-1]))
-        elif prompts:
-            units = [prompts]
-        yield from units
-    yield from summaries
-    if opened:
-        yield opened
+    return sorted(opened)
+
+
+def _cached(view: View, cut: _Cut) -> Iterator[Finding]:
+    """From where on a provider has to read the prompt again, which it had in its cache."""
+    first = min((index for index, (action, _) in cut.said.items() if action != "kept"), default=None)
+    if first is not None:
+        tokens = sum(view.costs[:first])
+        text = f"a prompt cache holds for the messages before message {first}: {tokens} tokens, and what is sent before"
+        yield Finding("prompt-cache", "info", text, index=first, tokens=tokens)

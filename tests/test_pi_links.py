@@ -171,6 +171,31 @@ def test_a_new_summary_may_stand_before_one_that_stays() -> None:
         assert told(none_kept) == [("user", SUMMARY.parts[0].text), KEPT[0], *KEPT[3:]]
 
 
+TAIL = compaction("k", "d", "so far", retainedTail=[user("three"), says("four")])
+
+
+@pytest.mark.parametrize(
+    "data", [session(*LONG), session(*OLD), session(*LONG[:4], TAIL, *LONG[5:])], ids=["linked", "old", "tail"]
+)
+@pytest.mark.parametrize("staying", [range(5), [0, 3, 4], [0]], ids=["all", "none kept", "nothing else"])
+@pytest.mark.parametrize(
+    "news",
+    [
+        (SUMMARY, Message("assistant", (Part("text", "I see."),)), Message("user", (Part("text", "Well?"),))),
+        (Message("assistant", (Part("text", "I see."),)), Message("user", (Part("text", "Well?"),))),
+    ],
+    ids=["a summary first", "an answer first"],
+)
+def test_several_messages_may_stand_before_a_summary_that_stays(
+    data: bytes, staying: list[int], news: tuple[Message, ...]
+) -> None:
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    meant = replace(one, messages=(*news, *(one.messages[index] for index in staying)))
+    again = transcript(written(chunk, PI, meant))
+    assert told(again) == [(message.role, message.parts[0].text) for message in meant.messages]
+
+
 def test_the_first_summary_of_a_session_is_a_compaction_that_keeps_nothing() -> None:
     out = kept(session(*STEP), 3, first=SUMMARY)
     new, last = out[1:]

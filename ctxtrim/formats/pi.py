@@ -153,12 +153,13 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     is_after = later is None or (run[0].role == "tool" and earlier is not None)
     where = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
     near = _entry_at(where, site)
-    is_first = earlier is None and run[0].role == "user"
-    if is_first and ((run[0].is_summary and seen(run[0]) == PLAIN) or near.get("type") == "compaction"):
+    is_compaction = near.get("type") == "compaction"
+    is_summary = run[0].role == "user" and ((run[0].is_summary and seen(run[0]) == PLAIN) or is_compaction)
+    if earlier is None and (is_summary or (is_compaction and not where.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
-        value = compaction_of("".join(part.text for part in run[0].parts), near | newest)
-        found.append(Insertion(value, Span(where.line), is_after))
-        run = run[1:]
+        text = "".join(part.text for part in run[0].parts) if is_summary else ""
+        found.append(Insertion(compaction_of(text, near | newest), Span(where.line), is_after))
+        run = run[1:] if is_summary else run
     for number, message in enumerate(run):
         if where.path[:1] == ("retainedTail",):
             found.append(Insertion(_message_of(message, site.value_of(where), site), where, is_after))

@@ -178,7 +178,7 @@ def _taken_over(
 ) -> list[Insertion]:
     """What is left to insert after a compaction has taken over the summary of a new one.
 
-    Its own summary, where that stays, becomes the first message after the new one.
+    Its own summary, where that stays, becomes a message after the new one and all that is put between the two.
     """
     new = next((one for one in inserted if not one.where.path and one.value.get("type") == "compaction"), None)
     rest = [one for one in inserted if one is not new]
@@ -191,11 +191,15 @@ def _taken_over(
     if home.span in removed or not text:
         return rest
     message = {"role": "compactionSummary", "summary": text, "tokensBefore": home.value.get("tokensBefore", 0)}
+    between = [one for one in rest if one.where == home.span and not one.is_after]  # after the new one, before its own
+    rest = [one for one in rest if one not in between]
     if isinstance(home.value.get("retainedTail"), list):
-        return [Insertion(message, home.span.inside("retainedTail", 0)), *rest]
+        place = home.span.inside("retainedTail", 0)
+        return [*(Insertion(value, place) for value in (*(one.value["message"] for one in between), message)), *rest]
     first = next((entries[index] for index in thread.kept if entries[index].span not in removed), None)
     value = entry_of({"type": "message", "message": message}, (first or home).value)
-    return [Insertion(value, (first or home).span, is_after=first is None), *rest]
+    news = (*(one.value for one in between), value)
+    return [*(Insertion(one, (first or home).span, is_after=first is None) for one in news), *rest]
 
 
 def _with_new(entries: Sequence[Entry], inserted: Sequence[Insertion]) -> tuple[list[Entry], dict[int, Insertion]]:

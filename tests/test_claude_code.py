@@ -4,7 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from running import read, run
+from test_insertion import SUMMARY, written
 
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.rewrite import check, rewrite
@@ -269,3 +271,35 @@ def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
     ran = run(session(*events, line("c", "b", "user", "hi")), [("trim", {})], limit=40)
     left = [json.loads(one) for one in (ran.data or b"").splitlines()]
     assert [(event["uuid"], event["parentUuid"]) for event in left] == [("a", None), ("b", "a"), ("b", "a"), ("c", "b")]
+
+
+@pytest.mark.parametrize("is_document", [False, True], ids=["lines", "document"])
+def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(is_document: bool) -> None:
+    told = {"sessionId": "s", "cwd": "/x"}
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "one"}
+    events: list[Any] = [
+        {"type": "user", "uuid": "a", "parentUuid": None, **told, "message": {"role": "user", "content": "go"}},
+        {"type": "assistant", "uuid": "b", "parentUuid": "a", **told, "message": {"id": "m", "content": [call]}},
+        {"type": "user", "uuid": "c", "parentUuid": "b", **told, "toolUseResult": {"x": 1.10}}
+        | {"message": {"role": "user", "content": [result, *({"type": "text", "text": one} for one in ("and", "so"))]}},
+        {"type": "assistant", "uuid": "d", "parentUuid": "c", **told, "message": {"id": "n", "content": "done"}},
+    ]
+    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    data = json.dumps({"loglines": events}).encode() if is_document else data
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    assert [message.role for message in one.messages] == ["user", "assistant", "tool", "user", "assistant"]
+    out = written(chunk, FORMATS["claude-code"], replace(one, messages=(*one.messages[:3], SUMMARY, *one.messages[3:])))
+    again = read(out)[0].transcripts[0].messages
+    texts = ["go", "{}", "one", SUMMARY.parts[0].text, "and", "so", "done"]
+    assert [part.text for message in again for part in message.parts] == texts
+    assert [message.role for message in again] == ["user", "assistant", "tool", "user", "user", "assistant"]
+    assert [message.is_injected for message in again[3:5]] == [True, False]
+    found = json.loads(out)["loglines"] if is_document else [json.loads(line) for line in out.splitlines()]
+    assert [one["parentUuid"] for one in found] == [None, *(one["uuid"] for one in found[:-1])]
+    assert [("toolUseResult" in one, one["sessionId"]) for one in found[2:5]] == [
+        (True, "s"),
+        (False, "s"),
+        (False, "s"),
+    ]

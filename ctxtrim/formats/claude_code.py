@@ -5,16 +5,17 @@ message of the model spreads over several lines that share a message id; one lin
 Which lines are live is told in `claude_links`, how links are mended when a line goes in `links`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
 from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in, is_compaction
-from ctxtrim.formats.format import Format, Insertion, Layout, Site
+from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.usage import anthropic_usage, is_complete
-from ctxtrim.lines import Record, dump
+from ctxtrim.lines import Record, document, dump, split
 from ctxtrim.model import Line, Message, Part, Path, Source, Span, Transcript, Usage
 
 CLEARED = "[Old tool result content cleared]"
@@ -84,12 +85,18 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an event of its own; between two messages of one event as a block of its content."""
+    """Each message as an event of its own; a result between two messages of one event as a block of its content."""
     earlier, later = site.earlier, site.later
     before = _event(earlier.spans[-1]) if earlier is not None else None
     after = _event(later.spans[0]) if later is not None else None
-    if earlier is not None and before == after:
-        return [Insertion(spelled(message), earlier.spans[-1], is_after=True) for message in run]
+    if earlier is not None and later is not None and before is not None and before == after:
+        near, cut = site.value_of(before), later.spans[0]
+        return [
+            Insertion(spelled(message), earlier.spans[-1], is_after=True)
+            if message.role == "tool"
+            else Insertion(_event_of(message, near), cut, cuts=True)
+            for message in run
+        ]
     is_after = after is None or (run[0].role == "tool" and before is not None)
     where = (before if is_after else after) or _event(site.any.spans[0])
     near = site.value_of(where)
@@ -112,7 +119,39 @@ def _event_of(message: Message, near: dict[str, Any]) -> dict[str, Any]:
     return value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.is_summary else value
 
 
-FORMAT = Format("claude-code", sniff, read, owner, insert, LINEAGE.mend)
+def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
+    """As `Lineage.mend`. An event that is cut in two keeps what stands before the cut; the rest is one of its own."""
+    cuts = {one.where: _event(one.where) for one in inserted if one.cuts}
+    if not cuts:
+        return LINEAGE.mend(lines, removed, kept, inserted)
+    gone, news = set(removed), [one for one in inserted if not one.cuts]
+    values = [record.value for record in (document(line.data) or split(line.data, 1)[0] for line in lines)]
+    events = {event.span: event for event in events_in(values)}
+    for home in dict.fromkeys(cuts.values()):
+        content = events[home].message["content"]
+        places = sorted(int(where.path[-1]) for where in cuts if cuts[where] == home)
+        for first, end in pairwise((*places, len(content))):
+            where = home.inside("message", "content", first)
+            news += [
+                replace(one, where=home, is_after=True, cuts=False)
+                for one in inserted
+                if one.where == where and one.cuts
+            ]
+            blocks = [home.inside("message", "content", place) for place in range(first, end)]
+            rest = [content[int(block.path[-1])] for block in blocks if block not in removed]
+            news.append(Insertion(_rest_of(events[home].value, rest), home, is_after=True))
+            gone.update(blocks)
+    return LINEAGE.mend(lines, gone, kept, news)
+
+
+def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
+    """An event like another one with other content, without what only the results in that one have."""
+    like = {key: value[key] for key in value if key not in ("toolUseResult", "sourceToolAssistantUUID")}
+    name = uuid5(NAMESPACE_OID, f"{value.get('uuid')} {dump(content)}")
+    return like | {"uuid": str(name), "message": value["message"] | {"content": list(content)}}
+
+
+FORMAT = Format("claude-code", sniff, read, owner, insert, mend)
 
 
 def _cleared(events: Sequence[Event]) -> set[str]:

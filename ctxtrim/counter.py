@@ -4,7 +4,9 @@ So what one edit changes can be measured without counting the rest again.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from ctxtrim.framing import Addends, Framing, spelled_arguments
@@ -15,6 +17,7 @@ from ctxtrim.turns import Shape, shape
 Messages = tuple[Message, ...]
 
 T = TypeVar("T")
+_QUOTED = partial(json.dumps, ensure_ascii=False)
 _REMEMBERED = 256  # names, and lists of schemas, of a model whose costs are kept
 
 
@@ -150,7 +153,7 @@ class Counter:
         if not message.agent_visible:
             return found
         for part in message.parts:
-            for name, tokens in self._part(part, self._is_escaped(message, fan > 1)).items():
+            for name, tokens in self._part(part, self._quoted(message, fan > 1)).items():
                 found[name] = found.get(name, 0) + tokens
         found |= self.framing.around(message, fan > 1, self._name)
         return {name: tokens for name, tokens in found.items() if tokens}
@@ -188,11 +191,11 @@ class Counter:
         if not message.agent_visible:
             return Cost((0,) * len(message.parts), 0, 0)
         framing, count = self.framing, self.tokenizer.count
-        is_escaped = self._is_escaped(message, is_parallel)
+        quoted = self._quoted(message, is_parallel)
         parts = [
             count(part.spelled)
-            if part.media is None and part.kind != "tool_call" and not is_escaped
-            else sum(self._part(part, is_escaped).values())
+            if part.media is None and part.kind != "tool_call" and quoted is None
+            else sum(self._part(part, quoted).values())
             for part in message.parts
         ]
         if message.role in ("user", "tool") and message.name is None:
@@ -201,11 +204,15 @@ class Counter:
             frame = sum(framing.around(message, is_parallel, self._name).values())
         return Cost(tuple(parts), frame, sum(parts) + frame)
 
-    def _is_escaped(self, message: Message, is_parallel: bool) -> bool:
-        """Whether its texts are sent escaped to ASCII."""
-        return is_parallel and message.role == "tool" and self.framing.escapes_parallel
+    def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
+        """How its texts may be sent as strings of JSON, escaped to ASCII or not."""
+        if message.role != "tool":
+            return None
+        if is_parallel and self.framing.escapes_parallel:
+            return json.dumps
+        return _QUOTED if self.framing.quotes_results else None
 
-    def _part(self, part: Part, is_escaped: bool) -> Addends:
+    def _part(self, part: Part, quoted: Callable[[str], str] | None) -> Addends:
         framing = self.framing
         if part.media is not None:
             return {part.kind: framing.media.tokens(part.media)}
@@ -214,8 +221,8 @@ class Counter:
             return self._call(part.spelled) | {"call_names": framing.call_names * name}
         text = part.spelled
         tokens = self.tokenizer.count(text)
-        if is_escaped:
-            return {part.kind: tokens, "escapes": max(0, self.tokenizer.count(json.dumps(text)) - tokens)}
+        if quoted is not None:
+            return {part.kind: tokens, "escapes": max(0, self.tokenizer.count(quoted(text)) - tokens)}
         return {part.kind: tokens}
 
     def _call(self, arguments: str) -> Addends:

@@ -24,7 +24,8 @@ class Framing:
     message of its own, `preamble` is what a text beside them costs on top, and without one there is no frame. Its
     arguments count as the JSON that they are, and `multiline` for each with a line break; where it `spells_arguments`,
     the name and the value of each count by themselves, and `argument` on top. `parallel` for two calls or more in one
-    message, whose results some providers send escaped to ASCII.
+    message, whose results some providers send escaped to ASCII. `quotes_results`: some servers send any result as a
+    string of JSON.
 
     `tools` once where tool schemas are sent, on top of their JSON text, or `tools_forced` where one must be called and
     that is another number; `declared` instead where `declares` spells them as declarations. `own_tools`: types of
@@ -50,6 +51,7 @@ class Framing:
     multiline: int = 6
     parallel: int = 24
     escapes_parallel: bool = True
+    quotes_results: bool = False
     tools: int = 12
     tools_forced: int | None = None
     declares: Callable[[str], str | None] | None = rendered

@@ -22,7 +22,7 @@ from ctxtrim.tokens import Exactness
 # system message (75 with tools), 4 around each message, 3 more around a system prompt and around a result, 2 for the
 # channel of an answer, 10 around a call whose content is constrained to JSON (8 otherwise); and the 2 by which vLLM's
 # empty developer message is longer than none, the 4 around one that holds nothing but tools. The chat template in the
-# model's repository quotes results as JSON, which makes a tenth more tokens of them and is not counted.
+# model's repository, by which llama.cpp and transformers render, quotes results as JSON, about a tenth more tokens.
 # Generic: the published chat templates of Llama 3 and Qwen write 5 tokens around a message and about 100 of
 # instructions around tool schemas; a call is charged its tags and keys.
 # Anthropic: the 64,068 counts of single messages that ctok recorded are their tokens and 7 up to version 4.6, 11 in
@@ -65,6 +65,7 @@ FRAMINGS = {
         multiline=0,
         parallel=0,
         escapes_parallel=False,
+        quotes_results=True,
         tools=18,
         declared=18,
         declares=schemas_harmony.rendered,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES, Run
+from conftest import FIXTURES, ROOT, Run
 from samples import chat, line, long_chat, messages, orphan, stuck
 
 from ctxtrim.tokenizers.claude_ctok import available
@@ -262,6 +262,20 @@ def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run
     assert [one["severity"] for one in row["findings"] if one["code"] == "claude-bounded"] == ["info"] * (
         not available()
     )
+
+
+@pytest.mark.parametrize("has_code", [False, True])
+def test_a_folder_named_ctok_in_the_current_one_is_not_ctok(ctxtrim: Run, tmp_path: Path, has_code: bool) -> None:
+    """Without any code it hides no package; with some it does, and the bound is what is left."""
+    (tmp_path / "ctok").mkdir()
+    if has_code:
+        (tmp_path / "ctok" / "__init__.py").write_text("token_count = None\n")
+    ran = ctxtrim("count", "--json", FIXTURES / "claude-code.jsonl", cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert ran.code == 0
+    (row,) = report(ran.out)["transcripts"]
+    is_reconstructed = available() and not has_code
+    assert row["exactness"] == ("reconstructed" if is_reconstructed else "bounded")
+    assert [one["code"] for one in row["findings"]].count("claude-bounded") == (not is_reconstructed)
 
 
 # what is wrong: the words, and what the one line has to name

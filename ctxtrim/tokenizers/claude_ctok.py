@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib import import_module
 from unicodedata import normalize
 
 from ctxtrim.tokenizers.claude_characters import LETTERS, UNMARKED, ordered
@@ -14,9 +14,14 @@ _MAY_BE_MARKED = re.compile(f"(?![\x00-\x7f])(?:[{LETTERS}]+|[^{UNMARKED}])")
 _UNCOUNTED = bytes(set(range(128)) - set(b"\0 ABCDEFGHIJKLMNOPQRSTUVWXYZ"))  # NUL is a space to Claude
 
 
+@cache
 def available() -> bool:
-    """Whether ctok is installed; it is not loaded."""
-    return find_spec("ctok") is not None
+    """Whether ctok is there, with all that is used of it: any folder of its name can be imported."""
+    try:
+        import_module("ctxtrim.tokenizers.claude_texts")
+    except ImportError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ctxtrim.counter import Counter
+from ctxtrim.counter import Counter, keep
 from ctxtrim.errors import UsageError
 from ctxtrim.model import Transcript
 from ctxtrim.models import Model, assumed_model, find_model, framing_of, nearest_models
@@ -83,9 +83,7 @@ class Binding:
         return replace(bound, counter=counter, budget=budget, notes=(*bound.notes, note))
 
     def _bind(self, name: str | None) -> Bound:
-        if name not in self._known:
-            self._known[name] = self._make(name)
-        return self._known[name]
+        return self._known.get(name) or keep(self._known, name, self._make(name))
 
     def _make(self, name: str | None) -> Bound:
         model = self.model_of(name)

@@ -16,9 +16,10 @@ from ctxtrim.turns import Shape, shape
 
 Messages = tuple[Message, ...]
 
+K = TypeVar("K")
 T = TypeVar("T")
 _QUOTED = partial(json.dumps, ensure_ascii=False)
-_REMEMBERED = 256  # names, and lists of schemas, of a model whose costs are kept
+_REMEMBERED = 256  # models, and of each the names and lists of schemas, of which something is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ class Counter:
         found = {"priming": framing.priming}
         if tools is None:
             return found
-        found |= self.tools.get(tools) or _keep(self.tools, tools, self._tools(tools))
+        found |= self.tools.get(tools) or keep(self.tools, tools, self._tools(tools))
         if choice == "none":
             found["tool_choice"] = framing.forbidden
         elif choice not in (None, "auto"):
@@ -236,17 +237,17 @@ class Counter:
 
     def _name(self, name: str) -> int:
         tokens = self.names.get(name)
-        return _keep(self.names, name, self.tokenizer.count(name)) if tokens is None else tokens
+        return keep(self.names, name, self.tokenizer.count(name)) if tokens is None else tokens
 
 
 _Seen = tuple[Messages, Shape, list[Cost]]
 
 
-def _keep(known: dict[str, T], text: str, value: T) -> T:
-    """Remember what is known of a text; texts that never come again must not pile up."""
+def keep(known: dict[K, T], key: K, value: T) -> T:
+    """Remember what is known of a name or a text; those that never come again must not pile up."""
     if len(known) >= _REMEMBERED:
         known.clear()
-    known[text] = value
+    known[key] = value
     return value
 
 

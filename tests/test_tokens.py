@@ -151,6 +151,15 @@ def test_a_repetition_is_marked_at_capitals_and_single_spaces() -> None:
     assert bound("ab,   " * 100) == 6 * 100 + bound(" ")
 
 
+def test_models_that_never_come_again_do_not_pile_up() -> None:
+    binding = Binding(tokenizer, context_window=1000)
+    for number in range(300):
+        bound = binding.bind(transcript([user("x")], model=f"own-{number}"))
+        assert bound.model == f"own-{number}"
+        assert [note.code for note in bound.notes] == ["unknown-model"]
+    assert len(binding._known) <= 256
+
+
 def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
     """OpenAI's cookbook: 3 tokens a message and 1 for its role, 1 for a name, 3 once; equal to the API's own counts."""
     messages = [

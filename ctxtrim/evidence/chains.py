@@ -12,6 +12,7 @@ from ctxtrim.evidence.tools import strings
 from ctxtrim.model import Message
 from ctxtrim.turns import Shape
 
+_TOKEN = re.compile(r"[\w/~@.+-]{6,}")
 # A path or id, from its first character to its last; a `./` in front and a dot behind are none of it.
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
@@ -49,8 +50,12 @@ def tokens(texts: Iterable[str]) -> set[str]:
     """The whole tokens in some texts, and the words of at least 6 characters inside them."""
     found: set[str] = set()
     for text in texts:
-        found.update(_WIDE.findall(text))
-        found.update(_WORD.findall(text))
+        for token in set(_TOKEN.findall(text)):  # most are words, and most of them are there many times
+            if token.isidentifier():
+                found.add(token)
+            else:
+                found.update(_WIDE.findall(token))
+                found.update(_WORD.findall(token))
     return found
 
 

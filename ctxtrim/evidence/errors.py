@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from ctxtrim.evidence.results import result_text
 from ctxtrim.model import Message
@@ -10,8 +11,8 @@ MARKER = re.compile(r"\.\.\. \[truncated \d+ characters\] \.\.\.")
 """What stands where a text was clipped."""
 
 _EXIT_CODE = re.compile(
-    r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ _-]?(?:code|status)\W{0,3}(-?\d{1,10})"
-    r"\b",
+    r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ _-]?(?:code|status)\W{0,3}"
+    r"(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _ERROR = re.compile(
@@ -63,7 +64,7 @@ def exit_code(text: str) -> int | None:
 
 def _edges(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The first and the last few lines, as start and end."""
-    first = list(_lines(text, 0, min(len(text), _REACH)))[:_EDGE]
+    first = list(islice(_lines(text, 0, min(len(text), _REACH)), _EDGE))
     return first, list(_lines(text, max(0, len(text) - _REACH), len(text)))[-_EDGE:]
 
 

@@ -16,7 +16,6 @@ from ctxtrim.evidence.says import run_says
 _RUN = 40  # characters that are a quotation
 _STRETCH = 20
 _MUCH = 1 << 18  # characters that the user wrote
-_MOST = 1 << 21  # the newest characters that the user wrote; those before are not looked at, which bounds the memory
 _END = "\0"  # between texts
 
 
@@ -29,7 +28,7 @@ def quoted_runs(
     """
     newest = sorted(said, reverse=True)
     unheard = deque(newest)
-    speech = _Speech(_END.join(said[position] for position in newest)[:_MOST])
+    speech = _Speech(_END.join(said[position] for position in newest))
     found = {}
     for position in sorted(results, reverse=True):
         while unheard and unheard[0] > position:

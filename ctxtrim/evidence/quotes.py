@@ -14,13 +14,14 @@ from ctxtrim.evidence.tools import paths_of
 from ctxtrim.model import Message
 from ctxtrim.turns import Shape
 
+_MOST = 1 << 21  # the newest characters that the person wrote; what stands before is not looked at, to bound the memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
 _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)  # "12" and "search" are said of other things too
 
 
 def quoted(messages: Sequence[Message], where: Shape) -> dict[int, tuple[int, int]]:
     """The positions of quoted results, each with what is quoted: (start, end), (0, 0) for the id of its call."""
-    said = {position: _said(message) for position, message in enumerate(messages) if _is_persons(message)}
+    said = _said(messages)
     last = max(said, default=0)
     results = {
         position: result_text(messages[position])
@@ -44,12 +45,23 @@ def _is_persons(message: Message) -> bool:
     return message.role == "user" and not message.is_injected and not message.is_summary
 
 
-def _said(message: Message) -> str:
-    return "\n".join(part.text for part in message.parts if part.kind == "text")
+def _said(messages: Sequence[Message]) -> dict[int, str]:
+    """What the person wrote, by position; no more than the newest of it."""
+    said, size = {}, 0
+    for position in range(len(messages) - 1, -1, -1):
+        if size >= _MOST:
+            break
+        if _is_persons(messages[position]):
+            text = "\n".join(part.text for part in messages[position].parts if part.kind == "text")
+            said[position] = text[: _MOST - size]
+            size += len(text)
+    return said
 
 
 def _by_id(messages: Sequence[Message], said: dict[int, str], asked: dict[int, str]) -> list[int]:
     """The results whose call id stands in a later message as a word."""
-    last = {word.strip(".:!?"): position for position, text in said.items() for word in _WORD.findall(text)}
+    last: dict[str, int] = {}
+    for position, text in sorted(said.items()):
+        last.update((word.strip(".:!?"), position) for word in _WORD.findall(text))
     ids = ((position, result.call_id) for position in asked if (result := messages[position].result))
     return [position for position, name in ids if name and _ID.match(name) and last.get(name, -1) > position]

@@ -33,10 +33,10 @@ _KINDS: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for 
 # One tool for all that can be done to a file: its argument `command` says what.
 _EDITORS = ("strreplacebasededittool", "strreplaceeditor", "strreplaceedittool", "texteditor", "fileeditor")
 _EDITOR_COMMANDS: dict[str, ToolKind] = {"view": "read", "create": "write", "delete": "delete"}
-_PATH_KEYS = frozenset(
-    ("path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "notebookpath", "targetfile")
-    + ("targetnotebook", "absolutepath", "relativepath", "relativeworkspacepath")
-)
+_PATH_KEYS = (
+    "path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "notebookpath", "targetfile",
+    "targetnotebook", "absolutepath", "relativepath", "relativeworkspacepath",
+)  # fmt: skip
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
 _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}

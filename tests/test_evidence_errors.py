@@ -1,0 +1,57 @@
+"""Errors: what shows one, and what does not."""
+
+import pytest
+from evidence_building import result
+
+from ctxtrim.evidence import error_line, exit_code, is_error
+
+WORDS = ["error", "Exception", "FAILED", "fatal", "cannot", "Unable to"]
+
+
+@pytest.mark.parametrize(
+    "text", ["0 errors", "12 passed, 0 failed", "exit code: 0\nError: shown, but handled", "fine", ""]
+)
+def test_s0_11_what_ended_well_is_no_error(text: str) -> None:
+    assert not is_error(result(text))
+    assert error_line(text) is None
+
+
+@pytest.mark.parametrize("is_loose", [False, True])
+def test_s0_11_flag_and_exit_code_decide_before_words(is_loose: bool) -> None:
+    assert not is_error(result("Error: boom", is_error=False), is_loose)
+    assert is_error(result("all is well", is_error=True), is_loose)
+    assert not is_error(result("Exit code: 0\nError: boom"), is_loose)
+    assert is_error(result("all is well\nexit code: 3"), is_loose)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_s0_11_loose_finds_the_words_anywhere_and_names_their_line(word: str) -> None:
+    text = "head\n" * 50 + f"  the job {word} here \nrest\n" * 2
+    assert error_line(text) is None
+    start, end = error_line(text, is_loose=True) or (0, 0)
+    assert text[start:end] == f"the job {word} here"
+    assert is_error(result(text), is_loose=True)
+
+
+def test_s0_11_loose_takes_no_errors_for_an_error_as_its_name_says() -> None:
+    assert is_error(result("0 errors"), is_loose=True)
+    assert not is_error(result("all 12 passed"), is_loose=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Exit code 2\nboom", 2),
+        ("boom\nProcess exited with code 0", 0),
+        ('{\n  "exit_code": -1,\n', -1),
+        ("boom", None),
+        ("", None),
+        ("line\n" * 9 + "exit code 1\n" + "line\n" * 9, None),
+    ],
+)
+def test_s0_11_exit_codes_stand_in_the_first_or_last_lines(text: str, code: int | None) -> None:
+    assert exit_code(text) == code
+
+
+def test_a_number_too_long_for_an_exit_code_is_none() -> None:
+    assert exit_code("exit code: " + "1" * 5000) is None

@@ -21,7 +21,7 @@ _FAILURE = re.compile(
     re.MULTILINE,
 )
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^\n:]{1,500}):\d+[:\s]", re.MULTILINE)
-_NUMBERED = re.compile(r"^\s*\d+:", re.MULTILINE)
+_NUMBERED = re.compile(r"^[ \t]*\d+:", re.MULTILINE)
 _NONE = re.compile(
     r"\s*no (?:matches|files|results|hits|matching)\b|\s*found 0\b|\s*0 (?:matches|files|results)\b", re.I
 )

@@ -1,16 +1,17 @@
 """What a stretch of a text says beside the paths in it: naming a file is no quotation of what was read."""
 
 import re
+from functools import lru_cache
 
 _PATH = re.compile(r"[\"'`(\[<]*[\w.~@+:#%=\-\\/]*[\\/][\w.~@+:#%=\-\\/]*[\"'`)\]>,;]*")
 _FILE = re.compile(r"[\w.~@+-]+\.\w{1,8}[:,]?")
-_REACH = 200  # characters beside a stretch in which the words at its ends begin and end
+_REACH = 100  # characters beside a stretch in which the words at its ends begin and end
 _RUN = 10  # letters and digits beside paths that a run of characters needs
 
 
 def line_says(line: str, paths: tuple[str, ...]) -> bool:
     """Whether a line is more than a path, a file's name, or one of the paths that its call named."""
-    return line not in paths and not _FILE.fullmatch(line) and _beside_paths(line[: 2 * _REACH]) > 0
+    return line not in paths and not _FILE.fullmatch(line) and _beside_paths(line[: 4 * _REACH]) > 0
 
 
 def run_says(text: str, start: int, end: int, paths: tuple[str, ...]) -> bool:
@@ -24,6 +25,7 @@ def run_says(text: str, start: int, end: int, paths: tuple[str, ...]) -> bool:
     return _beside_paths(run) >= _RUN and not any(bare in path for path in paths)
 
 
+@lru_cache(maxsize=64)  # neighbouring stretches begin and end in the same words
 def _beside_paths(text: str) -> int:
     """How many letters and digits there are outside of paths."""
     return sum(sum(map(str.isalnum, word)) for word in text.split() if not _PATH.fullmatch(word))

@@ -1,0 +1,192 @@
+"""JSON: it stays JSON. Long strings and long arrays are shortened and say by how much; all else stays as spelled.
+
+Objects lose members only where nothing else makes the text fit.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import isqrt
+
+from ctxtrim.clipping.json_spans import Leaf, Member, members, scan
+from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.markers import Gap, Range, gaps, joined
+from ctxtrim.clipping.order import Mode
+from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.tokens import head
+
+_STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
+_ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
+_MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
+_LEAST = 36  # characters that a marker has; what is shorter stays
+_ITEM = 16  # an array may have one item for so many characters that a string may have
+_WIDEST = 256  # characters a token: what is longer does not fit
+
+
+def _clip(cut: Cut) -> str | None:
+    where = scan(cut.text)
+    if where is None:
+        return None
+    keep = _wanted(cut)
+    while True:
+        for cuts_objects in (False, True):
+            try:
+                found = _most(cut, _Shortener(cut.text, where, cut.mode, keep, cuts_objects))
+            except RecursionError:  # nested too deeply to be walked
+                return None
+            if found is not None:
+                return found
+        if not keep:
+            return None
+        keep = keep[: len(keep) * 3 // 4]
+
+
+def _wanted(cut: Cut) -> list[Range]:
+    """The ranges that must stand in the clip, none of more than a third of the limit, all within the limit."""
+    found: list[Range] = []
+    room = cut.limit
+    for start, end in cut.keep:
+        part = head(cut.tokenizer, cut.text[start:end], cut.limit // 3)
+        room -= cut.tokenizer.count(part)
+        if room < 0:
+            break
+        found.append((start, start + len(part)))
+    return found
+
+
+def _most(cut: Cut, shortener: "_Shortener") -> str | None:
+    """The clip with the longest arrays that fits, and then with the longest strings."""
+    span, best = _longest(cut, 4 * cut.limit, lambda size: shortener.clip(size, size, _WIDEST * cut.limit))
+    if best is not None and cut.tokenizer.count(best) < cut.limit * 9 // 10:
+        longer = _longest(cut, 2 * span, lambda size: shortener.clip(max(size, span), span, _WIDEST * cut.limit))
+        best = longer[1] or best
+    return best
+
+
+def _longest(cut: Cut, size: int, clip: Callable[[int], str | None]) -> tuple[int, str | None]:
+    """The largest size found whose clip fits, and the clip: gallop, then halve (on a scale of ratios)."""
+    low, high, best = 0, len(cut.text), None
+    while low < size < high and high - low > low // 50:
+        one = clip(size)
+        tokens = cut.limit + 1 if one is None else cut.tokenizer.count(one)
+        if tokens > cut.limit:
+            high = size
+        else:
+            low, best = size, one
+            if cut.limit - tokens <= cut.limit // 50:
+                break
+        if low == 0:
+            size = high // 4
+        else:
+            size = isqrt(low * high) if high < len(cut.text) else low * 4
+    return low, best
+
+
+@dataclass(frozen=True)
+class _Shortener:
+    """A JSON text, whose strings and arrays can be made as short as wanted; what was looked up is remembered."""
+
+    text: str
+    where: Range
+    mode: Mode
+    keep: Sequence[Range]
+    cuts_objects: bool
+    _members: dict[int, list[Member]] = field(default_factory=dict)
+    _leaves: dict[int, Leaf] = field(default_factory=dict)
+
+    def clip(self, size: int, span: int, most: int) -> str | None:
+        """The text with strings of at most `size` characters, and arrays that have items to match `span` characters.
+
+        None where it has more than `most` characters altogether.
+        """
+        start, end = self.where
+        pieces = [self.text[:start]]
+        total = 0
+        for piece in self._value(start, end, size, span):
+            pieces.append(piece)
+            total += len(piece)
+            if total > most:
+                return None
+        return "".join((*pieces, self.text[end:]))
+
+    def _value(self, start: int, end: int, size: int, span: int) -> Iterator[str]:
+        first = self.text[start]
+        if end - start <= (size if first == '"' else span) or first not in '"[{':
+            yield self.text[start:end]
+        elif first == '"':
+            yield from self._string(start, end, size)
+        else:
+            yield from self._container(start, end, size, span)
+
+    def _container(self, start: int, end: int, size: int, span: int) -> Iterator[str]:
+        text = self.text
+        inside = self._members.get(start)
+        if inside is None:
+            inside = self._members[start] = members(text, start)
+        if not inside:
+            yield text[start:end]
+            return
+        is_object = text[start] == "{"
+        count = len(inside) if is_object and not self.cuts_objects else max(1, span // _ITEM)
+        cuts = self._cuts(inside, count, _MEMBER if is_object else _ELEMENT)
+        yield text[start : inside[0][0]]
+        place = 0
+        for cut in (*cuts, Gap(len(inside), len(inside))):
+            for begin, value, stop in inside[place : cut.start]:
+                yield text[inside[place - 1][2] : begin] if place else ""
+                yield text[begin:value]
+                yield from self._value(value, stop, size, span)
+                place += 1
+            if cut.start < cut.end:
+                gone = cut.end - cut.start - cut.hidden + cut.characters
+                yield text[inside[place - 1][2] : inside[place][0]] if place else ""
+                yield f'"…": "[{gone} more members truncated]"' if is_object else f'"[{gone} more items truncated]"'
+                place = cut.end
+        yield text[inside[-1][2] : end]
+
+    def _cuts(self, inside: Sequence[Member], count: int, shape: re.Pattern[str]) -> list[Gap]:
+        """Which members go where only `count` may stay, those apart that have something in them that must stay."""
+        size = len(inside)
+        if count >= size:
+            return []
+        kept = self._ends(size, count) + [
+            (place, place + 1)
+            for place, (begin, _, end) in (enumerate(inside) if self.keep else ())
+            if any(start < end and begin < stop for start, stop in self.keep)
+        ]
+        marks = [
+            Gap(place, place + 1, 1, 0, int(mark[1]))
+            for place, (begin, _, end) in enumerate(inside)
+            if end - begin <= 2 * _LEAST and (mark := shape.fullmatch(self.text, begin, end))
+        ]
+        found = gaps(size, joined(kept), marks, 0)
+        return [gap for gap in found if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > _LEAST]
+
+    def _string(self, start: int, end: int, size: int) -> Iterator[str]:
+        leaf = self._leaves.get(start)
+        if leaf is None:
+            leaf = self._leaves[start] = Leaf(self.text[start + 1 : end - 1])
+        value, first = leaf.value, start + 1
+        kept = self._ends(len(value), min(size, len(value))) + [
+            (leaf.meant(max(begin, first) - first), leaf.meant(min(stop, end - 1) - first))
+            for begin, stop in self.keep
+            if begin < end - 1 and first < stop
+        ]
+        whole = [(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept]
+        marks = [Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in _STRING.finditer(value)]
+        yield '"'
+        done = 0
+        for gap in gaps(len(value), joined(whole), marks, _LEAST):
+            gone = gap.end - gap.start - gap.hidden + gap.characters
+            yield leaf.spelling[leaf.spelled(done) : leaf.spelled(gap.start)]
+            yield f"… [{gone} characters truncated]" + (" …" if gap.end < len(value) else "")
+            done = gap.end
+        yield leaf.spelling[leaf.spelled(done) :] + '"'
+
+    def _ends(self, size: int, count: int) -> list[Range]:
+        """The first and the last of so many things, as the mode says."""
+        first = {"head": count, "tail": 0, "head-tail": (count + 1) // 2}[self.mode]
+        return [(0, first), (size - count + first, size)]
+
+
+JSON = Kind("json", lambda text: scan(text) is not None, _clip)

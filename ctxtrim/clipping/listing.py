@@ -1,0 +1,33 @@
+"""Listings: one path a line, rows of `ls -l`, matches of grep. The head matters; the rest is more of the same."""
+
+import re
+
+from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.order import Mode, ends
+from ctxtrim.clipping.selection import select
+
+_ROW = re.compile(
+    r"\s*(?:[-dlbcps][rwxsStT-]{9}[.+@]?\s.*"  # ls -l
+    r"|total \d+"
+    r"|[├└│─\s]*(?:\.{0,2}/)?[\w@.+~-]+(?:/[\w@.+~()\[\] -]*)*/?"  # a path, or a tree of them
+    r"|[\w@.+~/-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"  # grep, not a compiler
+)
+_PATH = re.compile(r"[/├└]|\.\w+\s*$|^[-dl][rwx-]{9}", re.MULTILINE)
+_SAMPLE = 1 << 13  # characters that are looked at
+_FEWEST = 5  # lines
+
+
+def _knows(text: str) -> bool:
+    lines = text[:_SAMPLE].split("\n")
+    rows = [line for line in lines[:-1] if line.strip()]
+    known = [row for row in rows if _ROW.fullmatch(row)]
+    paths = sum(_PATH.search(row) is not None for row in known)
+    return len(rows) >= _FEWEST and len(known) >= 0.9 * len(rows) and 2 * paths >= len(rows)
+
+
+def _clip(cut: Cut) -> str | None:
+    mode: Mode = "tail" if cut.mode == "tail" else "head"
+    return select(cut.text, ends(cut.text, cut.limit, mode), cut.keep, cut.limit, cut.tokenizer)
+
+
+LISTING = Kind("listing", _knows, _clip)

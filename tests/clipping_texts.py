@@ -24,9 +24,9 @@ ODD = (
     "=" * 90,
 )
 LINES = (
-    *ODD, "ERROR: it broke", "ValueError: bad", "warning: unused", "3 failed, 12 passed in 0.1s", "0 errors", "src/a.py",
-    "src/a.py:12: x = 1", "@@ -1,3 +1,4 @@ def f", "--- a/x", "+++ b/x", "diff --git a/x b/x", "+new", "-old", '{"a": 1}',
-    "Traceback (most recent call last):", '  File "x.py", line 1', "... not a marker ...",
+    *ODD, "ERROR: it broke", "ValueError: bad", "warning: unused", "3 failed, 12 passed in 0.1s", "0 errors",
+    "src/a.py", "src/a.py:12: x = 1", "@@ -1,3 +1,4 @@ def f", "--- a/x", "+++ b/x", "diff --git a/x b/x", "+new",
+    "-old", '{"a": 1}', "Traceback (most recent call last):", '  File "x.py", line 1', "... not a marker ...",
 )  # fmt: skip
 lines = st.lists(st.sampled_from(LINES), max_size=60)
 plain_texts = st.tuples(lines, st.sampled_from(["\n", "\r\n"])).map(lambda one: one[1].join(one[0]))

@@ -5,10 +5,12 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from json.scanner import make_scanner
 
 from ctxtrim.clipping.markers import Range
 
 _decoder = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans matter, not numbers
+_value = make_scanner(_decoder)  # what raw_decode calls, without the call around it
 _space = re.compile(r"[ \t\r\n]*").match
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
 
@@ -18,6 +20,8 @@ Member = tuple[int, int, int]
 
 def skip(text: str, position: int) -> int:
     """The first place from a position on where there is no space."""
+    if text[position : position + 1] > " ":
+        return position
     found = _space(text, position)
     return found.end() if found else position
 
@@ -42,9 +46,9 @@ def members(text: str, start: int) -> list[Member]:
     while text[position] not in "]}":
         begin = position
         if is_object:
-            after = _decoder.raw_decode(text, position)[1]
+            after = _value(text, position)[1]
             position = skip(text, skip(text, after) + 1)
-        end = _decoder.raw_decode(text, position)[1]
+        end = _value(text, position)[1]
         found.append((begin, position, end))
         position = skip(text, end)
         if text[position] == ",":

@@ -5,7 +5,7 @@ Objects lose members only where nothing else makes the text fit.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isqrt
 
 from ctxtrim.clipping.json_spans import Leaf, Member, members, scan
@@ -18,9 +18,10 @@ from ctxtrim.tokens import head
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
 _MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
+_SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
 _LEAST = 36  # characters that a marker has; what is shorter stays
 _ITEM = 16  # an array may have one item for so many characters that a string may have
-_WIDEST = 256  # characters a token: what is longer does not fit
+_WIDEST = 64  # characters a token: what is longer does not fit
 
 
 def _clip(cut: Cut) -> str | None:
@@ -28,17 +29,15 @@ def _clip(cut: Cut) -> str | None:
     if where is None:
         return None
     keep = _wanted(cut)
-    while True:
-        for cuts_objects in (False, True):
-            try:
-                found = _most(cut, _Shortener(cut.text, where, cut.mode, keep, cuts_objects))
-            except RecursionError:  # nested too deeply to be walked
-                return None
-            if found is not None:
+    shortener = _Shortener(cut.text, where, cut.mode, keep, False)
+    try:
+        while True:
+            found = _most(cut, shortener) or _most(cut, replace(shortener, cuts_objects=True))
+            if found is not None or not shortener.keep:
                 return found
-        if not keep:
-            return None
-        keep = keep[: len(keep) * 3 // 4]
+            shortener = replace(shortener, keep=shortener.keep[: len(shortener.keep) * 3 // 4])
+    except RecursionError:  # nested too deeply to be walked
+        return None
 
 
 def _wanted(cut: Cut) -> list[Range]:
@@ -91,8 +90,8 @@ class _Shortener:
     mode: Mode
     keep: Sequence[Range]
     cuts_objects: bool
-    _members: dict[int, list[Member]] = field(default_factory=dict)
-    _leaves: dict[int, Leaf] = field(default_factory=dict)
+    _containers: dict[int, tuple[list[Member], list[Gap]]] = field(default_factory=dict)
+    _leaves: dict[int, tuple[Leaf, list[Gap]]] = field(default_factory=dict)
 
     def clip(self, size: int, span: int, most: int) -> str | None:
         """The text with strings of at most `size` characters, and arrays that have items to match `span` characters.
@@ -120,15 +119,16 @@ class _Shortener:
 
     def _container(self, start: int, end: int, size: int, span: int) -> Iterator[str]:
         text = self.text
-        inside = self._members.get(start)
-        if inside is None:
-            inside = self._members[start] = members(text, start)
+        if start not in self._containers:
+            inside = members(text, start)
+            self._containers[start] = inside, self._marked(inside, _MEMBER if text[start] == "{" else _ELEMENT)
+        inside, marks = self._containers[start]
         if not inside:
             yield text[start:end]
             return
         is_object = text[start] == "{"
         count = len(inside) if is_object and not self.cuts_objects else max(1, span // _ITEM)
-        cuts = self._cuts(inside, count, _MEMBER if is_object else _ELEMENT)
+        cuts = self._cuts(inside, count, marks)
         yield text[start : inside[0][0]]
         place = 0
         for cut in (*cuts, Gap(len(inside), len(inside))):
@@ -144,7 +144,7 @@ class _Shortener:
                 place = cut.end
         yield text[inside[-1][2] : end]
 
-    def _cuts(self, inside: Sequence[Member], count: int, shape: re.Pattern[str]) -> list[Gap]:
+    def _cuts(self, inside: Sequence[Member], count: int, marks: Sequence[Gap]) -> list[Gap]:
         """Which members go where only `count` may stay, those apart that have something in them that must stay."""
         size = len(inside)
         if count >= size:
@@ -154,18 +154,23 @@ class _Shortener:
             for place, (begin, _, end) in (enumerate(inside) if self.keep else ())
             if any(start < end and begin < stop for start, stop in self.keep)
         ]
-        marks = [
-            Gap(place, place + 1, 1, 0, int(mark[1]))
-            for place, (begin, _, end) in enumerate(inside)
-            if end - begin <= 2 * _LEAST and (mark := shape.fullmatch(self.text, begin, end))
-        ]
         found = gaps(size, joined(kept), marks, 0)
         return [gap for gap in found if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > _LEAST]
 
+    def _marked(self, inside: Sequence[Member], shape: re.Pattern[str]) -> list[Gap]:
+        """The members that are markers."""
+        if not inside or self.text.find(" truncated]", inside[0][0], inside[-1][2]) < 0:
+            return []
+        found = ((place, shape.fullmatch(self.text, begin, end)) for place, (begin, _, end) in enumerate(inside))
+        return [Gap(place, place + 1, 1, 0, int(mark[1])) for place, mark in found if mark]
+
     def _string(self, start: int, end: int, size: int) -> Iterator[str]:
-        leaf = self._leaves.get(start)
-        if leaf is None:
-            leaf = self._leaves[start] = Leaf(self.text[start + 1 : end - 1])
+        if start not in self._leaves:
+            leaf = Leaf(self.text[start + 1 : end - 1])
+            found = _STRING.finditer(leaf.value)
+            marks = [Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in found]
+            self._leaves[start] = leaf, marks
+        leaf, marks = self._leaves[start]
         value, first = leaf.value, start + 1
         kept = self._ends(len(value), min(size, len(value))) + [
             (leaf.meant(max(begin, first) - first), leaf.meant(min(stop, end - 1) - first))
@@ -173,7 +178,6 @@ class _Shortener:
             if begin < end - 1 and first < stop
         ]
         whole = [(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept]
-        marks = [Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in _STRING.finditer(value)]
         yield '"'
         done = 0
         for gap in gaps(len(value), joined(whole), marks, _LEAST):
@@ -189,4 +193,4 @@ class _Shortener:
         return [(0, first), (size - count + first, size)]
 
 
-JSON = Kind("json", lambda text: scan(text) is not None, _clip)
+JSON = Kind("json", lambda text: _SHAPE.match(text) is not None and text[-64:].rstrip()[-1:] in ("]", "}"), _clip)

@@ -5,12 +5,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from json.scanner import make_scanner
 
 from ctxtrim.clipping.markers import Range
 
 _decoder = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans matter, not numbers
-_value = make_scanner(_decoder)  # what raw_decode calls, without the call around it
+_value = _decoder.raw_decode
 _space = re.compile(r"[ \t\r\n]*").match
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
 

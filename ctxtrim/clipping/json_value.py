@@ -10,7 +10,7 @@ from math import isqrt
 
 from ctxtrim.clipping.json_spans import Leaf, Member, members, scan
 from ctxtrim.clipping.kind import Cut, Kind
-from ctxtrim.clipping.markers import Gap, Range, gaps, joined
+from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined
 from ctxtrim.clipping.order import Mode
 from ctxtrim.graphemes import cut_after, cut_before
 from ctxtrim.tokens import head
@@ -19,7 +19,6 @@ _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
 _MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
-_LEAST = 36  # characters that a marker has; what is shorter stays
 _ITEM = 16  # an array may have one item for so many characters that a string may have
 _WIDEST = 64  # characters a token: what is longer does not fit
 
@@ -155,7 +154,7 @@ class _Shortener:
             if any(start < end and begin < stop for start, stop in self.keep)
         ]
         found = gaps(size, joined(kept), marks, 0)
-        return [gap for gap in found if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > _LEAST]
+        return [gap for gap in found if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST]
 
     def _marked(self, inside: Sequence[Member], shape: re.Pattern[str]) -> list[Gap]:
         """The members that are markers."""
@@ -180,7 +179,7 @@ class _Shortener:
         whole = [(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept]
         yield '"'
         done = 0
-        for gap in gaps(len(value), joined(whole), marks, _LEAST):
+        for gap in gaps(len(value), joined(whole), marks, LEAST):
             gone = gap.end - gap.start - gap.hidden + gap.characters
             yield leaf.spelling[leaf.spelled(done) : leaf.spelled(gap.start)]
             yield f"… [{gone} characters truncated]" + (" …" if gap.end < len(value) else "")

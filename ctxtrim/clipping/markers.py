@@ -7,7 +7,8 @@ from dataclasses import dataclass
 MARKER = re.compile(r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\.")
 """A marker: so many whole lines went, or so many characters, or both where two cuts became one."""
 
-_LEAST = 36  # characters of a marker in its line
+LEAST = 36
+"""Characters of a marker in its line: what is shorter is not worth one."""
 
 Range = tuple[int, int]
 """Where something stands in a text: start and end, in characters."""
@@ -84,11 +85,14 @@ def joined(ranges: Sequence[Range]) -> list[Range]:
     return whole
 
 
-def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap]) -> str:
-    """The kept ranges of a text, with a marker in the place of everything between, before and after them."""
+def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int = LEAST) -> str:
+    """The kept ranges of a text, with a marker in the place of everything between, before and after them.
+
+    What has no more than `least` characters stays instead.
+    """
     pieces: list[str] = []
     done = 0
-    for gap in gaps(len(text), kept, markers, _LEAST):
+    for gap in gaps(len(text), kept, markers, least):
         start = gap.start
         if start == 0 or text[start - 1] == "\n":
             if not gap.characters and (gap.end == len(text) or text[gap.end - 1] == "\n"):

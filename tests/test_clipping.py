@@ -106,6 +106,13 @@ def test_a_traceback_stays_together() -> None:
     assert block in clip(text, 200, O200K)
 
 
+def test_of_a_traceback_too_long_to_stay_the_line_that_names_the_error_stays() -> None:
+    frames = "".join(f'  File "module_{number}.py", line {number}, in call\n    call()\n' for number in range(20))
+    quiet = "a quiet line of the log\n" * 300
+    text = f"{quiet}Traceback (most recent call last):\n{frames}KeyError: the cause\n{quiet}"
+    assert "    call()\nKeyError: the cause\n" in clip(text, 150, O200K)
+
+
 def test_a_line_that_fails_again_and_again_is_shown_once() -> None:
     text = (
         "begin with the host\n" * 100 + "ERROR: no route\n" * 500 + "ERROR: the cause\n" + "waiting on the host\n" * 500

@@ -13,13 +13,13 @@ _ROW = re.compile(
     r"|[\w@.+~/-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"  # grep, not a compiler
 )
 _PATH = re.compile(r"[/├└]|\.\w+\s*$|^[-dl][rwx-]{9}", re.MULTILINE)
-_SAMPLE = 1 << 13  # characters that are looked at
-_FEWEST = 5  # lines
+_SAMPLE = 1 << 13  # characters in which they must stand
+_FEWEST, _MOST = 5, 40  # lines that are looked at
 
 
 def _knows(text: str) -> bool:
     lines = text[:_SAMPLE].split("\n")
-    rows = [line for line in lines[:-1] if line.strip()]
+    rows = [line for line in lines[:-1] if line.strip()][:_MOST]
     known = [row for row in rows if _ROW.fullmatch(row)]
     paths = sum(_PATH.search(row) is not None for row in known)
     return len(rows) >= _FEWEST and len(known) >= 0.9 * len(rows) and 2 * paths >= len(rows)

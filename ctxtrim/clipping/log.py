@@ -48,6 +48,13 @@ def _telling(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Stream:
             yield start, stop
 
 
+def _failures(text: str, limit: int) -> Stream:
+    """The lines that show failures; of a traceback its last line first, which names the error."""
+    for start, end in _telling(text, _FAILURE_WORDS, _FAILURE):
+        is_block = text.find("\n", start, end - 1) >= 0
+        yield from (from_tail if is_block else from_head)(text, limit, start, end)
+
+
 def _places(text: str, word: str) -> Iterator[int]:
     """Where a word stands, once a line: in the line, if it begins with a line break."""
     place = text.find(word)
@@ -70,8 +77,7 @@ def _clip(cut: Cut) -> str | None:
     text = cut.text
     head, tail = from_head(text, cut.limit), from_tail(text, cut.limit)
     at_ends = {"head": [(4, head)], "tail": [(4, tail)], "head-tail": [(1, head), (3, tail)]}[cut.mode]
-    pieces = (piece for line in _telling(text, _FAILURE_WORDS, _FAILURE) for piece in from_head(text, cut.limit, *line))
-    order = shared(*at_ends, (3, pieces), (1, _telling(text, _WARNING_WORDS, _WARNING)))
+    order = shared(*at_ends, (3, _failures(text, cut.limit)), (1, _telling(text, _WARNING_WORDS, _WARNING)))
     return select(text, order, cut.keep, cut.limit, cut.tokenizer)
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from ctxtrim import replacement, sizing
+from ctxtrim import clipping, replacement
 
 _NUMBERS = ("max_age", "max_tokens", "max_lines", "max_bytes", "max_chars", "spill_above", "keep_small", "head_lines")
-_WORDS = {"mode": sizing.MODES, "replace": replacement.MODES}
+_WORDS = {"mode": clipping.MODES, "replace": replacement.MODES}
 
 Rule = dict[str, int | str]
 

@@ -10,7 +10,6 @@ from ctxtrim.counter import Counter
 from ctxtrim.limits import spill_notice, truncate_text
 from ctxtrim.tokens import MARKS
 
-MODES = ("head-tail", "head", "tail")
 PathOf = Callable[[str], str]
 """Where an original is kept, by its SHA-256."""
 
@@ -35,16 +34,16 @@ class Sizing:
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
         reasons = []
-        limited = truncate_text(text, self.lines, self.bytes, self.characters, self.mode)
-        if limited.is_truncated:
+        ends = "head" if self.mode == "head" else "head_tail"
+        limited = truncate_text(text, self.lines, self.bytes, self.characters, ends).text
+        if limited != text:
             reasons.append("above the limits of lines, bytes or characters")
-        tokens = counter.text(limited.content) if self.tokens else 0
+        tokens = counter.text(limited) if self.tokens else 0
         if tokens > self.tokens:
             mark = MARKS[counter.tokenizer.exactness]
             reasons.append(f"{mark}{tokens} > {self.tokens} tokens")
-            shown = () if limited.is_truncated else ranges
-            return Short(clip(limited.content, self.tokens, counter.tokenizer, self.mode, shown), ", ".join(reasons))
-        return Short(limited.content, ", ".join(reasons)) if reasons else None
+            limited = clip(limited, self.tokens, counter.tokenizer, self.mode, ranges if limited == text else ())
+        return Short(limited, ", ".join(reasons)) if reasons else None
 
 
 @dataclass(frozen=True)

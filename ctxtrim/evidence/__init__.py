@@ -2,7 +2,7 @@
 
 from ctxtrim.evidence.chains import chained
 from ctxtrim.evidence.copies import copies
-from ctxtrim.evidence.errors import MARKER, error_line, exit_code, is_abridged, is_error
+from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
 from ctxtrim.evidence.files import FileReference, active_reads, file_references
 from ctxtrim.evidence.instructions import is_instructions
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
@@ -12,7 +12,6 @@ from ctxtrim.evidence.summary_lines import is_summary_line, summary_line
 from ctxtrim.evidence.tools import command_of, kind_of_tool, paths_of
 
 __all__ = [
-    "MARKER",
     "FileReference",
     "KeyInfo",
     "active_reads",

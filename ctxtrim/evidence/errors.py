@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from ctxtrim.clipping.markers import MARKER
 from ctxtrim.evidence.results import result_text
 from ctxtrim.model import Message
-
-MARKER = re.compile(r"\.\.\. \[truncated \d+ characters\] \.\.\.")
-"""What stands where a text was clipped."""
 
 _EXIT_CODE = re.compile(
     r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ _-]?(?:code|status)\W{0,3}"

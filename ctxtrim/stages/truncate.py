@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ctxtrim import pins, replacement, rules, sizing
+from ctxtrim import clipping, pins, replacement, rules
 from ctxtrim.clipping.order import Mode
 from ctxtrim.counter import Counter
 from ctxtrim.evidence import copies
-from ctxtrim.limits import is_spilled
+from ctxtrim.limits import spilled_to
 from ctxtrim.model import Message, Transcript
 from ctxtrim.replacement import Replacement
 from ctxtrim.results import METADATA, Result, results
@@ -46,7 +46,7 @@ class Truncate:
     max_lines: int = setting(0, "The most lines of one result that are kept; 0 for all.", least=0)
     max_bytes: int = setting(0, "The most bytes of one result that are kept; 0 for all.", least=0)
     max_chars: int = setting(0, "The most characters of one result that are kept; 0 for all.", least=0)
-    mode: Mode = setting("head-tail", "What is kept of what is too long.", choices=sizing.MODES)
+    mode: Mode = setting("head-tail", "What is kept of what is too long.", choices=clipping.MODES)
     spill_above: int = setting(0, "Results of more characters than this go to a file as a whole; 0 for none.", least=0)
     tool: tuple[str, ...] = setting(
         (), "Other settings for one tool: NAME:max-tokens=500,mode=tail.", check=rules.check
@@ -122,7 +122,7 @@ class Truncate:
         """A result as it shall be, and what is said of that."""
         if not one.is_rewritable:
             return one.message, _Said("kept", "not rewritable")
-        if self._replacement.is_done(one.text) or is_spilled(one.text):
+        if self._replacement.is_done(one.text) or spilled_to(one.text) is not None:
             return one.message, _Said("kept", "truncated before")
         is_old = one.age > self.max_age
         if newest is not None:

@@ -65,8 +65,15 @@ def test_the_report_names_every_repair() -> None:
 def _pairs(transcript: Transcript) -> tuple[int, int]:
     """Results without a call, and calls without a result that are not the last."""
     where = shape(transcript.messages)
-    spoken = [place for place, one in enumerate(transcript.messages) if one.role in ("user", "assistant")]
-    orphans = sum(one.role == "tool" and where.call[place] is None for place, one in enumerate(transcript.messages))
+    spoken = [
+        place
+        for place, one in enumerate(transcript.messages)
+        if one.role in ("user", "assistant") and one.agent_visible
+    ]
+    orphans = sum(
+        one.role == "tool" and one.agent_visible and where.call[place] is None
+        for place, one in enumerate(transcript.messages)
+    )
     return orphans, sum(place != max(spoken, default=-1) for place, _ in where.unanswered)
 
 

@@ -258,6 +258,29 @@ def test_trim_leaves_what_is_hidden_where_it_is() -> None:
     assert not any(": ≈0 tokens" in detail for detail in overflow.details)
 
 
+LONG = "word " * 50
+ASIDE = user("aside") | HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("talk", "limit", "left"),
+    [
+        ([user("a"), says("b") | HIDDEN, says(LONG), user("c"), says(LONG), user("d")], 14, [1, 5]),
+        ([user("a"), says("b"), user(LONG), ASIDE, says("c"), user("d")], 40, [0, 1, 3, 5]),
+        ([user("a"), says(LONG), user("b"), says(LONG), ASIDE], 40, [2, 4]),
+    ],
+)
+def test_what_is_hidden_is_neither_an_answer_nor_a_prompt_to_trim(talk: list[Any], limit: int, left: list[int]) -> None:
+    ran = run(lines({"messages": talk}), [("trim", {})], limit=limit)
+    assert json.loads(ran.data or b"")["messages"] == [talk[place] for place in left]
+
+
+def test_an_exact_count_stays_exact_beside_hidden_results() -> None:
+    one = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
+    exact = Binding(tokenizer, "gpt-4o", "o200k_base").bind(one).counter
+    assert (exact.exactness(one), exact.exactness(of(*TALK))) == ("exact", "bounded")
+
+
 def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and_kinds_do_not() -> None:
     thought = says("", content=[{"type": "thinking", "thinking": "hmm"}, text("so")])
     one = of(*TALK[:3], thought, user("more"))

@@ -21,10 +21,16 @@ def parse(text: str, defaults: Mapping[str, Any], preset: Mapping[str, Mapping[s
 
     What those do not say either is taken from the settings that a preset has for the stage, else from the stage itself.
     """
+    name, members = named(text, f"-s {text}")
+    return complete(name, members, f"-s {text}", defaults, (preset or {}).get(name, {}))
+
+
+def named(text: str, where: str) -> tuple[str, dict[str, Any]]:
+    """The stage that a text names, and what it says of it; `where` is how errors name the place of the text."""
     name, _, rest = text.partition(":")
     if name not in STAGES:
-        raise UsageError(f"-s {text}: no such stage{_nearest(name, STAGES)}; there are {', '.join(STAGES)}")
-    return complete(name, _members(text, rest), f"-s {text}", defaults, (preset or {}).get(name, {}))
+        raise UsageError(f"{where}: no such stage{_nearest(name, STAGES)}; there are {', '.join(STAGES)}")
+    return name, _members(name, rest, where)
 
 
 def complete(
@@ -38,6 +44,18 @@ def complete(
 
     `where` is how errors name the place in which they were said.
     """
+    mine = given(name, said, where)
+    return Spec(
+        name,
+        {
+            field.name: mine[field.name] if field.name in mine else _default(field, defaults or {}, base or {})
+            for field in settings_of(STAGES[name])
+        },
+    )
+
+
+def given(name: str, said: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The settings that were said of a stage, checked, and no others."""
     known = {field.name: field for field in settings_of(STAGES[name])}
     mine = {_field(key, known): value for key, value in said.items()}
     for key in mine:
@@ -46,15 +64,7 @@ def complete(
                 raise UsageError(f"{where}: {key} belongs to the whole run; give --{key} to the command")
             there = f"there are {', '.join(map(spelled, known))}" if known else "it has none"
             raise UsageError(f"{where}: {name} has no setting {key}{_nearest(key, known)}; {there}")
-    return Spec(
-        name,
-        {
-            key: _value(f"{where}: {spelled(key)}", field, mine[key])
-            if key in mine
-            else _default(field, defaults or {}, base or {})
-            for key, field in known.items()
-        },
-    )
+    return {key: checked(f"{where}: {spelled(key)}", known[key], value) for key, value in mine.items()}
 
 
 def spelled(name: str) -> str:
@@ -72,55 +82,59 @@ def _default(field: Field[Any], defaults: Mapping[str, Any], base: Mapping[str, 
     value = defaults.get(field.name)
     if value in (None, []):
         return base.get(field.name, field.default)
-    return _value(f"--{spelled(field.name)}", field, value)
+    return checked(f"--{spelled(field.name)}", field, value)
 
 
-def _members(text: str, rest: str) -> dict[str, Any]:
+def _members(name: str, rest: str, where: str) -> dict[str, Any]:
     if rest.startswith("{"):
         try:
             value = json.loads(rest)
         except ValueError:
-            raise UsageError(f"-s {text}: expected a JSON object after {text.partition(':')[0]}:") from None
+            raise UsageError(f"{where}: expected a JSON object after {name}:") from None
         return dict(value)
     pairs = [pair.partition("=") for pair in rest.split(",") if pair]
     for key, equals, _ in pairs:
         if not equals:
-            raise UsageError(f"-s {text}: expected key=value, found {key}")
+            raise UsageError(f"{where}: expected key=value, found {key}")
     return {key: value for key, _, value in pairs}
 
 
-def _value(where: str, field: Field[Any], value: Any) -> Any:
-    """A value of the type that the setting's default has, as the setting wants it."""
+def checked(where: str, field: Field[Any], value: Any) -> Any:
+    """A value of the type that the setting's default has, as the setting wants it.
+
+    The one place that checks values: of options, of `-s`, of the environment and of files. `where` is how errors name
+    the place of the value.
+    """
     default = field.default
     if isinstance(default, bool):
         word = str(value).lower()
         if word not in _TRUE + _FALSE:
-            raise UsageError(f"{where}: expected true or false, found {value}")
+            raise UsageError(f"{where} {value}: expected true or false")
         return word in _TRUE
-    if isinstance(default, int | None):
-        return _number(where, field, value)
-    if isinstance(default, float):
-        return float(_text(where, field, value))
+    if isinstance(default, int | float | None):
+        return _number(where, field, value, float if isinstance(default, float) else int)
     if isinstance(default, tuple):
         return tuple(_text(where, field, one) for one in (value if isinstance(value, list | tuple) else [value]))
     return _text(where, field, value)
 
 
-def _number(where: str, field: Field[Any], value: Any) -> int:
+def _number(where: str, field: Field[Any], value: Any, kind: type[int] | type[float]) -> int | float:
+    text = _text(where, field, str(value))
     try:
-        number = int(str(value))
+        number = kind(text)
     except ValueError:
-        raise UsageError(f"{where}: expected a whole number, found {value}") from None
+        expected = "a whole number" if kind is int else "a number"
+        raise UsageError(f"{where} {value}: expected {expected}") from None
     least = field.metadata["least"]
-    if least is not None and number < least:
-        raise UsageError(f"{where}: expected at least {least}, found {number}")
+    if least is not None and not least <= number < float("inf"):
+        raise UsageError(f"{where} {value}: expected at least {least}")
     return number
 
 
 def _text(where: str, field: Field[Any], value: Any) -> str:
     choices, check = field.metadata["choices"], field.metadata["check"]
     if choices is not None and value not in choices:
-        raise UsageError(f"{where}: expected one of {', '.join(filter(None, choices))}, found {value}")
+        raise UsageError(f"{where} {value}: expected one of {', '.join(filter(None, choices))}")
     if check is not None:
         try:
             check(str(value))

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,16 @@ settings.load_profile("ctxtrim")
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
-ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+NOBODY = tempfile.TemporaryDirectory()
+"""Folders of a user who has configured nothing and kept nothing, for every process that is run."""
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith("CTXTRIM_")},
+    "XDG_CONFIG_HOME": f"{NOBODY.name}/config",
+    "XDG_DATA_HOME": f"{NOBODY.name}/data",
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+}
 COMMAND = (sys.executable, "-m", "ctxtrim")
 
 

@@ -57,6 +57,8 @@ OUTSIDE = {
     "time": {"archive", "cli"},
     "tempfile": {"files", "sinks", "objects", "folders"},
     "platformdirs": {"folders"},
+    "msgspec": {"config"},
+    "tomllib": {"config"},
     "zstandard": {"packing"},
     "sqlite3": {"archive"},
     "importlib": {"cli", "tokenizers", "__init__"},

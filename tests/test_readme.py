@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -17,7 +18,7 @@ EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", README, re.DOTALL)
 def test_an_example_shows_its_true_output(command: str, shown: str, tmp_path: Path) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     scripts = str(Path(sys.executable).parent)
-    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1", "TERM": "dumb"}
+    environment = ENVIRONMENT | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", f"{command} 2>&1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

@@ -17,6 +17,8 @@ COMMANDS = {
     "trace": "Originals of tool results from an archive: get, list, verify.",
     "restore": "The input of a run back, byte for byte, from its output and an archive.",
     "models": "What is known of a model: window, limits, tokenizer.",
+    "config": "The settings in force, and where each came from: show.",
+    "rolling-context": "Turn the automatic pipeline of run on or off.",
 }
 
 
@@ -31,7 +33,7 @@ class Lazy(TyperGroup):
         """The command of a name, None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        return import_module(f"ctxtrim.cli.{cmd_name}").COMMAND
+        return import_module(f"ctxtrim.cli.{cmd_name.replace('-', '_')}").COMMAND
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list in the help text, without loading any of them."""

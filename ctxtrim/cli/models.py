@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from ctxtrim.binding import BOUND
+from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
-from ctxtrim.config import own_models
 from ctxtrim.framing import Framing
 from ctxtrim.models import Model, find_model, framing_of, known_models, nearest_models
 from ctxtrim.reports.text import Table, clean, plain
@@ -32,7 +32,7 @@ def models(
 
 
 def _models(name: str | None, is_json: bool) -> int:
-    own = own_models()(name)
+    own = configuration({}).model_of(name)
     model = (own if own.source else find_model(name)) if name else None
     listed = [one for one in known_models() if name is None or name.lower() in one.name or name.lower() == _vendor(one)]
     if model is None and not listed:

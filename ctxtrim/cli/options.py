@@ -19,6 +19,7 @@ from ctxtrim.thinking import MODES
 
 Option = tuple[str, str | None, Any, str]  # name, what stands for its value (None: it has none), default, help
 
+CONFIG: Option = ("config", "FILE", None, "Settings from this file, before those of the project and the user.")
 PRESET: Option = ("preset", "NAME", None, f"Settings by name: {', '.join(PRESETS)}; run runs their stages too.")
 
 COMMON: tuple[Option, ...] = (
@@ -35,30 +36,44 @@ COMMON: tuple[Option, ...] = (
         None,
         "A tokenizer by name; usage: what was recorded, for count and check. [default: by model, else o200k_base]",
     ),
-    ("safety", "F", "1.0", "Factor on estimated counts, at least 1."),
-    ("calibrate", None, False, "Learn from the usage that a transcript records; counts never become lower."),
+    ("safety", "F", None, "Factor on estimated counts, at least 1. [default: 1.0]"),
+    ("calibrate", None, None, "Learn from the usage that a transcript records; counts never become lower."),
+    CONFIG,
     PRESET,
     ("report", "PATH", None, "Write the token report to this path; - is standard output."),
     ("report_format", "NAME", None, f"{', '.join(REPORTS)}. [default: by the path's ending, else text]"),
     ("json", None, False, "The JSON report on standard output."),
-    ("explain", None, False, "One row a message: role, step, age, tokens and their addends, decision, reason."),
-    ("quiet", None, False, "Say nothing on standard error but errors."),
-    ("progress", None, True, "A progress bar on standard error, where that is a terminal."),
-    ("color", "auto|always|never", "auto", "Colours; NO_COLOR is honoured."),
+    ("explain", None, None, "One row a message: role, step, age, tokens and their addends, decision, reason."),
+    ("quiet", None, None, "Say nothing on standard error but errors."),
+    ("progress", None, None, "A progress bar on standard error, where that is a terminal."),
+    ("color", "auto|always|never", None, "Colours; NO_COLOR is honoured. [default: auto]"),
 )
 
+ENABLED: Option = ("enabled", None, None, "Whether the configured stages run, where neither -s nor --preset names any.")
 ARCHIVE: Option = ("archive", "DIR", None, "Keep the original of everything that is edited here.")
 
 WRITING: tuple[Option, ...] = (
     ("output", "PATH", None, "Write to this file, or into this folder where there are several inputs."),
     ("in_place", None, False, "Write each file back where it came from, if it changed."),
-    ("on_overflow", "fail|keep", "fail", "Leave out what cannot be made to fit, or pass it on as it was."),
-    ("thinking", "MODE", "auto", f"What becomes of it where messages are edited: auto (by model), {', '.join(MODES)}."),
+    ("on_overflow", "fail|keep", None, "Leave out what cannot be made to fit, or pass it on. [default: fail]"),
+    (
+        "thinking",
+        "MODE",
+        None,
+        f"What becomes of it where messages are edited: auto (by model), {', '.join(MODES)}. [default: auto]",
+    ),
     ARCHIVE,
     ("dry_run", None, False, "Report only, write nothing."),
 )
 
-_FLAGS = {"output": ("-o", "--output"), "progress": ("--progress/--no-progress",)}
+_FLAGS = {
+    "output": ("-o", "--output"),
+    "calibrate": ("--calibrate/--no-calibrate",),
+    "explain": ("--explain/--no-explain",),
+    "quiet": ("--quiet/--no-quiet",),
+    "progress": ("--progress/--no-progress",),
+    "enabled": ("--enabled/--no-enabled",),
+}
 _CONTEXT = {"max_content_width": 120}
 
 
@@ -81,7 +96,7 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool, fixing: S
 
     parameters = [_files()]
     if not stages:
-        parameters.append(_stages())
+        parameters += [_stages(), _option(*ENABLED)]
     parameters += [_option(*option) for option in COMMON]
     parameters += [_option(*option) for option in WRITING if writes]
     if fixing:
@@ -110,12 +125,14 @@ def _parameter(name: str, kind: Any, declared: Any, default: Any = None) -> Para
 
 
 def _option(name: str, value: str | None, default: Any, text: str) -> Parameter:
-    """Values are taken as text: what is wrong with them is told in our own words."""
+    """Values are taken as text: what is wrong with them is told in our own words.
+
+    None is the default of all that configuration can say too.
+    """
     flags = _FLAGS.get(name) or (f"--{spelled(name)}",)
     if value is None:
-        return _parameter(name, bool, typer.Option(*flags, help=text, show_default=False), default)
-    option = typer.Option(*flags, metavar=value, help=text, show_default=default is not None)
-    return _parameter(name, str | None, option, default)
+        return _parameter(name, bool | None, typer.Option(*flags, help=text, show_default=False), default)
+    return _parameter(name, str | None, typer.Option(*flags, metavar=value, help=text), default)
 
 
 def _settings(stages: Sequence[str]) -> list[Parameter]:

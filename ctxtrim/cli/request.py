@@ -1,5 +1,6 @@
 """What the user asked for, as values: checked before anything is read or written."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,18 +9,18 @@ from typing import Any
 
 from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
-from ctxtrim.config import own_models
+from ctxtrim.config import SHARED, Config, configured
 from ctxtrim.errors import UsageError
 from ctxtrim.files import Input, inputs
-from ctxtrim.folders import own_archive, spill_folder
+from ctxtrim.folders import own_archive, own_settings, spill_folder
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Format
 from ctxtrim.pipeline import Spec
-from ctxtrim.presets import PRESETS, Preset, merged
+from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
-from ctxtrim.specs import parse, spelled
+from ctxtrim.stage import Finding
 from ctxtrim.stream import Job
-from ctxtrim.thinking import MODES, Thinking
+from ctxtrim.thinking import Thinking
 from ctxtrim.tokenizers import LIGHT, tokenizer
 
 Values = Mapping[str, Any]
@@ -31,7 +32,8 @@ class Request:
 
     `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
     form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to
-    standard output; `writes`: it is a command whose output is the transcript.
+    standard output; `writes`: it is a command whose output is the transcript; `notes` are findings about configuration
+    files, with their paths.
     """
 
     sources: tuple[Input, ...]
@@ -49,16 +51,18 @@ class Request:
     is_quiet: bool
     has_progress: bool
     color: str
+    notes: tuple[tuple[str, Finding], ...]
 
 
 def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
     """The request that some options make; a `UsageError` where they make none."""
     output = values.get("output")
     is_fixing = bool(values.get("fix"))
-    preset = preset_of(values["preset"])
-    if stages is None:
-        stages = values["stage"] or tuple(preset.stages)
-    specs = tuple(parse(text, values, preset.stages) for text in stages)
+    config = configuration(values, is_automatic=stages is None and not (values["stage"] or values["preset"]))
+    specs = _specs(stages, values, config)
+    if values.get("archive") is not None and not writes:
+        raise UsageError("--archive keeps what an edit removes; check edits nothing without --fix")
+    values = {**values, **{name: None if (said := config.shared(name).value) == "" else said for name in SHARED}}
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
     sources = tuple(inputs(values["files"] or (), skip))
@@ -73,7 +77,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         must_be_apart(report, sources, aims)
     job = Job(
         specs,
-        _binding(values, sources, preset),
+        _binding(values, sources, config),
         _on_overflow(values, writes),
         _thinking(values) if writes else "keep",
         is_quick=[spec.name for spec in specs] == ["check"]
@@ -91,13 +95,14 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         bool(values["explain_format"]),
         form,
         report,
-        _archive(values, writes, aims, preset),
+        _archive(values, writes, aims, config.preset),
         _spills(specs) if aims.writes else None,
         shows=path == "-" or (path is None and (not aims.writes or (is_fixing and aims.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
-        color=_choice(values, "color", ("auto", "always", "never")),
+        color=values["color"],
+        notes=tuple(config.notes),
     )
 
 
@@ -121,20 +126,20 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
     return form, path
 
 
-def preset_of(names: str | None) -> Preset:
-    """The preset of a name, or several as one; one without anything where none is named."""
-    for name in (names or "").split(",") if names is not None else ():
-        if name not in PRESETS:
-            raise UsageError(f"--preset {names}: no such preset {name}; there are {', '.join(PRESETS)}")
-    return merged(names.split(",") if names is not None else ())
+def configuration(values: Values, *, is_automatic: bool = False) -> Config:
+    """What some options and all other sources say."""
+    return configured(values, os.environ, own_settings(), is_automatic=is_automatic)
 
 
-def _binding(values: Values, sources: Sequence[Input], preset: Preset) -> Binding:
-    window, reserve, limit = (
-        _tokens(values, "context_window", 1),
-        _tokens(values, "reserve", 0),
-        _tokens(values, "budget", 1),
-    )
+def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tuple[Spec, ...]:
+    """The stages that the command or the options name; else those of the automatic pipeline, where that is on."""
+    if config.is_automatic:
+        return config.pipeline() if config.enabled.value else ()
+    named = stages if stages is not None else values["stage"] or tuple(config.preset.stages)
+    return tuple(config.spec(text) for text in named)
+
+
+def _binding(values: Values, sources: Sequence[Input], config: Config) -> Binding:
     sizes = [source.size for source in sources]
     is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
     make = partial(tokenizer, is_light=is_light)
@@ -142,46 +147,20 @@ def _binding(values: Values, sources: Sequence[Input], preset: Preset) -> Bindin
         make,
         values["model"],
         values["tokenizer"],
-        window,
-        reserve,
-        limit,
-        _safety(values),
+        values["context_window"],
+        values["reserve"],
+        values["budget"],
+        values["safety"],
         values["calibrate"],
-        own_models(),
-        preset.window,
+        config.model_of,
+        config.preset.window,
     )
-
-
-def _tokens(values: Values, name: str, least: int) -> int | None:
-    """A number of tokens."""
-    text = values[name]
-    if text is None:
-        return None
-    if not text.strip().lstrip("-").isdecimal():
-        raise UsageError(f"--{spelled(name)} {text}: expected a whole number of tokens")
-    if int(text) < least:
-        raise UsageError(f"--{spelled(name)} {text}: expected at least {least} token{'' if least == 1 else 's'}")
-    return int(text)
-
-
-def _safety(values: Values) -> float:
-    try:
-        factor = float(values["safety"])
-    except ValueError:
-        raise UsageError(f"--safety {values['safety']}: expected a number") from None
-    if not 1 <= factor < float("inf"):
-        raise UsageError(f"--safety {values['safety']}: expected a factor of at least 1")
-    return factor
 
 
 def _archive(values: Values, writes: bool, aims: Targets, preset: Preset) -> Path | None:
     """The folder in which originals are kept, None where nothing is written."""
-    folder = values.get("archive")
-    if folder is not None and not writes:
-        raise UsageError("--archive keeps what an edit removes; check edits nothing without --fix")
-    if folder is None and preset.archives and writes:
-        folder = own_archive()
-    return Path(folder) if folder is not None and aims.writes else None
+    folder = values["archive"] or (own_archive() if preset.archives else None)
+    return Path(folder) if folder is not None and writes and aims.writes else None
 
 
 def _spills(specs: Sequence[Spec]) -> Path | None:
@@ -193,37 +172,21 @@ def _on_overflow(values: Values, writes: bool) -> Any:
     """What to do with what does not fit; where the point is to repair, it is repaired and written all the same."""
     if values.get("fix"):
         return "write"
-    return _choice(values, "on_overflow", ("fail", "keep")) if writes else "fail"
+    return values["on_overflow"] if writes else "fail"
 
 
 def _thinking(values: Values) -> Thinking | None:
-    mode = _choice(values, "thinking", ("auto", *MODES))
+    mode: Any = values["thinking"]
     return None if mode == "auto" else mode
-
-
-def _choice(values: Values, name: str, known: tuple[str, ...]) -> Any:
-    if values[name] not in known:
-        raise UsageError(f"--{spelled(name)} {values[name]}: expected one of {', '.join(known)}")
-    return values[name]
 
 
 def _formats(values: Values) -> tuple[Format, ...]:
     """The formats to try: all of them or the one asked for, where they are known to be or at the path asked for."""
-    name, path = _name(values, "format", FORMATS), values["messages_path"]
-    known = tuple(FORMATS.values()) if name is None else (FORMATS[name],)
+    name, path = values["format"], values["messages_path"]
+    known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
     if path is None:
         return known
     placed = tuple(one.placed(path) for one in known if one.placed is not None)
     if not placed:
         raise UsageError(f"--messages-path {path}: {name} has an event on each line, not message lists in documents")
     return placed
-
-
-def _name(values: Values, name: str, known: Mapping[str, Any]) -> str | None:
-    """A name out of a table, None for the default and for `auto`."""
-    value = values[name]
-    if value in (None, "auto"):
-        return None
-    if value not in known:
-        raise UsageError(f"--{spelled(name)} {value}: no such {name}; there are auto, {', '.join(known)}")
-    return str(value)

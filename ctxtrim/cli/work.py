@@ -35,6 +35,8 @@ def calm_collector() -> None:
 
 def _work(asked: Request) -> int:
     report = Report(asked.job.specs, keeps_rows=asked.shows or asked.form is not None or asked.job.explains)
+    for path, finding in asked.notes:
+        report.note(path, finding)
     with ExitStack() as stack:
         sink = None
         if asked.report is not None:  # known to be writable before anything is edited

@@ -1,0 +1,60 @@
+"""`ctxtrim rolling-context`."""
+
+from typing import Annotated
+
+import typer
+
+from ctxtrim.cli.request import configuration
+from ctxtrim.cli.verdict import concluded
+from ctxtrim.config import WORDS, Config
+from ctxtrim.errors import UsageError
+from ctxtrim.reports.text import clean
+from ctxtrim.sinks import Stdout, write_to
+
+_STATUS = "status"
+
+
+def rolling_context(
+    wanted: Annotated[
+        str | None, typer.Argument(metavar="[on|off|status]", help="Turn it on or off, or only say how it is.")
+    ] = None,
+) -> None:
+    """Whether `ctxtrim run` runs the configured pipeline where no stage and no preset is named.
+
+    Without an argument it is turned over. What is stored counts more than configuration files, and less than
+    CTXTRIM_ENABLED and --enabled.
+    """
+    raise typer.Exit(concluded(lambda: _rolling_context(wanted)))
+
+
+def _rolling_context(wanted: str | None) -> int:
+    if wanted not in (None, _STATUS, *WORDS):
+        raise UsageError(f"rolling-context {clean(wanted or '')}: expected on, off or status")
+    config = configuration({})
+    if wanted != _STATUS:
+        is_on = WORDS[wanted] if wanted is not None else not _stored(config)
+        sink = write_to(config.preference.path, makes_folders=True)
+        sink.write(b"on\n" if is_on else b"off\n")
+        sink.commit()
+    Stdout().write(f"{_told(config)}\n".encode(errors="backslashreplace"))
+    return 0
+
+
+def _stored(config: Config) -> bool:
+    """What is stored, else what files say."""
+    return bool((config.preference.value or config.shared("enabled")).value)
+
+
+def _told(config: Config) -> str:
+    value, origin = config.enabled
+    stored = config.preference.value
+    state = f"rolling context is {'on' if value else 'off'}"
+    if stored is not None and origin == stored.origin:
+        return f"{state} (kept in {clean(origin)})"
+    kept = "nothing is stored" if stored is None else f"what is stored says {'on' if stored.value else 'off'}"
+    return f"{state} ({clean(origin)}; {kept} in {clean(str(config.preference.path))})"
+
+
+_SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+_SINGLE.command("rolling-context", context_settings={"max_content_width": 120})(rolling_context)
+COMMAND = typer.main.get_command(_SINGLE)

@@ -1,0 +1,137 @@
+"""All that the sources say, the strongest first, and what is in force."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ctxtrim.config.agents import agents_file
+from ctxtrim.config.command_line import command_line
+from ctxtrim.config.environment import CONFIG, environment
+from ctxtrim.config.meanings import SETTINGS
+from ctxtrim.config.models import ModelOf, own_models
+from ctxtrim.config.preference import Preference
+from ctxtrim.config.said import Said, Value
+from ctxtrim.config.shared import SHARED, names
+from ctxtrim.config.toml import own_file, project_table
+from ctxtrim.pipeline import Spec
+from ctxtrim.presets import Preset, merged
+from ctxtrim.specs import complete, given, named
+from ctxtrim.stage import Finding
+
+OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agents.config.json")
+DEFAULT = "default"
+"""The origin of values that nobody said."""
+
+_AUTOMATIC = "rolling,budget"
+"""The automatic pipeline where none is configured, as presets."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The sources, the strongest first: the command line, the environment, files. `preference` turns the pipeline on.
+
+    `is_automatic`: neither the command line nor the command names stages.
+    """
+
+    sources: tuple[Said, ...]
+    preference: Preference
+    is_automatic: bool = False
+
+    def shared(self, name: str) -> Value:
+        """A setting of the whole run."""
+        found = (said.shared[name] for said in self.sources if name in said.shared)
+        return next(found, Value(SHARED[name].default, DEFAULT))
+
+    @property
+    def enabled(self) -> Value:
+        """Whether the automatic pipeline runs; the preference that is stored counts more than files."""
+        line, variables, *_ = self.sources
+        said = line.shared.get("enabled") or variables.shared.get("enabled")
+        return said or self.preference.value or self.shared("enabled")
+
+    @cached_property
+    def preset(self) -> Preset:
+        """The presets that are named, as one; those of the automatic pipeline where nothing else is configured."""
+        return merged(names(self._preset.value))
+
+    @property
+    def _preset(self) -> Value:
+        found = self.shared("preset")
+        is_silent = self.is_automatic and not found.value and not self.shared("pipeline").value
+        return Value(_AUTOMATIC, DEFAULT) if is_silent else found
+
+    def pipeline(self) -> tuple[Spec, ...]:
+        """The configured stages. What an entry says of its stage counts as much as the source that it stands in."""
+        texts, origin = self.shared("pipeline")
+        if not texts:
+            return tuple(self.spec(name) for name in self.preset.stages)
+        home = next(said for said in self.sources if "pipeline" in said.shared)
+        specs = []
+        for text in texts:
+            name, members = named(text, origin)
+            entry = {key: Value(value, origin) for key, value in given(name, members, origin).items()}
+            said = self.settings(name, home, entry)
+            specs.append(Spec(name, {key: value.value for key, value in said.items()}))
+        return tuple(specs)
+
+    def spec(self, text: str) -> Spec:
+        """One `-s`; what it does not say of its stage is as it is in force."""
+        name, members = named(text, f"-s {text}")
+        base = {key: value.value for key, value in self.settings(name).items()}
+        return complete(name, members, f"-s {text}", base=base)
+
+    def settings(
+        self, stage: str, home: Said | None = None, entry: Mapping[str, Value] | None = None
+    ) -> dict[str, Value]:
+        """The settings of a stage. `entry` is what the source `home` says of it in its pipeline."""
+        preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset.value}"
+        layers: list[Mapping[str, Value]] = []
+        for said in self.sources:
+            layers += [entry] if said is home and entry else []
+            layers.append(said.settings.get(stage, {}))
+        layers.append({key: Value(value, origin) for key, value in preset.items()})
+        layers.append({key: Value(field.default, DEFAULT) for key, field in SETTINGS[stage].items()})
+        return {key: next(layer[key] for layer in layers if key in layer) for key in SETTINGS[stage]}
+
+    @property
+    def notes(self) -> list[tuple[str, Finding]]:
+        """What is to be told of the sources, each with its path."""
+        return [(said.path, note) for said in self.sources for note in said.notes]
+
+    @property
+    def model_of(self) -> ModelOf:
+        """What a model's name means."""
+        return own_models(self.sources)
+
+
+def configured(
+    values: Mapping[str, Any],
+    variables: Mapping[str, str],
+    folder: Path,
+    *,
+    is_automatic: bool = False,
+) -> Config:
+    """All sources that there are: options, variables, files of this folder, and those of the user's own one.
+
+    A `UsageError` names what is wrong in the sources of our own, an `InputError` a file that cannot be read.
+    """
+    named = values.get("config") or variables.get(CONFIG)
+    sources = (
+        command_line(values),
+        environment(variables),
+        *([_named(Path(named))] if named else []),
+        own_file(OWN),
+        project_table(PROJECT),
+        agents_file(AGENTS),
+        own_file(folder / "config.toml"),
+    )
+    return Config(sources, Preference(folder / "rolling-context"), is_automatic)
+
+
+def _named(path: Path) -> Said:
+    """What a file says that was asked for, as its name tells what it is."""
+    if path.name == PROJECT.name:
+        return project_table(path, must_exist=True)
+    return (agents_file if path.suffix == ".json" else own_file)(path, must_exist=True)

@@ -1,0 +1,39 @@
+"""The environment: `CTXTRIM_MAX_AGE=3`, the names of options in capitals."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import Field
+from typing import Any
+
+from ctxtrim.config.meanings import meanings
+from ctxtrim.config.said import Said, put
+from ctxtrim.errors import UsageError
+from ctxtrim.specs import checked
+
+PREFIX = "CTXTRIM_"
+CONFIG = f"{PREFIX}CONFIG"
+"""The file that `--config` names."""
+
+
+def environment(variables: Mapping[str, str]) -> Said:
+    """What some variables say; an empty one says nothing. A list is one text, or several as a JSON array."""
+    said = Said("environment")
+    for name, text in variables.items():
+        if not name.startswith(PREFIX) or name == CONFIG or not text:
+            continue
+        try:
+            meant, _ = meanings(name.removeprefix(PREFIX).lower(), text)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+        put(said, name, meant, _read)
+    return said
+
+
+def _read(where: str, setting: Field[Any], text: str) -> Any:
+    value: Any = text
+    if isinstance(setting.default, tuple) and text.startswith("["):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            raise UsageError(f"{where}: expected a text or a JSON array of texts, found {text}") from None
+    return checked(where, setting, value)

@@ -1,0 +1,52 @@
+"""The settings of a whole run, as stages have theirs: what may stand in configuration beside the settings of stages.
+
+What an option asks of one run alone (where to write, which report) is no setting.
+"""
+
+from dataclasses import Field, dataclass
+from typing import Any
+
+from ctxtrim.formats import FORMATS
+from ctxtrim.presets import PRESETS
+from ctxtrim.stage import setting, settings_of
+from ctxtrim.thinking import MODES
+
+
+def names(text: str) -> list[str]:
+    """The presets that a text names; a `ValueError` tells what is none."""
+    found = [name.strip() for name in text.split(",")] if text else []
+    for name in found:
+        if name not in PRESETS:
+            raise ValueError(f"no such preset {name}; there are {', '.join(PRESETS)}")
+    return found
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Empty texts, and numbers that are None, leave it to the transcript, its model or the preset."""
+
+    preset: str = setting("", "Settings by name, and the stages that run.", check=names)
+    pipeline: tuple[str, ...] = setting((), "The stages of the automatic pipeline, as -s takes them.")
+    enabled: bool = setting(False, "Whether the automatic pipeline runs.")
+    format: str = setting("auto", "Dialect of the input.", choices=("auto", *FORMATS))
+    messages_path: str = setting("", "Where message lists are in larger documents.")
+    model: str = setting("", "Which window, limits and tokenizer.")
+    context_window: int | None = setting(None, "What the model can hold, in tokens.", least=1)
+    reserve: int | None = setting(None, "Tokens kept free for the answer.", least=0)
+    budget: int | None = setting(None, "Tokens the prompt may fill.", least=1)
+    tokenizer: str = setting("", "A tokenizer by name.")
+    safety: float = setting(1.0, "Factor on estimated counts.", least=1)
+    calibrate: bool = setting(False, "Learn from the usage that a transcript records.")
+    thinking: str = setting("auto", "What becomes of it where messages are edited.", choices=("auto", *MODES))
+    on_overflow: str = setting("fail", "What becomes of what cannot be made to fit.", choices=("fail", "keep"))
+    archive: str = setting("", "Keep the original of everything that is edited here.")
+    explain: bool = setting(False, "One row a message.")
+    quiet: bool = setting(False, "Say nothing on standard error but errors.")
+    progress: bool = setting(True, "A progress bar on standard error, where that is a terminal.")
+    color: str = setting("auto", "Colours.", choices=("auto", "always", "never"))
+
+
+SHARED: dict[str, Field[Any]] = {field.name: field for field in settings_of(Shared)}  # type: ignore[arg-type]
+
+OPTIONS = ("explain_format", "report", "report_format", "json", "output", "in_place", "dry_run", "fix", "config")
+"""Options that no configuration can hold."""

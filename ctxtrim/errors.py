@@ -8,6 +8,7 @@
     ├── OutputError         something cannot be written (exit 1)
     ├── ArchiveError        an original cannot be stored, found or trusted (exit 1)
     ├── TokenizerError      a tokenizer is not available (exit 1)
+    ├── SummaryError        a summarizer has no answer; facts take its place
     └── SelfCheckError      what was written does not read back as what was meant: a bug here (exit 1)
 
 That a transcript does not fit, or breaks a rule, is no error: it is a `Finding`.
@@ -39,6 +40,10 @@ class ArchiveError(CtxtrimError):
 
 class TokenizerError(CtxtrimError):
     """A tokenizer that was asked for is not available."""
+
+
+class SummaryError(CtxtrimError):
+    """A summarizer cannot be reached, or has no answer that can be used."""
 
 
 class SelfCheckError(CtxtrimError):

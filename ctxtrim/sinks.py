@@ -79,7 +79,12 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
         raise OutputError(f"{path}: {error}") from None
 
 
-def _plain(path: Path, makes_folders: bool) -> Sink:
+def private(path: Path) -> Sink:
+    """A sink that replaces a file as it is written, and that nobody but the user can read; folders are made."""
+    return _plain(path, makes_folders=True, is_private=True)
+
+
+def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
     try:
         target = path.resolve()
         if target.is_symlink():  # newer Pythons resolve a circle to itself
@@ -88,7 +93,7 @@ def _plain(path: Path, makes_folders: bool) -> Sink:
             target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
-        return Through(path) if target.exists() and not target.is_file() else Atomic(path, target)
+        return Through(path) if target.exists() and not target.is_file() else Atomic(path, target, is_private)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
     except RuntimeError as error:
@@ -98,11 +103,11 @@ def _plain(path: Path, makes_folders: bool) -> Sink:
 class Atomic:
     """A file that is replaced as a whole, or not at all: a temporary file beside it, synced, then renamed.
 
-    A link keeps pointing where it points, and an existing file keeps its permissions.
+    A link keeps pointing where it points, and an existing file keeps its permissions; a private one is the user's.
     """
 
-    def __init__(self, path: Path, target: Path) -> None:
-        self._path, self._target = path, target
+    def __init__(self, path: Path, target: Path, is_private: bool = False) -> None:
+        self._path, self._target, self._is_private = path, target, is_private
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         self._temporary = Path(name)
         self._file = os.fdopen(handle, "wb")
@@ -133,6 +138,8 @@ class Atomic:
         self._temporary.unlink(missing_ok=True)
 
     def _mode(self) -> int:
+        if self._is_private:
+            return 0o600
         if self._target.exists():
             return stat.S_IMODE(self._target.stat().st_mode)
         mask = os.umask(0)

@@ -1,0 +1,40 @@
+"""Summaries: facts in the words that were used, what an LLM is asked instead, and what is done where it fails."""
+
+from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
+from ctxtrim.summaries.excerpts import bounded
+from ctxtrim.summaries.facts import facts, is_facts
+from ctxtrim.summaries.redact import redacted
+from ctxtrim.summaries.summarizer import FALLBACK, Reply, Request, Summarizer, Summary, summarized
+from ctxtrim.summaries.transcribed import (
+    DIGEST,
+    HEURISTIC,
+    INPUT,
+    RESULT,
+    checkpoint_prompt,
+    heuristic,
+    tool_prompt,
+    transcribed,
+)
+
+__all__ = [
+    "DIGEST",
+    "FALLBACK",
+    "HEADINGS",
+    "HEURISTIC",
+    "INPUT",
+    "RESULT",
+    "Reply",
+    "Request",
+    "Summarizer",
+    "Summary",
+    "bounded",
+    "checkpoint",
+    "checkpoint_prompt",
+    "facts",
+    "heuristic",
+    "is_facts",
+    "redacted",
+    "summarized",
+    "tool_prompt",
+    "transcribed",
+]

@@ -1,0 +1,6 @@
+"""Summarizers that need a network or a process: an OpenAI-compatible endpoint, a command."""
+
+from ctxtrim.summarizers.command import Command
+from ctxtrim.summarizers.endpoint import Endpoint
+
+__all__ = ["Command", "Endpoint"]

@@ -1,0 +1,122 @@
+"""Any OpenAI-compatible endpoint, through the `openai` package, which is imported when a summary is first asked for."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ctxtrim.errors import SummaryError
+from ctxtrim.summaries import Reply
+from ctxtrim.summarizers.trouble import MOST, line
+
+KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")
+"""The environment variables that may hold the key, the first of them that is set counts."""
+_BLOCK = 1 << 14  # bytes read at a time
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model at an endpoint; a `SummaryError` where it cannot be reached, refuses, hangs or answers rubbish.
+
+    `base_url` is the endpoint's, with its version (`http://localhost:8080/v1`); None is OpenAI's own. The key comes
+    from the environment and stands nowhere else; an endpoint of one's own may need none. `timeout` is in seconds,
+    for each of 1 + `retries` attempts. At most a mebibyte of an answer is read.
+    """
+
+    model: str
+    base_url: str | None = None
+    timeout: float = 60.0
+    retries: int = 2
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.model
+
+    def summarize(self, prompt: str, max_tokens: int) -> Reply:
+        """The model's answer to a prompt, in at most `max_tokens` tokens, and the usage it reports."""
+        key = next((os.environ[name] for name in KEYS if os.environ.get(name)), None)
+        if key is None and self.base_url is None:
+            raise SummaryError(f"no key for {self.model}: set {' or '.join(KEYS)}, or name a local endpoint")
+        data, trouble = self._asked(prompt, max_tokens, key)
+        if trouble is not None:  # raised here, so that no request with a key in it hangs on the error
+            raise SummaryError(trouble)
+        return _reply(data, f"the endpoint{self._place}")
+
+    @property
+    def _place(self) -> str:
+        """The address without what may be secret in it."""
+        return "" if self.base_url is None else " " + line(re.sub(r"//[^/@]*@|\?.*", "//", self.base_url))
+
+    def _asked(self, prompt: str, max_tokens: int, key: str | None) -> tuple[bytes, str | None]:
+        """The bytes of an answer, or what went wrong."""
+        try:
+            import openai
+        except ImportError:
+            return b"", "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
+        # OpenAI's newer models refuse max_tokens, and others know nothing else
+        limit = "max_completion_tokens" if self.base_url is None else "max_tokens"
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": prompt.encode(errors="replace").decode()}],
+            limit: max_tokens,
+        }
+        try:
+            with openai.OpenAI(
+                api_key=key or "none", base_url=self.base_url, timeout=self.timeout, max_retries=self.retries
+            ) as client:
+                bare = {} if key else {"Authorization": openai.Omit()}
+                deadline = time.monotonic() + self.timeout * (1 + self.retries)
+                answer = client.chat.completions.with_streaming_response.create(**body, extra_headers=bare)
+                with answer as response:
+                    return self._read(response.iter_bytes(_BLOCK), deadline)
+        except openai.APITimeoutError:
+            return b"", self._late
+        except openai.APIStatusError as error:
+            if error.status_code in (401, 403):
+                return b"", f"the endpoint{self._place} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
+            return b"", f"the endpoint{self._place} answered HTTP {error.status_code}: {line(error.message, key)}"
+        except openai.APIConnectionError as error:
+            return b"", f"the endpoint{self._place} cannot be reached: {line(str(error.__cause__ or error), key)}"
+        except (openai.OpenAIError, ValueError) as error:
+            return b"", f"the endpoint{self._place} cannot be asked: {line(str(error), key)}"
+
+    def _read(self, blocks: Iterator[bytes], deadline: float) -> tuple[bytes, str | None]:
+        """The bytes of an answer as they come in, or what went wrong."""
+        data = bytearray()
+        try:
+            for block in blocks:
+                data += block
+                if len(data) > MOST:
+                    return b"", f"the endpoint{self._place} sent more than {MOST} bytes"
+                if time.monotonic() > deadline:
+                    return b"", self._late
+        except Exception as error:  # noqa: BLE001 - errors of the HTTP library beneath, which openai does not map here
+            is_late = "timeout" in type(error).__name__.lower()
+            return b"", self._late if is_late else f"the endpoint{self._place} broke off its answer"
+        return bytes(data), None
+
+    @property
+    def _late(self) -> str:
+        return f"the endpoint{self._place} did not answer within {self.timeout:g} seconds"
+
+
+def _reply(data: bytes, who: str) -> Reply:
+    """The text and the usage in an answer."""
+    try:
+        answer = json.loads(data)
+        text = answer["choices"][0]["message"]["content"]
+        usage = answer.get("usage") or {}
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise SummaryError(f"{who} answered something that is no chat completion") from None
+    if not isinstance(text, str) or not text.strip():
+        raise SummaryError(f"{who} answered without a text")
+    return Reply(
+        text.strip(),
+        prompt if isinstance(prompt, int) else None,
+        completion if isinstance(completion, int) else None,
+    )

@@ -129,10 +129,13 @@ class Store:
             yield
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            folder = os.open(self.path.resolve().parent, os.O_RDONLY)
+            parent = self.path.resolve().parent
+            parent.mkdir(parents=True, exist_ok=True)
+            folder = os.open(parent, os.O_RDONLY)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from error
+        except RuntimeError as error:
+            raise OutputError(f"{self.path}: cannot be written: too many levels of symbolic links") from error
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             yield

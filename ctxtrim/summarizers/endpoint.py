@@ -14,7 +14,6 @@ from ctxtrim.summarizers.trouble import MOST, line
 
 KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")
 """The environment variables that may hold the key, the first of them that is set counts."""
-_BLOCK = 1 << 14  # bytes read at a time
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Endpoint:
     @property
     def _place(self) -> str:
         """The address without what may be secret in it."""
-        return "" if self.base_url is None else " " + line(re.sub(r"//[^/@]*@|\?.*", "//", self.base_url))
+        return "" if self.base_url is None else " " + line(re.sub(r"(?<=//)[^/@]*@|\?.*", "", self.base_url))
 
     def _asked(self, prompt: str, max_tokens: int, key: str | None) -> tuple[bytes, str | None]:
         """The bytes of an answer, or what went wrong."""
@@ -72,7 +71,7 @@ class Endpoint:
                 deadline = time.monotonic() + self.timeout * (1 + self.retries)
                 answer = client.chat.completions.with_streaming_response.create(**body, extra_headers=bare)
                 with answer as response:
-                    return self._read(response.iter_bytes(_BLOCK), deadline)
+                    return self._read(response.iter_bytes(), deadline)
         except openai.APITimeoutError:
             return b"", self._late
         except openai.APIStatusError as error:

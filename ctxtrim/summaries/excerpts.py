@@ -1,9 +1,6 @@
 """Excerpts of texts, measured in characters."""
 
-from unicodedata import combining
-
-_JOINERS = "\u200d\ufe0e\ufe0f"  # they belong to the character before them
-_REACH = 32  # characters that one may be made of
+from ctxtrim.graphemes import cut_after, cut_before
 
 
 def bounded(text: str, limit: int) -> str:
@@ -12,10 +9,9 @@ def bounded(text: str, limit: int) -> str:
         return text
     room = limit - len(_marker(len(text)))
     if room < 2:
-        return text[: _end(text, max(0, limit))]
-    first = text[: _end(text, room - room // 2)]
-    start = len(text) - room // 2
-    last = text[start + next((at for at, one in enumerate(text[start : start + _REACH]) if not _joins(one)), 0) :]
+        return text[: cut_before(text, max(0, limit))]
+    first = text[: cut_before(text, room - room // 2)]
+    last = text[cut_after(text, len(text) - room // 2) :]
     return first + _marker(len(text) - len(first) - len(last)) + last
 
 
@@ -29,21 +25,8 @@ def head(text: str, limit: int) -> str:
         return line
     room = limit - len(_rest(len(line)))
     end = line.rfind(" ", room // 2, room + 1)
-    end = end if end > 0 else _end(line, max(0, room))
+    end = end if end > 0 else cut_before(line, max(0, room))
     return line[:end] + _rest(len(line) - end)
-
-
-def _end(text: str, end: int) -> int:
-    """Where to end a text at most that far, so that no character loses what is joined to it."""
-    least = max(0, end - _REACH)
-    for place in range(end, least, -1):
-        if place >= len(text) or not (_joins(text[place]) or text[place - 1] == "\u200d"):
-            return place
-    return end
-
-
-def _joins(character: str) -> bool:
-    return character in _JOINERS or combining(character) != 0
 
 
 def _marker(characters: int) -> str:

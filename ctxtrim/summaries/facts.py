@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtrim.evidence import error_line, is_error
+from ctxtrim.evidence import command_of, error_line, exit_code, is_error, result_text, tool_of
+from ctxtrim.evidence.tools import accesses
 from ctxtrim.model import Message, Part
-from ctxtrim.summaries.calls import accesses, command_of, exit_code
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.redact import redacted
 from ctxtrim.summaries.sections import (
@@ -78,7 +78,8 @@ def facts(
     """The facts of some messages, and of an earlier summary, in at most `limit` tokens.
 
     `where` is the shape of exactly these messages. Empty where nothing fits, or where the text would be longer than
-    what it replaces. Summaries among the messages are merged too. `redacts`: what looks like a key is masked.
+    what it replaces. Summaries among the messages are merged too, hidden messages are
+    left out. `redacts`: what looks like a key is masked.
     """
     found = facts_of(messages, where, earlier, redacts)
     text = fitted(found, limit, tokenizer, layout)
@@ -95,7 +96,7 @@ def facts_of(messages: Sequence[Message], where: Shape, earlier: str | None = No
 def _weighed(messages: Iterable[Message], earlier: str | None, tokenizer: Tokenizer, least: int) -> int | None:
     """The tokens of what is replaced where they are fewer than `least`, else None; counted no further than needed."""
     tokens = 0
-    texts = (part.spelled for message in messages for part in message.parts)
+    texts = (part.spelled for message in messages if message.agent_visible for part in message.parts)
     for text in (*((earlier,) if earlier is not None else ()), *texts):
         tokens += tokenizer.count(text)
         if tokens >= least:
@@ -110,6 +111,8 @@ def gathered(messages: Sequence[Message], where: Shape, redacts: bool = True) ->
     calls: dict[str, int] = {}
     number = 0
     for place, message in enumerate(messages):
+        if not message.agent_visible:
+            continue
         said = "\n".join(part.text for part in message.parts if part.kind == "text")
         if message.is_summary or (message.role == "user" and is_facts(said)):
             before = merged(merged(before, _settled(lines, calls, number)), _masked(read(said), redacts))
@@ -153,9 +156,8 @@ def _stated(said: str, kinds: dict[Section, Callable[[str], object]]) -> Iterato
 
 def _done(message: Message, call: Part | None) -> Iterator[_Fact]:
     """What a tool result tells of its call."""
-    text = "\n".join(part.text for part in message.parts if part.kind == "tool_result")
-    result = message.result
-    name = (call.name if call else None) or (result.name if result else None) or "?"
+    text = result_text(message)
+    name = tool_of(message, call) or "?"
     is_failure = is_error(message)
     if call and (command := command_of(call)) and command.strip():
         yield _Fact(COMMANDS, f"[{_status(message, text, is_failure)}] {command}")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from ctxtrim.evidence import result_text, tool_of
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.checkpoint import HEADINGS
 from ctxtrim.summaries.excerpts import bounded
@@ -64,10 +65,11 @@ def transcribed(
 ) -> str:
     """Messages as text, in at most `limit` characters: head and tail where there is more.
 
-    A tool result has at most `result` characters, and so have the arguments of a call. Reasoning is left out.
-    `where` is the shape of exactly these messages.
+    A tool result has at most `result` characters, and so have the arguments of a call. Reasoning and hidden
+    messages are left out. `where` is the shape of exactly these messages.
     """
-    pieces = (piece for place, one in enumerate(messages) for piece in _spoken(one, where.call[place], result, redacts))
+    seen = [(message, where.call[place]) for place, message in enumerate(messages) if message.agent_visible]
+    pieces = (piece for message, call in seen for piece in _spoken(message, call, result, redacts))
     return bounded("\n\n".join(pieces), limit)
 
 
@@ -78,10 +80,8 @@ def _spoken(message: Message, call: Part | None, limit: int, redacts: bool) -> I
         return redacted(text)[0] if redacts else text
 
     if message.role == "tool":
-        text = "\n".join(part.text for part in message.parts if part.kind == "tool_result")
-        result = message.result
-        name = (call.name if call else None) or (result.name if result else None)
-        yield f"[result of {name}]\n{bounded(said(text), limit)}" if name else f"[result]\n{bounded(said(text), limit)}"
+        name = tool_of(message, call)
+        yield f"[result{f' of {name}' if name else ''}]\n{bounded(said(result_text(message)), limit)}"
     for part in message.parts:
         if part.kind == "text" and part.text.strip():
             yield f"[{message.role}]\n{said(part.text)}"

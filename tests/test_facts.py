@@ -166,6 +166,12 @@ def test_a_failed_edit_changed_nothing() -> None:
     assert "- edit_file: Error: a.py is read-only" in text
 
 
+def test_a_failure_is_told_by_its_last_line_and_not_by_a_tag() -> None:
+    output = "exit code: 1\n<output>\nmaking it\nno rule for it\n</output>"
+    text = told([user("go " * 60), asks("a", "bash", command="make"), result("a", output)])
+    assert "\n- bash: no rule for it\n" in text
+
+
 def test_keys_are_masked_unless_told_otherwise() -> None:
     messages = [user("use password=hunter2 and go on, please " * 40)]
     assert "hunter2" not in told(messages)

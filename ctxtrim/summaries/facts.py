@@ -53,6 +53,7 @@ _CONSTRAINED = re.compile(
     r"\b(?:must|never|always|don['’]t|do not|should not|shouldn['’]t|only|prefer|without|avoid|make sure|keep)\b",
     re.IGNORECASE,
 )
+_TAG = re.compile(r"\s*</?[\w-]+>\s*")  # some tools put their output between such lines
 _ANNOUNCED = re.compile(
     r"^\W*(?:next(?: steps?)?\b|todo\b|remaining\b|then i|now i|i(?:['’]ll| will) (?:now|next)|(?:still|we) need to\b)",
     re.IGNORECASE,
@@ -176,7 +177,7 @@ def _failure(text: str) -> str:
     if shown and exit_code(shown) is None:
         return shown
     lines = [line for line in (text[-_REACH:] if shown else text[:_REACH]).split("\n") if line.strip()]
-    others = [line for line in lines if exit_code(line) is None]
+    others = [line for line in lines if exit_code(line) is None and not _TAG.fullmatch(line)]
     return (others[-1] if shown else others[0]) if others else shown
 
 

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import line, long_chat, said, stuck
 
-from ctxtrim.archive import Archive, sha256
+from ctxtrim.archive import Archive
+from ctxtrim.objects import sha256
 from ctxtrim.recipe import joined, restored, segments
 
 EDITS = (

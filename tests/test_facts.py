@@ -168,7 +168,7 @@ def test_a_failed_edit_changed_nothing() -> None:
 
 def test_a_failure_is_told_by_its_last_line_and_not_by_a_tag() -> None:
     output = "exit code: 1\n<output>\nmaking it\nno rule for it\n</output>"
-    text = told([user("go " * 60), asks("a", "bash", command="make"), result("a", output)])
+    text = told([user("go " * 400), asks("a", "bash", command="make"), result("a", output)])
     assert "\n- bash: no rule for it\n" in text
 
 

@@ -162,8 +162,8 @@ class _Kept:
     @property
     def settled(self) -> "_Kept":
         """The same, as the marker leaves it: the head without old markers and a line break at its end."""
-        end = max((end for _, end in self.ranges), default=0)
         ranges = joined(self.ranges)
+        end = ranges[-1][1] if ranges else 0
         found = gaps(end, ranges, marked(self.text[:end]), 0)
         if not found:
             return replace(self, ranges=((0, end),))

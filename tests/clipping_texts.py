@@ -80,7 +80,7 @@ def edges(text: str) -> set[int]:
     return {0} | {match.end() for match in regex.finditer(r"\X", text)}
 
 
-def walked(text: str, clip: str) -> list[tuple[int, int]]:
+def walked(text: str, clip: str, is_whole: bool = True) -> list[tuple[int, int]]:
     """The ranges of a text that its clip shows; fails unless the markers tell exactly what stands between them."""
     kept = []
     place = done = 0
@@ -95,8 +95,9 @@ def walked(text: str, clip: str) -> list[tuple[int, int]]:
             assert place < len(text)
             place = text.find("\n", place) + 1 or len(text)
         done = end + (end < len(clip))
-    assert text[place:] == clip[done:]
-    return [*kept, (place, len(text))]
+    assert text.startswith(clip[done:], place)
+    assert not is_whole or text[place:] == clip[done:]
+    return [*kept, (place, place + len(clip) - done)]
 
 
 def unmarked(value: Any, was: Any) -> None:

@@ -55,6 +55,13 @@ def test_an_object_of_too_many_members_loses_some_as_the_last_resort() -> None:
     unmarked(json.loads(one), json.loads(text))
 
 
+def test_a_text_of_few_characters_a_token_stays_json_too() -> None:
+    text = json.dumps({"codes": [[n * 7919 % 1000, n * 104729 % 1000] for n in range(60)], "ok": True})
+    limit = O200K.count(text) - 60
+    assert len(text) < 4 * limit
+    unmarked(json.loads(clip(text, limit, O200K)), json.loads(text))
+
+
 def test_spellings_stay() -> None:
     text = '{ "n" : 1.10, "e":1e5 ,"u":"caf\\u00e9", "u":"twice", "big":123456789012345678901234567890, "s":"%s"}' % (
         "y" * 999

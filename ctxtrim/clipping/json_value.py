@@ -64,6 +64,7 @@ def _most(cut: Cut, shortener: "_Shortener") -> str | None:
 def _longest(cut: Cut, size: int, clip: Callable[[int], str | None]) -> tuple[int, str | None]:
     """The largest size found whose clip fits, and the clip: gallop, then halve (on a scale of ratios)."""
     low, high, best = 0, len(cut.text), None
+    size = min(size, high // 2)  # dense texts have few characters a token
     while low < size < high and high - low > low // 50:
         one = clip(size)
         tokens = cut.limit + 1 if one is None else cut.tokenizer.count(one)

@@ -16,7 +16,7 @@ FLOORS = (
     ("retaining", "replacement", "sizing"),
     ("rules", "retention"),
     ("stage", "recorded"),
-    ("ladder",),
+    ("ladder", "summing"),
     ("structure", "thinking"),
     ("stages",),
     ("pipeline", "formats", "models"),

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ctxtrim.lines import Record, give_up_if_deep
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.results import METADATA as METADATA
+from ctxtrim.summaries.titles import stands_alone
 
 Layout = Literal["conversation", "events"]
 """What one JSON value of a file is: a whole conversation (or several), or one event of the file's only conversation."""
@@ -105,4 +106,23 @@ class Format:
             for record in records:
                 give_up_if_deep(record)
             found = self.read(records, lines)
+        found = [_with_summaries(one) for one in found]
         return found if self.visibility is None else [replace(one, hides=True) for one in found]
+
+
+def _with_summaries(transcript: Transcript) -> Transcript:
+    """A transcript in which the summaries that were written here are known, whatever its format says of them."""
+    messages = transcript.messages
+    marked = {
+        place: replace(message, is_injected=True, is_summary=True)
+        for place, message in enumerate(messages)
+        if message.role == "user"
+        and not message.is_summary
+        and message.parts
+        and message.parts[0].text.startswith("[")
+        and stands_alone(message.parts[0].text)
+    }
+    if not marked:
+        return transcript
+    known = tuple(marked.get(place, message) for place, message in enumerate(messages))
+    return replace(transcript, messages=known, source=replace(transcript.source, messages=known))

@@ -1,5 +1,6 @@
 """Summaries: facts in the words that were used, what an LLM is asked instead, and what is done where it fails."""
 
+from ctxtrim.summaries import titles
 from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.facts import facts, is_facts
@@ -35,6 +36,7 @@ __all__ = [
     "is_facts",
     "redacted",
     "summarized",
+    "titles",
     "tool_prompt",
     "transcribed",
 ]

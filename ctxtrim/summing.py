@@ -1,0 +1,130 @@
+"""A summary in the place of messages: how it is made, where it stands, and what it costs.
+
+::
+
+    system · old · old · old · prompt · answer
+    system · [summary] · prompt · answer          or, where roles have to alternate,
+    system · [summary, then the prompt's own text] · answer
+
+There is one summary at most: an earlier one is merged into the next.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ctxtrim.counter import Counter
+from ctxtrim.model import Message, Part
+from ctxtrim.summaries import (
+    FALLBACK,
+    Request,
+    Summarizer,
+    Summary,
+    checkpoint,
+    checkpoint_prompt,
+    facts,
+    summarized,
+    titles,
+    transcribed,
+)
+from ctxtrim.turns import is_alternating, shape
+
+
+@dataclass(frozen=True)
+class Summing:
+    """How summaries are written: by facts alone, or by a summarizer; as a checkpoint, or as bare facts.
+
+    `most` is in tokens; `is_titled`: facts too stand under a title; `earlier` is one that was stored before this run.
+    """
+
+    counter: Counter
+    most: int
+    summarizer: Summarizer | None = None
+    redacts: bool = True
+    is_checkpoint: bool = False
+    is_titled: bool = False
+    earlier: str | None = None
+
+    def of(self, gone: Sequence[Message], limit: int) -> Summary:
+        """The summary of some messages in at most `limit` tokens, title included; its text is empty where none fits.
+
+        Summaries among them are merged into it, and so is the earlier one where there is none among them.
+        """
+        tokenizer = self.counter.tokenizer
+        told = [one for message in gone for one in apart(message)]
+        where = shape(told)
+        room = min(limit, self.most)
+        below = room - tokenizer.count(f"{titles.TITLE}\n") - 1
+        earlier = None if any(message.is_summary for message in told) else self.earlier
+        write = checkpoint if self.is_checkpoint else facts
+
+        def fallback() -> str:
+            most = below if self.is_titled else room
+            return write(told, where, most, tokenizer, earlier, self.redacts) if most > 0 else ""
+
+        if self.summarizer is None or below <= 0:
+            found = Summary(fallback(), FALLBACK)
+        else:
+            text = transcribed(told, where, redacts=self.redacts)
+            has_earlier = earlier is not None or any(message.is_summary for message in told)
+            prompt = checkpoint_prompt(f"{earlier}\n\n{text}" if earlier else text, below, has_earlier=has_earlier)
+            replaces = sum(tokenizer.count(part.spelled) for message in told for part in message.parts)
+            asked = Request(prompt, below, replaces, tokenizer, redacts=self.redacts)
+            found = summarized(asked, self.summarizer, fallback)
+        if not found.text or (found.by == FALLBACK and not self.is_titled):
+            return found
+        return replace(found, text=f"{titles.TITLE}\n{found.text}")
+
+
+def summary_message(text: str) -> Message:
+    """A summary as a message that was not read from anywhere."""
+    return Message("user", (Part("text", text),), is_injected=True, is_summary=True)
+
+
+def apart(message: Message) -> list[Message]:
+    """A message as the summary that it begins with and the rest; titles are left out."""
+    place, summary, rest = _joined(message)
+    if message.is_summary and place is not None:
+        return [_with_text(message, place, titles.untitled(message.parts[place].text))]
+    if summary is None or place is None:
+        return [message]
+    return [summary_message(titles.untitled(summary)), _with_text(message, place, rest)]
+
+
+def put(messages: Sequence[Message], text: str, alternates: bool) -> tuple[list[Message], int, bool]:
+    """Messages with a summary after the first system messages; its position, and whether it was joined to a prompt.
+
+    `alternates`: no two messages of the user may stand side by side. Summaries that stand there already are replaced.
+    """
+    kept = [_bare(one) for one in messages if not one.is_summary]
+    place = next((at for at, one in enumerate(kept) if one.role != "system" and one.agent_visible), len(kept))
+    if alternates and place < len(kept) and kept[place].role == "user":
+        at, _, own = _joined(kept[place])
+        if at is not None:
+            kept[place] = _with_text(kept[place], at, f"{text}{titles.END}{own}")
+            return kept, place, True
+    kept.insert(place, summary_message(text))
+    return kept, place, False
+
+
+def alternates(messages: Sequence[Message]) -> bool:
+    """Whether user and assistant take turns in a conversation."""
+    return is_alternating(messages, shape(messages))
+
+
+def _bare(message: Message) -> Message:
+    """A message without the summary that it begins with."""
+    place, summary, rest = _joined(message)
+    return message if summary is None or place is None else _with_text(message, place, rest)
+
+
+def _joined(message: Message) -> tuple[int | None, str | None, str]:
+    """Where the first text of a prompt stands that can be rewritten, the summary it begins with, and the rest of it."""
+    for place, part in enumerate(message.parts):
+        if part.kind == "text" and message.role == "user" and (part.span is not None or message.index is None):
+            return (place, *titles.parted(part.text))
+    return None, None, ""
+
+
+def _with_text(message: Message, place: int, text: str) -> Message:
+    parts = (replace(part, text=text) if at == place else part for at, part in enumerate(message.parts))
+    return replace(message, parts=tuple(parts))

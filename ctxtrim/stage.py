@@ -53,12 +53,22 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A summary that a stage has put in: its text, its tokens, and how many messages it stands for."""
+
+    text: str
+    tokens: int
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a stage made of a transcript. With an `overflow` finding the transcript is what could not go."""
 
     transcript: Transcript
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
+    summary: Written | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@
 There is one summary at most: an earlier one is merged into the next.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from ctxtrim.counter import Counter
-from ctxtrim.model import Message, Part
+from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.summaries import (
     FALLBACK,
     Request,
@@ -26,6 +26,8 @@ from ctxtrim.summaries import (
     titles,
     transcribed,
 )
+from ctxtrim.summaries.facts import gathered
+from ctxtrim.summaries.sections import REQUESTS, read
 from ctxtrim.turns import is_alternating, shape
 
 
@@ -54,7 +56,7 @@ class Summing:
         where = shape(told)
         room = min(limit, self.most)
         below = room - tokenizer.count(f"{titles.TITLE}\n") - 1
-        earlier = None if any(message.is_summary for message in told) else self.earlier
+        earlier = None if any(message.is_summary for message in told) or self._is_covered(told) else self.earlier
         write = checkpoint if self.is_checkpoint else facts
 
         def fallback() -> str:
@@ -73,6 +75,88 @@ class Summing:
         if not found.text or (found.by == FALLBACK and not self.is_titled):
             return found
         return replace(found, text=f"{titles.TITLE}\n{found.text}")
+
+    def _is_covered(self, told: Sequence[Message]) -> bool:
+        """Whether the stored summary says nothing that these messages do not say themselves."""
+        asked = read(self.earlier).lines.get(REQUESTS.name) if self.earlier is not None else None
+        return bool(asked) and set(asked or ()) <= set(gathered(told, shape(told)).lines.get(REQUESTS.name, ()))
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A conversation with its summary: where that stands, whether it was joined to a prompt, and its tokens in all.
+
+    `told` is how many messages it stands for, those of earlier summaries included where they said so; `size` its own
+    tokens.
+    """
+
+    messages: tuple[Message, ...]
+    place: int
+    is_joined: bool
+    tokens: int
+    summary: Summary
+    told: int
+    size: int
+
+
+def summed(
+    summing: Summing, read_as: Sequence[Message], transcript: Transcript, dropped: Set[int], available: int
+) -> Summed | None:
+    """A transcript with a summary in the place of some messages, in at most `available` tokens; None: there is no room.
+
+    `read_as` are its messages before they were shortened: those the summary tells of. Where there is hardly any room, a
+    line says that it was omitted, unless an earlier summary is there to stay.
+    """
+    counter = summing.counter
+    kept = [message for place, message in enumerate(transcript.messages) if place not in dropped]
+    told = [one for place, message in enumerate(read_as) for one in _to_tell(message, place in dropped)]
+    takes_turns = alternates(read_as)
+
+    def within(summary: Summary) -> Summed | None:
+        new, place, is_joined = put(kept, summary.text, takes_turns)
+        whole = replace(transcript, messages=tuple(new))
+        tokens = counter.tokens(whole)
+        number = sum(_told(message) for message in told)
+        if tokens > available:
+            return None
+        return Summed(whole.messages, place, is_joined, tokens, summary, number, counter.text(summary.text))
+
+    bare = within(Summary("", FALLBACK))
+    room = available - bare.tokens if bare is not None else 0
+    summary = summing.of(told, room)
+    while summary.text and room > 0:
+        found = within(summary)
+        if found is not None:
+            return found
+        room = min(room, counter.text(summary.text)) - max(1, room // 8)
+        summary = replace(summing, summarizer=None).of(told, room)
+    has_earlier = any(message.is_summary for message in told)
+    return None if has_earlier else within(Summary(titles.OMITTED, FALLBACK))
+
+
+def put_back(counter: Counter, transcript: Transcript, stored: str, available: int) -> Summed | None:
+    """A transcript with a summary that was stored; None where it has one, or there is no room."""
+    messages = transcript.messages
+    if any(message.is_summary or _joined(message)[1] is not None for message in messages):
+        return None
+    new, place, is_joined = put(messages, stored, alternates(messages))
+    whole = replace(transcript, messages=tuple(new))
+    tokens = counter.tokens(whole)
+    if tokens > available:
+        return None
+    summary = Summary(stored, "store")
+    return Summed(whole.messages, place, is_joined, tokens, summary, read(stored).messages, counter.text(stored))
+
+
+def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:
+    """What a summary has to tell of a message: all of it, or no more than the summary that it is or begins with."""
+    pieces = apart(message)
+    return pieces if is_dropped or message.is_summary else pieces[:-1]
+
+
+def _told(message: Message) -> int:
+    """For how many messages one stands."""
+    return read("\n".join(part.text for part in message.parts)).messages if message.is_summary else 1
 
 
 def summary_message(text: str) -> Message:

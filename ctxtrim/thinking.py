@@ -45,7 +45,8 @@ def settled(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
     reason = "thinking: " + ("something before it has changed" if mode == "strip-after-edit" else mode)
     changes = [change_of(after.messages, place, "stripped", reason) for place in stripped]
     found = _told(after, stripped, reason, task)
-    return Outcome(replace(after, messages=kept), (*outcome.changes, *changes), (*outcome.findings, found))
+    whole = replace(after, messages=kept)
+    return replace(outcome, transcript=whole, changes=(*outcome.changes, *changes), findings=(*outcome.findings, found))
 
 
 def _first_to_go(before: Transcript, after: Transcript, mode: Thinking) -> int | None:

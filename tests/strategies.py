@@ -192,5 +192,17 @@ trims = st.fixed_dictionaries(
         "keep_tools": st.sampled_from([(), ("bash|read_file",)]),
         "preserve_system_prompt": st.booleans(),
         "pin": st.sampled_from([(), ("error",), ("tool:bash",), ("id:c1",)]),
+        "summarize": st.booleans(),
+        "summary_tokens": st.sampled_from([5, 40, 1000]),
+    },
+)
+summaries = st.fixed_dictionaries(
+    {},
+    optional={
+        "keep_recent_turns": st.integers(0, 3),
+        "keep_recent_messages": st.integers(0, 5),
+        "keep_recent_tokens": st.sampled_from([0, 50, 500]),
+        "summary_tokens": st.sampled_from([5, 40, 1000]),
+        "pin": st.sampled_from([(), ("error",), ("tool:bash",)]),
     },
 )

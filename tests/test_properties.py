@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import read, run
-from strategies import budgets, conversations, files, trims, truncations
+from strategies import budgets, conversations, files, summaries, trims, truncations
 
 from ctxtrim.model import Transcript
 from ctxtrim.turns import shape
@@ -19,6 +19,7 @@ stages = st.lists(
     st.one_of(
         st.tuples(st.just("truncate"), truncations),
         st.tuples(st.just("trim"), trims),
+        st.tuples(st.just("summarize"), summaries),
         st.just(("count", {})),
         st.just(("check", {})),
     ),
@@ -164,6 +165,12 @@ def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, how: dict
     once = run(data, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data
     if once is not None:
         assert run(once, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data == once
+
+
+@given(files(), summaries, tokenizers)
+def test_stillness_summarize_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
+    once = run(data, [("summarize", how)], tokenizer=name, model=MODEL).data
+    assert run(once or b"", [("summarize", how)], tokenizer=name, model=MODEL).data == (once or b"")
 
 
 @given(files(), stages, budgets)

@@ -4,6 +4,7 @@ from ctxtrim.stage import Stage
 from ctxtrim.stages.check import Check
 from ctxtrim.stages.count import Count
 from ctxtrim.stages.repair import Repair
+from ctxtrim.stages.summarize import Summarize
 from ctxtrim.stages.trim import Trim
 from ctxtrim.stages.truncate import Truncate
 
@@ -11,6 +12,7 @@ STAGES: dict[str, type[Stage]] = {
     "count": Count,
     "truncate": Truncate,
     "trim": Trim,
+    "summarize": Summarize,
     "repair": Repair,
     "check": Check,
 }

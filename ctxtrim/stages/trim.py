@@ -21,7 +21,10 @@ from ctxtrim.recency import recent
 from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.results import results
 from ctxtrim.retaining import Retaining, kept
-from ctxtrim.stage import Action, Finding, Outcome, change_of, describe, overflow, setting
+from ctxtrim.stage import Action, Finding, Outcome, change_of, describe, overflow, seam, setting
+from ctxtrim.summaries import Summarizer
+from ctxtrim.summing import Summing, put_back, summed
+from ctxtrim.telling import told
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
 
@@ -35,6 +38,7 @@ def share(text: str) -> None:
 STRATEGIES = ("priority", "priority-based", "oldest", "middle", "age")
 _ROOM: tuple[Action, str] = ("kept", "there is room")
 _BESIDE: tuple[Action, str] = ("dropped", "it would stand beside the next prompt")
+_SHARE = 8  # a summary takes at most this part of the budget
 _ACTIVE_STEPS = 5  # a file is in use that was read or changed in so many last steps
 
 
@@ -44,6 +48,8 @@ class Trim:
 
     counter: Counter
     budget: Budget
+    summarizer: Summarizer | None = seam()
+    stored: str | None = seam()
     strategy: str = setting("priority", "What goes first.", choices=STRATEGIES)
     target: float = setting(1.0, "Once over the budget, trim down to this share of it.", check=share)
     keep_recent_turns: int = setting(5, "These last turns stay while anything older is left to go.", least=0)
@@ -65,6 +71,9 @@ class Trim:
     )
     preserve_system_prompt: bool = setting(True, "System messages never go; else they go last of all.")
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    summarize: bool = setting(False, "Put one summary in the place of all that was dropped.")
+    summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
+    redact: bool = setting(True, "Mask what looks like a key in summaries, and in what is sent to be summarized.")
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every message where any had to go."""
@@ -74,17 +83,45 @@ class Trim:
         tokens = self.counter.fixed(transcript) + sum(costs)
         available = self.budget.available
         if tokens <= available:
-            return Outcome(transcript)
+            return self._put_back(Outcome(transcript))
         view = self._view(transcript, where, costs)
-        cut = _Cut(self.counter, where, list(messages), list(costs), tokens)
+        goal = int(available * self.target)
+        cut = self._cut(view, tokens, goal)
+        if self.summarize and cut.dropped and cut.tokens <= available:
+            room = min(self.summary_tokens, available // _SHARE)
+            roomy = self._cut(view, tokens, goal - room)
+            cut = roomy if roomy.tokens <= available - room else cut
+        outcome = self._outcome(transcript, view, cut)
+        if cut.tokens > available:
+            return outcome
+        return self._summed(transcript, cut, outcome) if self.summarize and cut.dropped else self._put_back(outcome)
+
+    def _cut(self, view: View, tokens: int, goal: int) -> "_Cut":
+        """What is left where the ladder is climbed down to a number of tokens."""
+        messages, where = view.transcript.messages, view.where
+        cut = _Cut(self.counter, where, list(messages), list(view.costs), tokens)
         for loss in ladder(view, self.strategy):
-            if cut.tokens <= int(available * self.target):
+            if cut.tokens <= goal:
                 break
             cut.take(loss)
         if is_alternating(messages, where):
-            room = available - cut.tokens
+            room = self.budget.available - cut.tokens
             cut.tokens += set_apart(messages, where, cut.costs, room, cut.dropped, view.held)
-        return self._outcome(transcript, view, cut)
+        return cut
+
+    def _summed(self, transcript: Transcript, cut: "_Cut", outcome: Outcome) -> Outcome:
+        """The outcome with a summary of what was dropped, where there is room for one."""
+        summing = Summing(self.counter, self.summary_tokens, self.summarizer, self.redact, earlier=self.stored)
+        whole = replace(transcript, messages=tuple(cut.messages))
+        found = summed(summing, transcript.messages, whole, cut.dropped, self.budget.available)
+        return outcome if found is None else told(outcome, found)
+
+    def _put_back(self, outcome: Outcome) -> Outcome:
+        """The outcome with the summary that was stored, where there is room for it."""
+        if self.stored is None:
+            return outcome
+        found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
+        return outcome if found is None else told(outcome, found)
 
     def _outcome(self, transcript: Transcript, view: View, cut: "_Cut") -> Outcome:
         """What is left, with what is said of every message, and of the whole where it does not fit."""

@@ -1,0 +1,92 @@
+"""Put one summary in the place of everything that is not recent.
+
+::
+
+    system · old prompt · old steps · recent prompt · recent steps
+    system · [Summary of 12 earlier messages …] · recent prompt · recent steps
+
+An earlier summary is merged into the new one. Where nothing is old, or the summary would not be smaller, nothing is
+done.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ctxtrim import pins
+from ctxtrim.apart import set_apart
+from ctxtrim.counter import Counter
+from ctxtrim.model import Message, Transcript
+from ctxtrim.recency import recent
+from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
+from ctxtrim.summaries import Summarizer, titles
+from ctxtrim.summing import Summing, summed
+from ctxtrim.telling import told
+from ctxtrim.tokens import Budget
+from ctxtrim.turns import Shape, current_task, is_alternating
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """What is recent stays as it is, and so do system messages, the current task and what is pinned."""
+
+    counter: Counter
+    budget: Budget
+    summarizer: Summarizer | None = seam()
+    stored: str | None = seam()
+    keep_recent_turns: int = setting(5, "These last turns stay.", least=0)
+    keep_recent_messages: int = setting(0, "And these last messages.", least=0)
+    keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)
+    summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
+    redact: bool = setting(True, "Mask what looks like a key in summaries, and in what is sent to be summarized.")
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+
+    def __call__(self, transcript: Transcript) -> Outcome:
+        """Changes name every message where any had to go."""
+        messages = transcript.messages
+        where = self.counter.shape(messages)
+        costs = [cost.total for cost in self.counter.costs(messages)]
+        last = recent(
+            messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
+        )
+        stays = held(messages, where, self.pin)
+        old = {place for place in range(len(messages)) if not last[place] and place not in stays}
+        if all(messages[place].is_summary for place in old):
+            return Outcome(transcript, (), (_nothing("nothing is older than what is kept"),))
+        tokens = self.counter.tokens(transcript)
+        if is_alternating(messages, where):
+            set_apart(messages, where, costs, tokens - 1, old, stays)
+        summing = Summing(self.counter, self.summary_tokens, self.summarizer, self.redact, earlier=self.stored)
+        found = summed(summing, messages, transcript, old, tokens - 1)
+        if found is None or found.summary.text == titles.OMITTED:
+            return Outcome(transcript, (), (_nothing("a summary would not be smaller"),))
+        changes = tuple(
+            _change(messages, place, place in old, stays.get(place, "recent")) for place in range(len(messages))
+        )
+        return told(Outcome(replace(transcript, messages=found.messages), changes), found)
+
+
+def held(messages: Sequence[Message], where: Shape, patterns: Sequence[str]) -> dict[int, str]:
+    """What stays however old it is, and why."""
+    pinned = pins.pinned(messages, where, patterns)
+    task = current_task(messages)
+    found = {}
+    for place, message in enumerate(messages):
+        if not message.agent_visible:
+            found[place] = "hidden"
+        elif message.role == "system":
+            found[place] = "system"
+        elif place in pinned:
+            found[place] = pinned[place]
+        elif where.exchange[place] == task and not message.is_summary:
+            found[place] = "current task"
+    return found
+
+
+def _change(messages: Sequence[Message], place: int, is_old: bool, why: str) -> Change:
+    if is_old:
+        return change_of(messages, place, "dropped", "older than what is kept")
+    return change_of(messages, place, "kept", why)
+
+
+def _nothing(why: str) -> Finding:
+    return Finding("nothing-to-summarize", "info", f"nothing was summarized: {why}")

@@ -46,7 +46,7 @@ def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_sta
         (("--messages-path", "runs[*"), 2, "expected keys and brackets, as in simulations[*].messages"),
         (("--messages-path", "x", "--format", "claude-code"), 2, "claude-code has an event on each line"),
         (("--format", "claude-code"), 1, "it is not claude-code; leave out --format"),
-        (("--format", "clade-code"), 2, "no such format"),
+        (("--format", "clade-code"), 2, "--format clade-code: expected one of auto, claude-code"),
     ],
 )
 def test_what_does_not_fit_the_file_is_one_clear_line(

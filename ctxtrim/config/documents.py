@@ -29,10 +29,10 @@ def read(said: Said, document: Mapping[str, Any], table: str = "", *, block: str
         try:
             _take(said, entry, where)
         except UsageError as error:
-            text = str(error).removeprefix(f"{where}: ")
+            text = str(error) if str(error).startswith(where) else f"{where}: {error}"
             if is_ours:
-                raise UsageError(f"{where}: {text}") from None
-            said.note(f"{entry.place}: {text}")
+                raise UsageError(text) from None
+            said.note(text.removeprefix(f"{said.path}: "))
     return said
 
 

@@ -105,13 +105,11 @@ def _kebab(key: str) -> str:
 def _unknown(key: str, block: str) -> str:
     if not block and _kebab(key).replace("-", "_") in OPTIONS:
         return f"it is of one run; give --{spelled(_kebab(key))} to the command"
-    stages = STAGES_OF.get(block)
-    names = [name for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
-    words = [
-        *map(spelled, (*SHARED, *names) if stages is None else names),
-        *(row.name for row in ALIASES.get(block, ())),
-    ]
-    return f"no such key{_nearest(key, [*words, *STAGES, 'models'] if not block else words)}"
+    stages, blocks = STAGES_OF.get(block), (block,) if block in STAGES_OF else tuple(ALIASES)
+    words = [spelled(name) for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
+    words += [row.name for one in blocks for row in ALIASES[one]]
+    words += [*map(spelled, SHARED), *STAGES, "models"] if stages is None else []
+    return f"no such key{_nearest(key, words)}"
 
 
 def _nearest(key: str, words: Any) -> str:

@@ -16,10 +16,7 @@ from ctxtrim.specs import spelled
 
 # Settings that the table names and no stage has yet: a name of them is told as not known in this version.
 PENDING = {
-    "trim.strategy",
     "trim.summaries",
-    "trim.preserve-system-prompt",
-    "trim.keep-recent-turns",
     "compact.max-messages",
     "compact.max-tokens",
     "compact.keep-recent-messages",
@@ -37,8 +34,8 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "truncatePlaceholder", "[{N}]", {"truncate.placeholder": "[{N}]"}),
     ("contextManagement", "truncatedPlaceholder", "[{N}]", {"truncate.placeholder": "[{N}]"}),
     ("contextManagement", "placeholderTemplate", "[{N}]", {"truncate.placeholder": "[{N}]"}),
-    ("contextManagement", "preserveRecentFiles", False, {"truncate.keep-active-files": False}),
-    ("contextManagement", "activeFileSteps", 2, {"truncate.active-steps": 2}),
+    ("contextManagement", "preserveRecentFiles", False, {"truncate.keep-active-files": False, "trim.keep-active-files": False}),
+    ("contextManagement", "activeFileSteps", 2, {"truncate.active-steps": 2, "trim.active-steps": 2}),
     ("contextManagement", "summarizeOnTruncate", True, {"truncate.replace": "summary", "trim.summaries": True}),
     ("contextManagement", "summarizeOnTruncate", False, {"trim.summaries": False}),
     ("contextManagement", "maxContextTokens", 64000, {"context-window": 64000}),
@@ -68,7 +65,7 @@ OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "maxAge", 3, {"truncate.max-age": 3}),
     ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900}),
     ("contextManagement", "placeholder", "[{age}]", {"truncate.placeholder": "[{age}]"}),
-    ("contextManagement", "keepErrors", False, {"truncate.keep-errors": False}),
+    ("contextManagement", "keepErrors", False, {"truncate.keep-errors": False, "trim.keep-errors": False}),
     ("contextManagement", "contextWindow", 64000, {"context-window": 64000}),
     ("toolOutput", "maxLines", 100, {"truncate.max-lines": 100}),
     ("toolOutput", "maxBytes", 100, {"truncate.max-bytes": 100}),
@@ -80,7 +77,7 @@ OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
 
 def known(target: str) -> bool:
     stage, _, name = target.rpartition(".")
-    names = SETTINGS.get(stage, {}) if stage else SHARED
+    names = SETTINGS.get(stage, {}) if stage else [*SHARED, *(name for all_ in SETTINGS.values() for name in all_)]
     return name in map(spelled, names)
 
 
@@ -105,7 +102,12 @@ def test_a_name_of_another_program_is_a_setting_of_ours(
 
 def test_every_row_of_the_table_is_tested() -> None:
     rows = {(block, row.name, row.target) for block, all_ in ALIASES.items() for row in all_}
-    assert rows == {(block, name, target) for block, name, _, expected in ROWS for target in expected}
+    tested = {
+        (block, name, target if (block, name, target) in rows else target.rpartition(".")[2])
+        for block, name, _, expected in ROWS
+        for target in expected
+    }
+    assert rows == tested
 
 
 def test_the_settings_of_the_table_are_there_or_pending() -> None:
@@ -121,7 +123,7 @@ def test_files_of_our_own_may_use_the_same_names(
     own.write_text(f"[{block}]\n{name} = {json.dumps(value)}\n")
     said = own_file(own)
     inside = {(stage, key): one.value for stage, all_ in said.settings.items() for key, one in all_.items()}
-    if (block, name) != ("compactor", "maxTokens"):  # without the block that is a setting of truncate
+    if block != "compactor" or name not in ("maxTokens", "keepRecentTokens"):  # else names of ours, which come first
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {(stage, key): one.value for stage, all_ in bare.settings.items() for key, one in all_.items()} == inside

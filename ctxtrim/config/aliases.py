@@ -1,7 +1,7 @@
 """What other programs call our settings: the names and values of the designs that ctxtrim grew from.
 
-A name of ours in camelCase needs no row. What a row leads to is `setting`, which means every stage that has it, or
-`stage.setting`.
+A name of ours in camelCase needs no row. What a row leads to is `stage.setting`, or `setting` alone: one of the whole
+run, or of every stage that has it.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("truncatePlaceholder", "truncate.placeholder"),
         Alias("truncatedPlaceholder", "truncate.placeholder"),
         Alias("placeholderTemplate", "truncate.placeholder"),
-        Alias("preserveRecentFiles", "truncate.keep-active-files"),
-        Alias("activeFileSteps", "truncate.active-steps"),
+        Alias("preserveRecentFiles", "keep-active-files"),
+        Alias("activeFileSteps", "active-steps"),
         Alias("summarizeOnTruncate", "truncate.replace", {True: "summary", False: None}),
         Alias("summarizeOnTruncate", "trim.summaries"),
         Alias("maxContextTokens", "context-window"),

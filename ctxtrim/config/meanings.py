@@ -43,7 +43,7 @@ def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list
 
 def in_table(stage: str, key: str, value: Any) -> tuple[list[Meaning], list[str]]:
     """The same for a key in the table of a stage."""
-    own = list(_own(key, value, (stage,), is_shared=False))
+    own = list(_own(key, value, (stage,)))
     rows = [row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")]
     if own or not rows:
         if not own:
@@ -57,10 +57,10 @@ def _rows(block: str, key: str) -> list[Alias]:
     return [row for row in ALIASES.get(block, ()) if row.name == key]
 
 
-def _own(key: str, value: Any, stages: tuple[str, ...] | None, *, is_shared: bool = True) -> Iterator[Meaning]:
+def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meaning]:
     """The settings whose name a key is: those of some stages, else of all of them and of the whole run."""
     name = _field(key, SHARED)
-    if stages is None and is_shared and name is not None:
+    if stages is None and name is not None:
         yield Meaning(None, SHARED[name], value)
     for stage in STAGES if stages is None else stages:
         known = SETTINGS.get(stage, {})
@@ -71,18 +71,16 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None, *, is_shared: boo
 
 def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
     """The settings that some rows lead to, and those that no stage has yet."""
-    found, later = [], []
+    found: list[Meaning] = []
+    later: list[str] = []
     for row in rows:
-        stage, _, key = row.target.rpartition(".")
-        known = SETTINGS.get(stage, {}) if stage else SHARED
-        name = _field(key, known)
         if row.values is not None and not isinstance(value, bool):
             raise UsageError(f"expected true or false, found {value!r}")
-        meant = _word(row.target, value) if row.values is None else row.values[value]
-        if name is None:
-            later.append(row.target)
-        elif meant is not None:
-            found.append(Meaning(stage or None, known[name], meant))
+        stage, _, key = row.target.rpartition(".")
+        meant = value if row.values is None else row.values[value]
+        own = list(_own(key, meant, (stage,) if stage else None))
+        found += own if meant is not None else []
+        later += [] if own else [row.target]
     return found, later
 
 

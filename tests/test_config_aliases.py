@@ -34,7 +34,12 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "truncatePlaceholder", "[{N}]", {"truncate.placeholder": "[{N}]"}),
     ("contextManagement", "truncatedPlaceholder", "[{N}]", {"truncate.placeholder": "[{N}]"}),
     ("contextManagement", "placeholderTemplate", "[{N}]", {"truncate.placeholder": "[{N}]"}),
-    ("contextManagement", "preserveRecentFiles", False, {"truncate.keep-active-files": False, "trim.keep-active-files": False}),
+    (
+        "contextManagement",
+        "preserveRecentFiles",
+        False,
+        {"truncate.keep-active-files": False, "trim.keep-active-files": False},
+    ),
     ("contextManagement", "activeFileSteps", 2, {"truncate.active-steps": 2, "trim.active-steps": 2}),
     ("contextManagement", "summarizeOnTruncate", True, {"truncate.replace": "summary", "trim.summaries": True}),
     ("contextManagement", "summarizeOnTruncate", False, {"trim.summaries": False}),
@@ -86,7 +91,9 @@ def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, An
     path.write_text(json.dumps({block: {name: value}}))
     said = agents_file(path)
     found = {spelled(key): one.value for key, one in said.shared.items()}
-    found |= {f"{stage}.{spelled(key)}": one.value for stage, all_ in said.settings.items() for key, one in all_.items()}
+    found |= {
+        f"{stage}.{spelled(key)}": one.value for stage, all_ in said.settings.items() for key, one in all_.items()
+    }
     return found, [note.message for note in said.notes]
 
 
@@ -127,7 +134,9 @@ def test_files_of_our_own_may_use_the_same_names(
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {(stage, key): one.value for stage, all_ in bare.settings.items() for key, one in all_.items()} == inside
-        assert {key: one.value for key, one in bare.shared.items()} == {key: one.value for key, one in said.shared.items()}
+        assert {key: one.value for key, one in bare.shared.items()} == {
+            key: one.value for key, one in said.shared.items()
+        }
     assert len(inside) + len(said.shared) == sum(target not in PENDING for target in expected)
 
 

@@ -46,7 +46,9 @@ class Sources:
         return "ctxtrim.toml: max_age"
 
     def pyproject(self, age: int) -> str:
-        (self.project / "pyproject.toml").write_text(f'[project]\nname = "x"\n[tool.ctxtrim.truncate]\nmax-age = {age}\n')
+        (self.project / "pyproject.toml").write_text(
+            f'[project]\nname = "x"\n[tool.ctxtrim.truncate]\nmax-age = {age}\n'
+        )
         return "pyproject.toml: tool.ctxtrim.truncate.max-age"
 
     def agents(self, age: int) -> str:

@@ -18,9 +18,10 @@ def says(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def call(*ids: str, name: str = "bash") -> dict[str, Any]:
+def call(*ids: str, name: str = "bash", **arguments: Any) -> dict[str, Any]:
     """The model calls tools, in one message."""
-    calls = [{"id": one, "type": "function", "function": {"name": name, "arguments": "{}"}} for one in ids]
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    calls = [{"id": one, "type": "function", "function": function} for one in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -29,9 +30,9 @@ def result(of: str, text: str | list[dict[str, Any]]) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": of, "content": text}
 
 
-def step(of: str, text: str) -> list[dict[str, Any]]:
+def step(of: str, text: str | list[dict[str, Any]], name: str = "bash", **arguments: Any) -> list[dict[str, Any]]:
     """A call and its result."""
-    return [call(of), result(of, text)]
+    return [call(of, name=name, **arguments), result(of, text)]
 
 
 def steps(number: int, text: str) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Runs files through the library as the command line does, in memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
@@ -10,30 +11,49 @@ from ctxtrim.formats.chunks import Chunk, open_reading
 from ctxtrim.pipeline import Spec
 from ctxtrim.report import Row
 from ctxtrim.specs import parse
-from ctxtrim.stage import Finding
+from ctxtrim.stage import Finding, Original
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a file: None where nothing was written."""
+    """What became of a file: None where nothing was written; `kept` are the originals of what was replaced."""
 
     data: bytes | None
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
+    kept: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Keeps originals in memory, by their SHA-256."""
+
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
+        texts = {one.index: one.text.encode("utf-8", "surrogatepass") for one in originals}
+        names = {index: sha256(text).hexdigest() for index, text in texts.items()}
+        self.kept.update((names[index], text) for index, text in texts.items())
+        return names
+
+    def path_of(self, name: str) -> str:
+        return f"/shelf/{name}"
 
 
 def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **binding: Any) -> Ran:
     """The file through some stages."""
     specs = tuple(Spec(name, parse(name, settings).settings) for name, settings in stages)
     job = Job(specs, Binding(tokenizer, **({"tokenizer": "chars4"} | binding)))
-    done = list(stream("file", open_reading(BytesIO(data)), job))
+    shelf = Shelf()
+    done = list(stream("file", open_reading(BytesIO(data)), job, shelf))
     written = [one.data for one in done if one.data is not None]
     return Ran(
         b"".join(written) if written or not done else None,
         tuple(row for one in done for row in one.rows),
         tuple(finding for one in done for finding in one.findings),
+        shelf.kept,
     )
 
 

@@ -39,6 +39,7 @@ TEXTS = (
     "",
 )
 texts = st.one_of(st.sampled_from(TEXTS), st.sampled_from(TEXTS), st.text(max_size=8))
+files_named = st.sampled_from([{}, {}, {"path": "/app/a.py"}, {"file_path": "b.py"}])
 call_ids = st.sampled_from(["c1", "c2", "c3", "c4", "c5"])  # few, so that they are used again, as in real files
 
 
@@ -59,7 +60,11 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
             hidden = draw(st.integers(0, 7)) == 0
             ids = draw(st.lists(call_ids, max_size=3, unique=True))
             calls = [
-                {"id": name, "name": draw(st.sampled_from(["bash", "Read"])), "input": {"x": draw(texts)}}
+                {
+                    "id": name,
+                    "name": draw(st.sampled_from(["bash", "Read"])),
+                    "input": {"x": draw(texts)} | draw(files_named),
+                }
                 for name in ids
             ]
             said = draw(st.lists(texts, min_size=0 if calls else 1, max_size=1))
@@ -164,15 +169,47 @@ def files(draw: st.DrawFn) -> bytes:
     return data if draw(st.booleans()) else data.removesuffix(end)
 
 
+limits = st.sampled_from([0, 3, 10, 60, 500])
 truncations = st.fixed_dictionaries(
     {},
     optional={
+        "clock": st.sampled_from(["steps", "turns"]),
         "max_age": st.integers(0, 4),
-        "max_tokens": st.sampled_from([32, 50, 200, 2000]),
+        "max_tokens": st.sampled_from([0, 32, 50, 200, 2000]),
+        "max_lines": limits,
+        "max_bytes": limits,
+        "max_chars": limits,
+        "mode": st.sampled_from(["head-tail", "head", "tail"]),
+        "spill_above": st.sampled_from([0, 100, 2000]),
+        "tool": st.sampled_from(
+            [(), ("bash:max-tokens=40,mode=tail",), ("Read:max-age=0,replace=head", "bash:keep-small=0,max-lines=5")]
+        ),
+        "replace": st.sampled_from(["placeholder", "stub", "head", "summary"]),
+        "placeholder": st.sampled_from(
+            [
+                "[content truncated - {age} steps ago]",
+                "[gone {N}]",
+                "[{tool} {path}: {tokens} tokens, {lines} lines, {id}, {sha256}]",
+            ]
+        ),
+        "pointer": st.sampled_from(
+            ['[TRUNCATED — full output in get_task_trace(traceId="{id}")]', "(see {id}, {sha256})", "[more]"]
+        ),
+        "head_lines": st.sampled_from([0, 1, 3, 40]),
+        "assign_ids": st.sampled_from([True, True, False]),
         "keep_errors": st.booleans(),
+        "errors": st.sampled_from(["strict", "loose"]),
         "keep_small": st.sampled_from([0, 20, 100]),
+        "keep_quoted": st.booleans(),
+        "keep_chains": st.booleans(),
+        "keep_active_files": st.booleans(),
+        "active_steps": st.sampled_from([0, 1, 10]),
+        "keep_tools": st.sampled_from([(), ("Rea.",), ("bash", "x+")]),
+        "pin": st.sampled_from([(), ("café",), ("tool:Read",), ("id:c1", "^line 7")]),
+        "dedupe": st.booleans(),
         "metadata": st.booleans(),
-        "placeholder": st.sampled_from(["[content truncated - {age} steps ago]", "[gone {N}]"]),
+        "current_step": st.sampled_from([0, 2, 20]),
+        "current_turn": st.sampled_from([0, 2, 20]),
     },
 )
 budgets = st.one_of(st.integers(1, 60), st.integers(60, 3000))

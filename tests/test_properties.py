@@ -11,6 +11,7 @@ from running import read, run
 from strategies import budgets, conversations, files, summaries, trims, truncations
 
 from ctxtrim.model import Transcript
+from ctxtrim.presets import PRESETS
 from ctxtrim.turns import shape
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
@@ -26,6 +27,14 @@ stages = st.lists(
     max_size=3,
 )
 tokenizers = st.sampled_from(TOKENIZERS)
+
+
+def preset(name: str) -> list[tuple[str, dict]]:
+    """The stages of a preset; as every result has an id where it is a pointer that stands in its place."""
+    stages = {stage: dict(settings) for stage, settings in PRESETS[name].stages.items()}
+    if name == "retention":
+        stages["truncate"]["assign_ids"] = True
+    return list(stages.items())
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
@@ -158,6 +167,13 @@ def test_no_growth_no_stage_makes_a_transcript_longer(
 def test_stillness_truncate_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
     once = run(data, [("truncate", how)], tokenizer=name).data
     assert run(once or b"", [("truncate", how)], tokenizer=name).data == (once or b"")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@given(data=files(), tokenizer=tokenizers)
+def test_stillness_each_preset_on_its_own_output_changes_nothing(name: str, data: bytes, tokenizer: str) -> None:
+    once = run(data, preset(name), tokenizer=tokenizer, model=MODEL).data or b""
+    assert run(once, preset(name), tokenizer=tokenizer, model=MODEL).data == once
 
 
 @given(files(), trims, budgets, tokenizers)

@@ -1,195 +1,255 @@
-"""Tool output truncation by age and size: S0 of the requirements, row by row."""
+"""The settings of truncate beside age and size: clocks, tools, pins, copies, templates; and what it does to texts."""
 
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
-from building import call, contents, conversation, result, says, step, steps, user
+from building import call, contents, conversation, result, says, step, steps, transcript, user
+from conftest import Run
 from running import run
+
+from ctxtrim import tokenizer
+from ctxtrim.counter import Counter
+from ctxtrim.errors import UsageError
+from ctxtrim.models import FRAMINGS
+from ctxtrim.stages.truncate import Truncate
+from ctxtrim.tokens import Budget
 
 LONG = "a line of the output\n" * 100
 GONE = "[content truncated - {} steps ago]"
-
-
-def truncated(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
-    return contents(run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").data)
+O200K = tokenizer("o200k_base")
 
 
 def results(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
-    return [now for now, was in zip(truncated(messages, **settings), messages, strict=True) if was["role"] == "tool"]
+    now = contents(run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").data)
+    return [now for now, was in zip(now, messages, strict=True) if was["role"] == "tool"]
 
 
-def test_s0_2_content_goes_and_structure_stays() -> None:
-    messages = steps(8, LONG)
-    messages[2]["extra"] = {"b": 1.10, "a": [1e5]}
-    data = run(conversation(messages), [("truncate", {})]).data or b""
-    after = json.loads(data)["messages"]
-    assert [{key: value for key, value in one.items() if key != "content"} for one in after] == [
-        {key: value for key, value in one.items() if key != "content"} for one in messages
-    ]
-    assert b'"extra": {"b": 1.1, "a": [100000.0]}' in data
+def aged(*first: dict[str, Any], by: int = 7) -> list[dict[str, Any]]:
+    return [user("go"), *first, *steps(by, "short")[1:]]
 
 
-def test_s0_3_parallel_calls_are_one_step_and_answers_without_calls_are_none() -> None:
-    messages = [user("go"), call("a", "b"), result("a", LONG), result("b", LONG), says("so"), says("well")]
-    messages += [message for place in range(5) for message in step(f"s{place}", "short")]
-    assert results(messages)[:2] == [LONG, LONG]  # age 5 of 6 steps
-    messages += step("last", "short")
-    assert results(messages)[:2] == [GONE.format(6)] * 2
+def turns(number: int) -> list[dict[str, Any]]:
+    """Turns of two steps each."""
+    made = []
+    for place in range(number):
+        made += [user(f"turn {place}"), *step(f"a{place}", LONG), *step(f"b{place}", LONG), says("done")]
+    return made
 
 
-def test_s0_4_of_seven_steps_only_the_first_goes() -> None:
-    assert results(steps(7, LONG)) == [GONE.format(6), *[LONG] * 6]
+def test_the_clock_counts_steps_or_turns() -> None:
+    assert results(turns(4), max_age=1) == [*[GONE.format(age) for age in range(7, 1, -1)], LONG, LONG]
+    assert results(turns(4), clock="turns", max_age=1) == [*[GONE.format(3)] * 2, *[GONE.format(2)] * 2, *[LONG] * 4]
 
 
-def test_s0_4_of_six_steps_none_goes() -> None:
-    assert results(steps(6, LONG)) == [LONG] * 6
+def test_now_may_be_named_on_either_clock() -> None:
+    assert results(turns(2), clock="turns", max_age=1, current_turn=3) == [*[GONE.format(2)] * 2, *[LONG] * 2]
+    assert results(turns(2), max_age=4, current_step=6) == [GONE.format(5), *[LONG] * 3]
+    assert results(turns(2), max_age=4, current_turn=90) == [LONG] * 4  # the other clock
 
 
-@pytest.mark.parametrize("age", [0, 7])
-def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: int) -> None:
-    from ctxtrim.tokenizers import tokenizer
+def test_where_ages_are_turns_a_file_is_in_use_for_five_steps() -> None:
+    def read(after: int) -> Any:
+        first = step("r", LONG, "read_file", path="/a.py")
+        later = [message for number in range(after) for message in (user("so?"), *step(f"c{number}", "short"))]
+        return results([user("go"), *first, *later], clock="turns", max_age=1)[0]
 
-    text = "Error: it broke\n" + "\n".join(f"line {number} of a long log" for number in range(3000)) + "\nthe end"
-    messages = [user("go"), *step("first", text), *steps(age, "short")[1:]]
-    clip = results(messages)[0]
-    assert tokenizer("o200k_base").count(clip) <= 2000
-    assert tokenizer("o200k_base").count(clip) > 1900
-    assert clip.startswith("Error: it broke\nline 0 of a long log\n")
-    assert clip.endswith("line 2999 of a long log\nthe end")
-    head, marker, tail = clip.partition("\n... [truncated ")[0], clip.partition("... [truncated ")[2], clip
-    gone = int(marker.split(" ")[0])
-    assert marker.split("]")[0] == f"{gone} lines"
-    kept = [*head.split("\n"), *tail.partition("] ...\n")[2].split("\n")]
-    assert len(kept) + gone == len(text.split("\n"))
+    assert read(5) == LONG
+    assert read(6) == GONE.format(6)
 
 
-def test_s0_5_the_clip_of_an_error_keeps_the_line_that_shows_it() -> None:
-    lines = ["x" * 2000, "y" * 2000, "ValueError: bad input", *["detail " * 20] * 200]
-    clip = results([user("go"), *step("a", "\n".join(lines))], max_tokens=100)[0]
-    assert "ValueError: bad input" in clip
+def test_a_tool_may_have_settings_of_its_own() -> None:
+    text = "\n".join(f"line {number}" for number in range(900))
+    messages = [user("go"), *step("a", text, "bash"), *step("b", text, "Grep"), *step("c", text, "fetch")]
+    plain, short, gone = results(messages, max_tokens=0, tool=("GREP:max-tokens=50,mode=tail", "fetch:max-age=0"))
+    assert plain == text
+    assert O200K.count(short) <= 50 and short.endswith("line 899") and not short.startswith("line 0")
+    assert gone == text  # its age is 0
+    later = results([*messages, *step("d", "short")], max_tokens=0, tool=("fetch:max-age=0,replace=stub",))
+    assert later[2] == f"[fetch: 900 lines, ≈{O200K.count(text)} tokens - content truncated]"
 
 
-def test_s0_6_the_placeholder_is_a_template() -> None:
-    messages = steps(7, LONG)
-    assert results(messages, placeholder="<gone {age}>")[0] == "<gone 6>"
-    assert results(messages, placeholder="<gone {N}>")[0] == "<gone 6>"
-
-
-def test_s0_7_partial_settings_merge_with_the_defaults() -> None:
-    from ctxtrim.specs import parse
-
-    said, default = parse("truncate:max-age=2", {"max_tokens": 77}).settings, parse("truncate", {}).settings
-    assert said == default | {"max_age": 2, "max_tokens": 77}
-    assert default["max_age"] == 5 and default["max_tokens"] == 2000 and default["keep_small"] == 100
-    assert default["placeholder"] == "[content truncated - {age} steps ago]"
-
-
-def test_s0_8_metadata_tells_the_original_length_and_the_age_where_it_is_wanted() -> None:
-    data = conversation(steps(7, LONG))
-    first = json.loads(run(data, [("truncate", {"metadata": True})]).data or b"")["messages"][2]
-    assert first["_originalLength"] == len(LONG)
-    assert first["_truncatedAt"] == 6
-    assert b"_originalLength" not in (run(data, [("truncate", {})]).data or b"")
-
-
-def test_s0_9_only_tool_results_are_touched() -> None:
-    messages = [user(LONG), says(LONG), *steps(7, "short"), user(LONG)]
-    assert truncated(messages) == [message["content"] for message in messages]
+def test_of_two_rules_for_a_tool_the_later_counts() -> None:
+    rules = ("bash:max-tokens=40,max-age=0", "bash:max-tokens=60")
+    clip, last = results([user("go"), *step("a", LONG), *step("b", LONG)], tool=rules)
+    assert clip == GONE.format(1)
+    assert 40 < O200K.count(last) <= 60
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("rule", "told"),
     [
-        "Error: no such file\n" + LONG,
-        "\n\nTraceback (most recent call last):\n" + LONG,
-        "fatal: not a git repository\n" + LONG,
-        "panic: runtime error\n" + LONG,
-        "sh: foo: command not found\n" + LONG,
-        "json.decoder.JSONDecodeError: expecting value\n" + LONG,
-        "Exit code 1\n" + LONG,
-        LONG + "\nProcess exited with code 2",
+        ("bash", "expected NAME:key=value"),
+        (":mode=head", "expected NAME:key=value"),
+        ("bash:mode=middle", "mode: expected one of head-tail, head, tail"),
+        ("bash:max-tokens=many", "max-tokens: expected a whole number, found many"),
+        ("bash:max-tokens=", "max-tokens: expected a whole number, found none"),
+        ("bash:pin=x", "a tool has no setting pin of its own"),
     ],
 )
-def test_s0_11_errors_are_kept(text: str) -> None:
-    assert results([user("go"), *step("e", text), *steps(7, "short")[1:]])[0] == text
-    assert results([user("go"), *step("e", text), *steps(7, "short")[1:]], keep_errors=False)[0] == GONE.format(7)
+def test_a_rule_that_is_none_is_told(ctxtrim: Run, rule: str, told: str) -> None:
+    ran = ctxtrim("truncate", "--tool", rule, stdin=conversation(steps(7, LONG)))
+    assert (ran.code, ran.out) == (2, b"")
+    assert told in ran.err
 
 
-@pytest.mark.parametrize(
-    "text", ["0 errors\n" + LONG, LONG + "no error: all is well", "Exit code 0\nError: handled\n" + LONG]
-)
-def test_s0_11_a_success_that_speaks_of_errors_is_none(text: str) -> None:
-    assert results([user("go"), *step("e", text), *steps(7, "short")[1:]])[0] == GONE.format(7)
+PINS = ["ring the harbour", "tool:Keep", "id:p"]
 
 
-def test_s0_11_the_formats_own_flag_decides_first() -> None:
-    block = {"type": "tool_result", "tool_use_id": "t1", "content": LONG, "is_error": True}
-    lines = [
-        {
-            "type": "assistant",
-            "message": {
-                "id": "m1",
-                "role": "assistant",
-                "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}],
-            },
-        },
-        {"type": "user", "message": {"role": "user", "content": [block]}},
+@pytest.mark.parametrize("pin", PINS)
+def test_what_is_pinned_is_never_shortened_and_neither_is_its_exchange(pin: str) -> None:
+    calls = [*call("p", name="keep")["tool_calls"], *call("q")["tool_calls"]]
+    both = {"role": "assistant", "content": "now ring the harbour", "tool_calls": calls}
+    messages = aged(both, result("p", LONG * 30), result("q", LONG))
+    assert results(messages)[:2] == [GONE.format(7)] * 2
+    assert results(messages, pin=[pin])[:2] == [LONG * 30, LONG]
+    assert results(messages, pin=["nothing like it", pin])[:2] == [LONG * 30, LONG]
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_what_is_pinned_is_never_dropped_and_the_prompt_stays(pin: str) -> None:
+    first = [{**call("p", name="keep"), "content": "ring the harbour"}, result("p", LONG)]
+    messages = aged(*first, by=20)
+    messages += [user("and now?")]
+    ran = run(conversation(messages), [("trim", {"pin": [pin]})], limit=700)
+    left = json.loads(ran.data or b"")["messages"]
+    assert left[: 3 if left[0] == messages[0] else 2][-2:] == first
+    assert left[-1] == messages[-1]
+    assert len(left) < len(messages)
+    without = json.loads(run(conversation(messages), [("trim", {})], limit=700).data or b"")["messages"]
+    assert first[1] not in without and without[-1] == messages[-1]
+
+
+def test_what_is_pinned_and_too_large_is_an_overflow() -> None:
+    messages = [*aged(*step("p", LONG), by=3), user("and now?")]
+    (row,) = run(conversation(messages), [("trim", {"pin": ["id:p"]})], limit=100).rows
+    assert row.overflows
+    (finding,) = row.findings
+    assert any("pinned: id:p" in line for line in finding.details)
+
+
+def test_what_is_pinned_is_not_repaired_away() -> None:
+    messages = [user("go"), result("lost", "ring the harbour"), call("open"), user("so?")]
+    assert [one["role"] for one in _repaired(messages)] == ["user", "user"]
+    assert _repaired(messages, pin=["ring", "id:open"]) == messages
+
+
+def _repaired(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run(conversation(messages), [("repair", settings)]).data or b"")[
+        "messages"
     ]
-    for number in range(2, 9):
-        lines.append(
-            {
-                "type": "assistant",
-                "message": {
-                    "id": f"m{number}",
-                    "role": "assistant",
-                    "content": [{"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {}}],
-                },
-            }
-        )
-    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    assert run(data, [("truncate", {})]).data == data
-    block["is_error"] = False
-    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    assert GONE.format(7).encode() in (run(data, [("truncate", {})]).data or b"")
+    return found
 
 
-def test_s0_12_under_a_hundred_tokens_is_kept_and_a_hundred_goes() -> None:
-    small, large = "word " * 98 + "word", "word " * 99 + "word"
-    assert results(steps(7, small))[0] == small
-    assert results(steps(7, large))[0] == GONE.format(6)
+@pytest.mark.parametrize("stage", ["truncate", "trim", "repair"])
+@pytest.mark.parametrize("pin", ["(", "", "tool:", "id:"])
+def test_a_pin_that_is_none_is_told(ctxtrim: Run, stage: str, pin: str) -> None:
+    ran = ctxtrim("run", "-s", stage, "--pin", pin, stdin=conversation(steps(1, "x")))
+    assert (ran.code, ran.out) == (2, b"")
+    assert "--pin" in ran.err
 
 
-def test_s0_14_a_second_run_changes_nothing_and_placeholders_do_not_age() -> None:
-    settings = {"keep_small": 0, "max_age": 2}
-    once = run(conversation(steps(7, LONG)), [("truncate", settings)]).data or b""
-    assert run(once, [("truncate", settings)]).data == once
-    later = json.loads(once)["messages"] + steps(3, LONG)[1:]
-    twice = contents(run(conversation(later), [("truncate", settings)]).data)
-    assert twice[2] == GONE.format(6)
+def test_results_of_some_tools_are_kept_from_ageing_but_not_from_limits() -> None:
+    messages = aged(*step("a", LONG, "mcp__tides"), *step("b", LONG * 30, "mcp__log"), *step("c", LONG, "tides"))
+    kept, clip, gone = results(messages, keep_tools=["mcp__.*"])[:3]
+    assert (kept, gone) == (LONG, GONE.format(7))
+    assert O200K.count(clip) <= 2000 and clip.startswith("a line of the output\n")
+
+
+def test_of_equal_results_of_a_tool_only_the_newest_is_in_full() -> None:
+    messages = [user("go"), *step("a", LONG), *step("b", LONG), *step("c", LONG, "other"), *step("d", LONG)]
+    pointer = "[same content as the newer result d of bash]"
+    assert results(messages, dedupe=True) == [pointer, pointer, LONG, LONG]
+    assert results(messages, dedupe=True, pin=["id:a"]) == [LONG, pointer, LONG, LONG]
+
+
+TOLD = {
+    "{age}": "7",
+    "{N}": "7",
+    "{tokens}": f"≈{O200K.count(LONG)}",
+    "{lines}": "100",
+    "{tool}": "read_file",
+    "{path}": "/app/a.py",
+    "{id}": "call_7",
+    "{sha256}": sha256(LONG.encode()).hexdigest(),
+}
+
+
+@pytest.mark.parametrize("key", TOLD)
+def test_every_key_of_a_template_is_filled_in(key: str) -> None:
+    value = TOLD[key]
+    messages = aged(*step("call_7", LONG, "read_file", path="/app/a.py"))
+    assert results(messages, placeholder=f"<gone: {key}>")[0] == f"<gone: {value}>"
+    head = results(messages, replace="head", pointer=f"<rest: {key}>", head_lines=1)[0]
+    assert head == f"a line of the output\n<rest: {value}>"
+
+
+def test_a_key_that_no_template_has_is_told(ctxtrim: Run) -> None:
+    ran = ctxtrim("truncate", "--placeholder", "{size}", stdin=conversation(steps(7, LONG)))
+    assert (ran.code, ran.out) == (2, b"")
+    assert "no such key {size}; there are {age}, {N}, {tokens}" in ran.err
+
+
+def test_what_a_call_names_cannot_break_out_of_its_line() -> None:
+    messages = aged(*step("a", LONG, "read_file", path="/app/" + "x" * 900))
+    stub = results(messages, replace="stub")[0]
+    assert stub.startswith("[File: /app/xxx") and "…" in stub and len(stub) < 400
+    assert results([*messages[:2], result("a", stub), *messages[3:]], replace="stub", keep_small=0)[0] == stub
+
+
+def test_first_lines_without_an_end_are_cut() -> None:
+    text = "x" * 1000 + "\nshort\n" + LONG
+    head = results(aged(*step("call_7", text)), replace="head")[0].split("\n")
+    assert head[0] == "x" * 400 + " ... [truncated 600 characters] ..."
+    assert head[1:] == [
+        "short",
+        "a line of the output",
+        '[TRUNCATED — full output in get_task_trace(traceId="call_7")]',
+    ]
+
+
+def test_json_stays_json() -> None:
+    rows = [{"name": f"harbour {number}", "log": "high water " * 200, "open": True} for number in range(200)]
+    text = json.dumps({"rows": rows, "next": None})
+    clip = results([user("go"), *step("a", text)], max_tokens=300)[0]
+    assert O200K.count(clip) <= 300
+    found = json.loads(clip)
+    assert set(found) == {"rows", "next"}
+    assert found["rows"][0]["name"] == "harbour 0"
+
+
+@pytest.mark.parametrize("mode", ["head", "tail", "head-tail"])
+@pytest.mark.parametrize("seen", ["👩‍🚀", "🇳🇴", "e\u0301", "한", "日"])
+def test_no_clip_cuts_a_character_in_two(seen: str, mode: str) -> None:
+    text = seen * 3000
+    for limit in (40, 41, 43):
+        clip = results([user("go"), *step("a", text)], max_tokens=limit, mode=mode)[0]
+        shown = [part for part in clip.replace("\n", "").split("...") if "truncated" not in part]
+        assert any(shown)
+        assert all(part == seen * (len(part) // len(seen)) for part in shown)
 
 
 def test_several_texts_of_one_result_are_clipped_as_one_and_images_stay() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    blocks = [{"type": "text", "text": LONG}, image, {"type": "text", "text": LONG}]
-    now = results([user("go"), call("a"), result("a", blocks), *steps(7, "short")[1:]])[0]
-    assert now == [{"type": "text", "text": GONE.format(7)}, image]
+    parts = [{"type": "text", "text": LONG}, image, {"type": "text", "text": LONG}]
+    assert results(aged(*step("a", parts)))[0] == [{"type": "text", "text": GONE.format(7)}, image]
+
+
+def test_an_image_alone_stays() -> None:
+    image = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
+    assert results(aged(*step("a", image)), keep_small=0)[0] == image
+
+
+def test_arguments_of_calls_are_never_cut() -> None:
+    messages = aged(*step("a", LONG, "write_file", path="/a.py", contents="word " * 5000))
+    now = json.loads(run(conversation(messages), [("truncate", {})]).data or b"")["messages"]
+    assert now[1] == messages[1]
 
 
 def test_what_would_not_get_smaller_stays() -> None:
     text = "tiny"
     assert results(steps(7, text), keep_small=0, placeholder="a placeholder of many more tokens")[0] == text
-
-
-@pytest.mark.parametrize("end", ["exit code: 1\n" + "f3a9" * 700 + "\nbye", "exit code: 1", "exit code: 1\nbye\n\n"])
-def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
-    text = "x exit code: 1 is bad\n" + "line of the log\n" * 3000 + end
-    messages = [user("go"), *step("e", text), *steps(8, "short")[1:]]
-    clip = results(messages)[0]
-    assert "\nexit code: 1" in clip
-    assert clip.count("... [truncated ") in (1, 2)
-    messages[2]["content"] = clip
-    assert results(messages)[0] == clip
 
 
 def test_many_small_blocks_do_not_grow_by_being_joined() -> None:
@@ -205,16 +265,17 @@ def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
 
 @pytest.mark.parametrize("limit", [1, 5, 10])
 def test_a_limit_below_the_marker_leaves_a_bare_head(limit: int) -> None:
-    from building import transcript
-
-    from ctxtrim.counter import Counter
-    from ctxtrim.models import FRAMINGS
-    from ctxtrim.stages.truncate import Truncate
-    from ctxtrim.tokenizers import tokenizer
-    from ctxtrim.tokens import Budget
-
-    counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
+    counter = Counter(O200K, FRAMINGS["openai"])
     stage = Truncate(counter, Budget(128_000, 0), max_tokens=limit)
     text = stage(transcript([user("go"), *step("a", LONG)])).transcript.messages[2].parts[0].text
     assert LONG.startswith(text)
     assert counter.text(text) <= limit
+
+
+def test_the_settings_of_the_stage_are_those_of_the_api() -> None:
+    from ctxtrim import truncate_old_tool_outputs
+
+    now = truncate_old_tool_outputs(steps(7, LONG), {"replace": "stub", "metadata": False}, enabled=True)
+    assert now[2]["content"] == f"[bash: 100 lines, ≈{O200K.count(LONG)} tokens - content truncated]"
+    with pytest.raises(UsageError, match="did you mean max-age"):
+        truncate_old_tool_outputs([], {"max_agee": 1}, enabled=True)

@@ -88,10 +88,14 @@ class Pieces:
         """How few pieces cover a stream; a character that is no piece costs its bytes, or what there are of them."""
         if stream in self.vocabulary:
             return 1
+        if not stream:
+            return 0
         stream, cost = self.shortened(stream)
         tree, chars = self.tree, self.chars
         costs: MutableSequence[int] = array("q", [0]) if len(stream) > _LONG else [0]
-        for place, char in enumerate(stream):
+        end = len(stream) - 1
+        for place in range(end):
+            char = stream[place]
             least = costs[place] + chars[char]
             branch = tree.get(char)
             if branch is not None:
@@ -108,7 +112,12 @@ class Pieces:
                     else:
                         break
             costs.append(least)
-        return cost + costs[-1]
+        # At the end each piece is asked for: most of the tree would be for those that end a word.
+        least = costs[end] + chars[stream[end]]
+        for start in range(max(0, end + 1 - self.reach), end):
+            if costs[start] + 1 < least and stream[start:] in self.vocabulary:
+                least = costs[start] + 1
+        return cost + least
 
     def shortened(self, stream: str) -> tuple[str, int]:
         """A stream without the better part of its endless runs of one character, and what that part costs.

@@ -8,8 +8,9 @@ from ctxtrim.counter import Count, Counter, tool_name
 from ctxtrim.evidence import result_text
 from ctxtrim.model import Transcript
 from ctxtrim.results import trace_id
-from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Stage, seams_of
+from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Stage, Written, seams_of
 from ctxtrim.stages import STAGES
+from ctxtrim.summaries import Summarizer
 from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget, Exactness
 
@@ -49,7 +50,8 @@ class Step:
 class Result:
     """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go.
 
-    `exactness_read` says how far `tokens_read` can be trusted, as `count` does for itself.
+    `exactness_read` says how far `tokens_read` can be trusted, as `count` does for itself. `summary` is the last that
+    was put in.
     """
 
     transcript: Transcript
@@ -58,6 +60,7 @@ class Result:
     exactness_read: Exactness
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
+    summary: Written | None = None
 
     @property
     def overflows(self) -> bool:
@@ -72,17 +75,22 @@ def run(
     budget: Budget,
     thinking: Thinking = "keep",
     keeper: Keeper | None = None,
+    summarizer: Summarizer | None = None,
+    stored: str | None = None,
 ) -> Result:
     """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on.
 
-    A keeper stores the originals of a stage before its outcome is accepted, or raises an `ArchiveError`.
+    A keeper stores the originals of a stage before its outcome is accepted, or raises an `ArchiveError`. A summarizer
+    writes the summaries that stages ask for; `stored` is one of an earlier run.
     """
+    beside = {"path_of": keeper.path_of if keeper else None, "summarizer": summarizer, "stored": stored}
     tokens_read = tokens = counter.tokens(transcript)
     exactness_read = counter.exactness(transcript)
     steps = []
     found: list[Finding] = []
+    summary: Written | None = None
     for spec in specs:
-        outcome = _stage(spec, counter, budget, keeper)(transcript)
+        outcome = _stage(spec, counter, budget, beside)(transcript)
         outcome = settled(transcript, outcome, thinking)
         kept = keeper.keep(_originals(counter, transcript, outcome.changes), spec.name) if keeper else {}
         after = counter.tokens(outcome.transcript)
@@ -97,20 +105,20 @@ def run(
                 outcome.findings,
             )
         )
+        summary = outcome.summary or summary
         found += (one for one in outcome.findings if one.severity != "info")
         transcript, tokens = outcome.transcript, after
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break
     count = counter.count(transcript)
     standing = _standing(found, count.tokens <= budget.available)
-    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing)
+    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing, summary)
 
 
-def _stage(spec: Spec, counter: Counter, budget: Budget, keeper: Keeper | None) -> Stage:
+def _stage(spec: Spec, counter: Counter, budget: Budget, beside: Mapping[str, Any]) -> Stage:
     """A stage for one transcript, with what it needs from outside."""
     made = STAGES[spec.name]
-    beside = {"path_of": keeper.path_of} if keeper is not None else {}
-    return made(counter, budget, **{name: beside[name] for name in seams_of(made) if name in beside}, **spec.settings)
+    return made(counter, budget, **{name: beside[name] for name in seams_of(made)}, **spec.settings)
 
 
 def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:

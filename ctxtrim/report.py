@@ -1,6 +1,6 @@
 """What a run found out, as values: a row a transcript, findings about files, and totals."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ctxtrim.counter import Count
@@ -110,8 +110,12 @@ class Report:
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
 
-    def add(self, rows: Iterable[Row]) -> None:
+    on_rows: Callable[[Sequence[Row]], None] | None = None  # told of all rows as they come
+
+    def add(self, rows: Sequence[Row]) -> None:
         """Count some transcripts in."""
+        if self.on_rows is not None and rows:
+            self.on_rows(rows)
         for row in rows:
             totals = self.totals
             totals.transcripts += 1

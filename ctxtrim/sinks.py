@@ -1,11 +1,13 @@
 """Outputs: standard output, and files that are replaced as a whole or not at all."""
 
+import json
 import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.packing import Kind, kind_named, packer
@@ -77,6 +79,30 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
     except OutputError as error:
         sink.discard()
         raise OutputError(f"{path}: {error}") from None
+
+
+class Appended:
+    """A file that JSON lines are added to; an `OutputError` at once where it cannot be written."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
+
+    def add(self, values: Iterable[Mapping[str, Any]]) -> None:
+        """Add a line for each value, all at once, so that those of several processes do not mix."""
+        lines = b"".join(json.dumps(value).encode() + b"\n" for value in values)
+        try:
+            while lines:
+                lines = lines[os.write(self._handle, lines) :]
+        except OSError as error:
+            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._handle)
 
 
 def private(path: Path) -> Sink:

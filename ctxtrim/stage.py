@@ -99,6 +99,18 @@ class Keeper(Protocol):
         ...
 
 
+class Memory(Protocol):
+    """Keeps the summaries of transcripts from run to run: the seam between stages and a summary store."""
+
+    def recall(self, key: str) -> str | None:
+        """The summary that was stored for a transcript, None where there is none."""
+        ...
+
+    def remember(self, key: str, written: Written) -> None:
+        """Store one; what is there already takes the next version."""
+        ...
+
+
 class Stage(Protocol):
     """A frozen dataclass you can call: a transcript in, an outcome out, nothing remembered.
 

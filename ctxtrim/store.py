@@ -23,6 +23,7 @@ from typing import Any
 from ctxtrim.archive import now
 from ctxtrim.errors import InputError, OutputError, reason
 from ctxtrim.sinks import private
+from ctxtrim.stage import Written
 
 try:
     import fcntl
@@ -47,11 +48,6 @@ class Entry:
     created: str
     updated: str
     version: int
-
-
-def key_of(identity: str | None, path: str, index: int) -> str:
-    """The name of a transcript in a store: its own id, else the path of its file and its place in it."""
-    return identity if identity is not None else f"{path}#{index}"
 
 
 @dataclass(frozen=True)
@@ -83,6 +79,15 @@ class Store:
             entries[key] = entry = Entry(content, tokens, messages_included, created, time, version + 1)
             self._write(entries)
         return entry
+
+    def recall(self, key: str) -> str | None:
+        """The text of the summary of a transcript, None where there is none."""
+        entry = self.get(key)
+        return entry.content if entry is not None else None
+
+    def remember(self, key: str, written: Written) -> None:
+        """Store the summary that a stage wrote."""
+        self.put(key, written.text, written.tokens, written.messages)
 
     def _entries(self) -> Mapping[str, Entry]:
         try:

@@ -17,8 +17,9 @@ from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
-from ctxtrim.stage import Change, Finding, Keeper, overflow
+from ctxtrim.stage import Change, Finding, Keeper, Memory, overflow
 from ctxtrim.stages import VERDICTS
+from ctxtrim.summaries import Summarizer
 from ctxtrim.thinking import Thinking, thinking_of
 
 
@@ -27,6 +28,8 @@ class Job:
     """What to do with every transcript.
 
     `on_overflow`: leave out what does not fit, pass it on as it was, or write it as the stages left it.
+    `summarizer` writes the summaries that stages ask for, and `memory` keeps them from run to run,
+    new ones where it `remembers`.
     `thinking`: what becomes of it in edited transcripts, None for what the model needs. `is_quick`: an upper bound of
     the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
     """
@@ -38,6 +41,9 @@ class Job:
     is_quick: bool = False
     keeps_changes: bool = True
     explains: bool = False
+    summarizer: Summarizer | None = None
+    memory: Memory | None = None
+    remembers: bool = True
 
     def __post_init__(self) -> None:
         """What was recorded is no measure to edit by."""
@@ -71,7 +77,8 @@ def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) 
 
 
 def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
-    worked = [_run(transcript, job, keeper) for transcript in chunk.transcripts]
+    keys = [_key(transcript, path, index) for index, transcript in enumerate(chunk.transcripts)]
+    worked = [_run(transcript, job, keeper, key) for transcript, key in zip(chunk.transcripts, keys, strict=True)]
     out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
@@ -80,6 +87,10 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     except SelfCheckError as error:
         data, failed = None, [True] * len(failed)
         findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
+    if job.memory is not None and job.remembers and data is not None:
+        for key, (_, result), lost in zip(keys, worked, failed, strict=True):
+            if result.summary is not None and not lost:
+                job.memory.remember(key, result.summary)
     rows = tuple(
         _row(
             path,
@@ -117,7 +128,12 @@ def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes |
     return b"".join(written)
 
 
-def _run(transcript: Transcript, job: Job, keeper: Keeper | None) -> tuple[Bound, Result]:
+def _key(transcript: Transcript, path: str, index: int) -> str:
+    """What a memory knows a transcript by: its own id, else its file and its place in it."""
+    return transcript.id if transcript.id is not None else f"{path}#{transcript.line}.{index}"
+
+
+def _run(transcript: Transcript, job: Job, keeper: Keeper | None, key: str) -> tuple[Bound, Result]:
     bound = job.binding.bind(transcript)
     thinking = job.thinking or thinking_of(bound.model)
     if job.is_quick:
@@ -126,7 +142,8 @@ def _run(transcript: Transcript, job: Job, keeper: Keeper | None) -> tuple[Bound
         if not result.overflows:
             return quick, result
     try:
-        result = run(transcript, job.specs, bound.counter, bound.budget, thinking, keeper)
+        stored = job.memory.recall(key) if job.memory is not None else None
+        result = run(transcript, job.specs, bound.counter, bound.budget, thinking, keeper, job.summarizer, stored)
     except ArchiveError as error:
         return bound, _as_read(transcript, bound, job, not_archived(error))
     if result.overflows and job.on_overflow == "keep":

@@ -27,7 +27,7 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.summaries.facts import gathered
-from ctxtrim.summaries.sections import REQUESTS, read
+from ctxtrim.summaries.sections import SECTIONS, read
 from ctxtrim.turns import is_alternating, shape
 
 
@@ -78,8 +78,14 @@ class Summing:
 
     def _is_covered(self, told: Sequence[Message]) -> bool:
         """Whether the stored summary says nothing that these messages do not say themselves."""
-        asked = read(self.earlier).lines.get(REQUESTS.name) if self.earlier is not None else None
-        return bool(asked) and set(asked or ()) <= set(gathered(told, shape(told)).lines.get(REQUESTS.name, ()))
+        if self.earlier is None:
+            return False
+        stored, own = read(self.earlier).lines, gathered(told, shape(told)).lines
+        return all(
+            set(lines) <= set(own.get(section.name, ()))
+            for section in SECTIONS
+            if section.merge != "sum" and (lines := stored.get(section.name))
+        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ FLOORS = (
     ("stages",),
     ("pipeline", "formats", "models"),
     ("specs", "presets", "binding", "report"),
-    ("stream", "reports", "recipe", "plain"),
+    ("stream", "reports", "recipe", "plain", "usage_log"),
     ("packing", "objects"),
     ("archive", "folders"),
     ("recording", "config"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxtrim.errors import InputError, OutputError
-from ctxtrim.store import Store, key_of
+from ctxtrim.store import Store
 
 
 def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_path: Path) -> None:
@@ -47,11 +47,6 @@ def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> N
     before = (tmp_path / "s.json").read_bytes()
     assert store.put("a", "said", 1, 2) == entry
     assert (tmp_path / "s.json").read_bytes() == before
-
-
-def test_s1_7_store_keys_are_ids_else_paths_and_places() -> None:
-    assert key_of("id", "a.jsonl", 3) == "id"
-    assert key_of(None, "a.jsonl", 3) == "a.jsonl#3"
 
 
 def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Path) -> None:

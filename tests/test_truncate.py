@@ -82,7 +82,7 @@ def test_of_two_rules_for_a_tool_the_later_counts() -> None:
     [
         ("bash", "expected NAME:key=value"),
         (":mode=head", "expected NAME:key=value"),
-        ("bash:mode=middle", "mode: expected one of head-tail, head, tail"),
+        ("bash:mode=middle", "mode: expected one of head, tail, head-tail"),
         ("bash:max-tokens=many", "max-tokens: expected a whole number, found many"),
         ("bash:max-tokens=", "max-tokens: expected a whole number, found none"),
         ("bash:pin=x", "a tool has no setting pin of its own"),

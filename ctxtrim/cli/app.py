@@ -11,7 +11,8 @@ from ctxtrim import __version__
 COMMANDS = {
     "count": "How many tokens, and where they sit.",
     "truncate": "Shorten tool results that are too old or too long.",
-    "trim": "Drop the oldest exchanges until the budget is met.",
+    "trim": "Let go of the least important until the budget is met.",
+    "summarize": "Put one summary in the place of all that is old.",
     "check": "Does it fit, and does every call have its result?",
     "run": "Several stages in one pass.",
     "trace": "Originals of tool results from an archive: get, list, verify.",

@@ -13,7 +13,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.reports import REPORTS
 from ctxtrim.specs import spelled
-from ctxtrim.stage import settings_of
+from ctxtrim.stage import seams_of, settings_of
 from ctxtrim.stages import STAGES
 from ctxtrim.thinking import MODES
 
@@ -40,6 +40,7 @@ COMMON: tuple[Option, ...] = (
     ("calibrate", None, None, "Learn from the usage that a transcript records; counts never become lower."),
     CONFIG,
     PRESET,
+    ("log", "FILE", None, "Append a JSON line for each transcript to this file: time, original, final, max, dropped."),
     ("report", "PATH", None, "Write the token report to this path; - is standard output."),
     ("report_format", "NAME", None, f"{', '.join(REPORTS)}. [default: by the path's ending, else text]"),
     ("json", None, False, "The JSON report on standard output."),
@@ -64,6 +65,19 @@ WRITING: tuple[Option, ...] = (
     ),
     ARCHIVE,
     ("dry_run", None, False, "Report only, write nothing."),
+)
+
+SUMMARIZING: tuple[Option, ...] = (
+    ("summary_store", "FILE", None, "Keep summaries in this file, and put them back into later prompts."),
+    ("llm_model", "NAME", None, "A model that writes summaries, at an OpenAI-compatible endpoint; else facts alone."),
+    ("llm_base_url", "URL", None, "That endpoint. [default: OpenAI's own; the key is CTXTRIM_LLM_API_KEY's]"),
+    (
+        "llm_command",
+        "CMD",
+        None,
+        "A command that writes summaries: a prompt on its input, the summary on its output.",
+    ),
+    ("llm_timeout", "SECONDS", None, "How long a summary may take. [default: 60]"),
 )
 
 _FLAGS = {
@@ -99,6 +113,8 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool, fixing: S
         parameters += [_stages(), _option(*ENABLED)]
     parameters += [_option(*option) for option in COMMON]
     parameters += [_option(*option) for option in WRITING if writes]
+    if any("summarizer" in seams_of(STAGES[name]) for name in stages or STAGES):
+        parameters += [_option(*option) for option in SUMMARIZING]
     if fixing:
         parameters += [_option(*FIXING), _option(*ARCHIVE)]
     parameters += _settings((*stages, *fixing) or tuple(STAGES))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.binding import USAGE, Binding
+from ctxtrim.cli.beside import store_of, summarizer_of
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
 from ctxtrim.config import SHARED, Config, configured
 from ctxtrim.errors import UsageError
@@ -33,7 +34,7 @@ class Request:
     `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
     form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to
     standard output; `writes`: it is a command whose output is the transcript; `notes` are findings about configuration
-    files, with their paths.
+    files, with their paths; `log` gets a line for each transcript.
     """
 
     sources: tuple[Input, ...]
@@ -52,6 +53,7 @@ class Request:
     has_progress: bool
     color: str
     notes: tuple[tuple[str, Finding], ...]
+    log: Path | None
 
 
 def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -85,6 +87,9 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
+        summarizer=summarizer_of(values),
+        memory=store_of(values) if writes else None,
+        remembers=not values.get("dry_run"),
     )
     return Request(
         sources,
@@ -103,6 +108,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         has_progress=values["progress"] and not values["quiet"],
         color=values["color"],
         notes=tuple(config.notes),
+        log=Path(values["log"]) if values["log"] else None,
     )
 
 

@@ -3,5 +3,5 @@
 from ctxtrim.cli.options import command
 
 COMMAND = command(
-    "trim", "Drop the oldest exchanges until the transcript fits its budget.", stages=["trim"], writes=True
+    "trim", "Let go of the least important until the transcript fits its budget.", stages=["trim"], writes=True
 )

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.archive import Archive
+from ctxtrim.archive import Archive, now
 from ctxtrim.cli import terminal
 from ctxtrim.cli.request import Request, request
 from ctxtrim.cli.verdict import concluded
@@ -17,9 +17,10 @@ from ctxtrim.formats.chunks import Reading, open_reading
 from ctxtrim.recording import Recording, Spills
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS
-from ctxtrim.sinks import write_to
+from ctxtrim.sinks import Appended, write_to
 from ctxtrim.stage import Finding
 from ctxtrim.stream import stream
+from ctxtrim.usage_log import entry
 
 
 def work(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
@@ -42,6 +43,10 @@ def _work(asked: Request) -> int:
         if asked.report is not None:  # known to be writable before anything is edited
             sink = write_to(asked.report)
             stack.callback(sink.discard)
+        if asked.log is not None:
+            log = Appended(asked.log)
+            stack.callback(log.close)
+            report.on_rows = lambda rows: log.add(entry(row, now()) for row in rows)
         held = _hold(asked, stack) if asked.aims.shares_stdout else {}
         archive = Archive(asked.archive) if asked.archive is not None else None
         if archive is not None:

@@ -239,7 +239,7 @@ OWN_FILE = {
     "format = 'clade-code'": "format clade-code: expected one of auto, claude-code",
     "preset = 'rollin'": "preset rollin: no such preset rollin; there are rolling",
     "pipeline = ['truncat']": "pipeline truncat: no such stage (did you mean truncate?)",
-    "pipeline = ['truncate:max-ages=3']": "truncate has no setting max-ages (did you mean max-age?)",
+    "pipeline = ['trim:pins=x']": "pipeline trim:pins=x: trim has no setting pins (did you mean pin?)",
     "pipeline = 3": "pipeline: expected a text or a list of texts, found 3",
     "[truncate]\nmax-ages = 3": "truncate.max-ages: no such key (did you mean max-age?); truncate has ",
     "[truncate]\nmax-age = '3'": "truncate.max-age: expected a whole number, found '3'",

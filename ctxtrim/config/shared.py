@@ -21,7 +21,7 @@ def names(text: str) -> list[str]:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(init=False, repr=False, eq=False)  # a table of fields, of which nothing is made
 class Shared:
     """Empty texts, and numbers that are None, leave it to the transcript, its model or the preset."""
 

@@ -16,7 +16,6 @@ from ctxtrim.specs import spelled
 
 # Settings that the table names and no stage has yet: a name of them is told as not known in this version.
 PENDING = {
-    "trim.summaries",
     "compact.max-messages",
     "compact.max-tokens",
     "compact.keep-recent-messages",
@@ -41,8 +40,8 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
         {"truncate.keep-active-files": False, "trim.keep-active-files": False},
     ),
     ("contextManagement", "activeFileSteps", 2, {"truncate.active-steps": 2, "trim.active-steps": 2}),
-    ("contextManagement", "summarizeOnTruncate", True, {"truncate.replace": "summary", "trim.summaries": True}),
-    ("contextManagement", "summarizeOnTruncate", False, {"trim.summaries": False}),
+    ("contextManagement", "summarizeOnTruncate", True, {"truncate.replace": "summary", "trim.summarize": True}),
+    ("contextManagement", "summarizeOnTruncate", False, {"trim.summarize": False}),
     ("contextManagement", "maxContextTokens", 64000, {"context-window": 64000}),
     ("contextManagement", "reservedOutputTokens", 2048, {"reserve": 2048}),
     ("contextManagement", "tokenEstimator", "auto", {"tokenizer": "auto"}),

@@ -30,7 +30,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("preserveRecentFiles", "keep-active-files"),
         Alias("activeFileSteps", "active-steps"),
         Alias("summarizeOnTruncate", "truncate.replace", {True: "summary", False: None}),
-        Alias("summarizeOnTruncate", "trim.summaries"),
+        Alias("summarizeOnTruncate", "trim.summarize"),
         Alias("maxContextTokens", "context-window"),
         Alias("reservedOutputTokens", "reserve"),
         Alias("tokenEstimator", "tokenizer"),

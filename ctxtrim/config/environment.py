@@ -13,13 +13,15 @@ from ctxtrim.specs import checked
 PREFIX = "CTXTRIM_"
 CONFIG = f"{PREFIX}CONFIG"
 """The file that `--config` names."""
+KEY = f"{PREFIX}LLM_API_KEY"
+"""The key of an endpoint, which is no setting: it stands nowhere else."""
 
 
 def environment(variables: Mapping[str, str]) -> Said:
     """What some variables say; an empty one says nothing. A list is one text, or several as a JSON array."""
     said = Said("environment")
     for name, text in variables.items():
-        if not name.startswith(PREFIX) or name == CONFIG or not text:
+        if not name.startswith(PREFIX) or name in (CONFIG, KEY) or not text:
             continue
         try:
             meant, _ = meanings(name.removeprefix(PREFIX).lower(), text)

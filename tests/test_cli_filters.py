@@ -60,8 +60,8 @@ def test_stages_run_in_the_order_given_and_their_own_settings_win(ctxtrim: Run) 
     pipeline = json.loads(ctxtrim("run", *words, "truncate:max-age=5", stdin=line()).out)["pipeline"]
     assert [stage["stage"] for stage in pipeline] == ["trim", "truncate"]
     assert pipeline[1]["settings"]["max-age"] == 5
-    ran = ctxtrim("run", *words[:4], "-s", 'truncate:{"placeholder": "gone, {age} steps, {sic}"}', stdin=line())
-    assert ran.out.count(b"gone, 6 steps, {sic}") == 1
+    ran = ctxtrim("run", *words[:4], "-s", 'truncate:{"placeholder": "gone, {age} steps, (sic)"}', stdin=line())
+    assert ran.out.count(b"gone, 6 steps, (sic)") == 1
     assert ran.out.count(b"gone, ") == 6
 
 

@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ctxtrim.errors import BUG, SelfCheckError
@@ -281,10 +281,16 @@ def _spell(value: Any, beside: bytes) -> str:
 
     What UTF-8 has no spelling for is escaped in any case.
     """
-    separators = None if b'": ' in beside else (",", ":")
-    text = json.dumps(value, ensure_ascii=beside.isascii(), separators=separators)
+    is_ascii, separators = _style(beside)
+    text = json.dumps(value, ensure_ascii=is_ascii, separators=separators)
     try:
         text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=separators)
     return text
+
+
+@lru_cache(1)  # a long line has many edits
+def _style(line: bytes) -> tuple[bool, tuple[str, str] | None]:
+    """Whether a line is all ASCII, and what it puts between values, None for a space after each."""
+    return line.isascii(), None if b'": ' in line else (",", ":")

@@ -61,7 +61,8 @@ def kept(
     def judged(one: Result) -> Kept:
         """The reasons, the cheapest to find first; the ranges are the same whatever the reason."""
         used = [(start, end) for consumer, start, end in chains.get(one.position, ()) if recent[consumer]]
-        line = error_line(one.text, asked.is_loose) if is_error(one.message, asked.is_loose) else None
+        has_failed = is_error(one.message, asked.is_loose)
+        line = error_line(one.text, asked.is_loose) if has_failed else None
         ranges = tuple(_shown(line, quotes.get(one.position), used))
         if one.position in active:
             return Kept(active[one.position], ranges, in_full=True)
@@ -69,7 +70,7 @@ def kept(
             return Kept(f"tool {one.tool}", ranges)
         if asked.small and (size := counter.text(one.text)) < asked.small:
             return Kept(f"small: {mark}{size} < {asked.small} tokens", ranges)
-        if asked.errors and is_error(one.message, asked.is_loose):
+        if asked.errors and has_failed:
             return Kept("error", ranges)
         if one.position in quotes:
             return Kept("quoted by the user", ranges)

@@ -7,6 +7,7 @@ from running import read, run
 from spelling_openai_responses import items
 from strategies import CONVERSATIONS, EVENTS, spell
 
+from ctxtrim.presets import PRESETS
 from ctxtrim.structure import PROFILES
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
@@ -56,6 +57,13 @@ ORPHANED = [*TALK[:2], *TALK[3:5], result("zz", "nobody asked"), *TALK[5:]]
 STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], int]] = {
     "count": (TALK, [("count", {})], 100_000),
     "truncate": (TALK, [("truncate", {"max_age": 3, "max_tokens": 500})], 100_000),
+    "truncate by turns": (TALK, [("truncate", {"clock": "turns", "max_age": 0, "replace": "stub"})], 100_000),
+    "truncate to lines": (TALK, [("truncate", {"replace": "summary", "max_age": 2, "keep_small": 0})], 100_000),
+    "truncate copies": (TALK, [("truncate", {"dedupe": True, "tool": ("bash:max-bytes=900",)})], 100_000),
+    "truncate pinned": (TALK, [("truncate", {"max_age": 0, "pin": ("table 4", "id:d1")})], 100_000),
+    "spill": (TALK, [("truncate", {"max_tokens": 0, "max_chars": 500, "spill_above": 3_000})], 100_000),
+    "rolling": (TALK, list(PRESETS["rolling"].stages.items()), 100_000),
+    "retention": (TALK, list(PRESETS["retention"].stages.items()), 100_000),
     "trim": (TALK, [("trim", {})], 3_000),
     "both": (TALK, [("truncate", {"max_age": 5, "max_tokens": 300}), ("trim", {})], 1_000),
     "repair": (ORPHANED, [("repair", {})], 100_000),

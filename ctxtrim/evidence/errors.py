@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
 from ctxtrim.evidence.results import result_text

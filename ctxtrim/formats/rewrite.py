@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from ctxtrim.errors import BUG, SelfCheckError
@@ -218,16 +218,17 @@ _NOTHING = _Edits()
 
 
 def _line(value: Any, beside: Line) -> bytes:
-    return _spell(value, beside.data).encode()
+    return _Spelling.of(beside.data)(value).encode()
 
 
 def _edited(dialect: Format, known: _Lines, index: int, edit: _Edits) -> bytes:
     line = known.lines[index]
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data
-    replace = {path: _spell(new, line.data) for path, new in edit.replace.items()}
+    spell = _Spelling.of(line.data)
+    replace = {path: spell(new) for path, new in edit.replace.items()}
     insert = {
-        array: [(place, _spell(new, line.data)) for place, new in sorted(news, key=lambda one: one[0])]
+        array: [(place, spell(new)) for place, new in sorted(news, key=lambda one: one[0])]
         for array, news in edit.elements.items()
     }
     add: dict[Path, list[tuple[str, str]]] = {}
@@ -235,11 +236,11 @@ def _edited(dialect: Format, known: _Lines, index: int, edit: _Edits) -> bytes:
         there = known.at(Span(index, path))
         for key, value in members.items():
             if key in there:
-                replace[*path, key] = _spell(value, line.data)
+                replace[*path, key] = spell(value)
             else:
-                add.setdefault(path, []).append((key, _spell(value, line.data)))
+                add.setdefault(path, []).append((key, spell(value)))
     cut = {
-        array: [(place, _halves(dialect, known, Span(index, array), news)) for place, news in places.items()]
+        array: [(place, _halves(dialect, known, Span(index, array), news, spell)) for place, news in places.items()]
         for array, places in edit.cuts.items()
     }
     try:
@@ -258,7 +259,7 @@ _KINDS = ("role", "type")
 """The members that say what an element is: both halves of one that is cut in two have them; all else stays with one."""
 
 
-def _halves(dialect: Format, known: _Lines, array: Span, news: Sequence[Any]) -> str:
+def _halves(dialect: Format, known: _Lines, array: Span, news: Sequence[Any], spell: "_Spelling") -> str:
     """The text that ends the owner of an array, holds some values, and begins the owner again."""
     line = known.lines[array.line].data
     owner = dialect.owner(array.path) or ()
@@ -267,30 +268,31 @@ def _halves(dialect: Format, known: _Lines, array: Span, news: Sequence[Any]) ->
     for depth in range(len(array.path) - 1, len(owner) - 1, -1):
         key, holder = array.path[depth], known.at(Span(array.line, array.path[:depth]))
         keys = list(holder)
-        kinds = {one: f"{_spell(one, line)}{colon}{_spell(holder[one], line)}" for one in keys if one in _KINDS}
+        kinds = {one: f"{spell(one)}{colon}{spell(holder[one])}" for one in keys if one in _KINDS}
         before = [kinds[one] for one in keys[: keys.index(key)] if one in kinds]
         after = [kinds[one] for one in keys[keys.index(key) :] if one in kinds]
         end = comma.join((end, *after)) + "}"
-        begin = "{" + comma.join((*before, f"{_spell(key, line)}{colon}{begin}"))
+        begin = "{" + comma.join((*before, f"{spell(key)}{colon}{begin}"))
     between = comma if owner else "\r\n" if line.endswith(b"\r\n") else "\n"
-    return between.join((end, *(_spell(new, line) for new in news), begin))
+    return between.join((end, *(spell(new) for new in news), begin))
 
 
-def _spell(value: Any, beside: bytes) -> str:
-    """A value in JSON as the line beside it spells: escaped to ASCII or not, with spaces or without.
+@dataclass(frozen=True)
+class _Spelling:
+    """How a line spells JSON: escaped to ASCII or not, with spaces or without; found once for all edits."""
 
-    What UTF-8 has no spelling for is escaped in any case.
-    """
-    is_ascii, separators = _style(beside)
-    text = json.dumps(value, ensure_ascii=is_ascii, separators=separators)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=separators)
-    return text
+    is_ascii: bool
+    separators: tuple[str, str] | None
 
+    @classmethod
+    def of(cls, line: bytes) -> "_Spelling":
+        return cls(line.isascii(), None if b'": ' in line else (",", ":"))
 
-@lru_cache(1)  # a long line has many edits
-def _style(line: bytes) -> tuple[bool, tuple[str, str] | None]:
-    """Whether a line is all ASCII, and what it puts between values, None for a space after each."""
-    return line.isascii(), None if b'": ' in line else (",", ":")
+    def __call__(self, value: Any) -> str:
+        """A value in JSON; what UTF-8 has no spelling for is escaped in any case."""
+        text = json.dumps(value, ensure_ascii=self.is_ascii, separators=self.separators)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(value, separators=self.separators)
+        return text

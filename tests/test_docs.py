@@ -1,0 +1,71 @@
+"""What the documents say of the code is so."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from ctxtrim.presets import PRESETS
+from ctxtrim.retention import FULL_TURNS, HEAD_LINES, POINTER
+from ctxtrim.specs import parse
+
+ROOT = Path(__file__).resolve().parents[1]
+LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
+DESIGNS = (ROOT / "docs/from-the-designs.md").read_text()
+DEFAULTS = parse("truncate", {}).settings
+ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \|", LIFECYCLE, re.MULTILINE)
+
+
+def spelled(value: object) -> str:
+    """A value as the documents write it."""
+    if value == ():
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS.keys() & dict(ROWS).keys()))
+def test_the_lifecycle_names_the_defaults_of_the_code(name: str) -> None:
+    assert dict(ROWS)[name] == spelled(DEFAULTS[name])
+
+
+def test_every_setting_that_the_lifecycle_names_is_one() -> None:
+    assert len(ROWS) > 15
+    assert {name for name, _ in ROWS} - DEFAULTS.keys() - PRESETS.keys() == set()
+
+
+@pytest.mark.parametrize("name", ["rolling", "retention"])
+def test_the_lifecycle_names_the_settings_of_the_presets(name: str) -> None:
+    (row,) = re.findall(rf"^\| `{name}` \| `truncate` \| (.*) \|$", LIFECYCLE, re.MULTILINE)
+    ours = {key: spelled(value).strip("`") for key, value in PRESETS[name].stages["truncate"].items()}
+    assert dict(re.findall(r"`(\w+)=(\w+)`", row)) == ours
+
+
+def test_the_policy_and_the_preset_say_the_same() -> None:
+    settings = DEFAULTS | PRESETS["retention"].stages["truncate"]
+    assert (settings["max_age"], settings["head_lines"], settings["pointer"]) == (FULL_TURNS, HEAD_LINES, POINTER)
+
+
+def test_every_test_that_the_designs_point_to_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", DESIGNS))
+    there = {
+        node.name
+        for path in (ROOT / "tests").glob("test_*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert len(named) > 30
+    assert named - there == set()
+
+
+def test_the_designs_show_a_test_in_every_row() -> None:
+    rows = [line for line in DESIGNS.splitlines() if line.startswith("| `")]
+    assert len(rows) > 40
+    assert [row for row in rows if "`test_" not in row] == []
+
+
+def test_every_row_of_truncation_and_retention_has_a_test_named_after_it() -> None:
+    names = " ".join(re.findall(r"def (test_\w+)", "".join(path.read_text() for path in (ROOT / "tests").glob("*.py"))))
+    rows = [f"s0_{number}" for number in range(1, 15)] + [f"s2_{number}" for number in range(1, 8)]
+    rows += [f"s4_{number}" for number in range(1, 8)] + [f"s3_{number}" for number in (5, 6, 7)]
+    assert [row for row in rows if f"test_{row}_" not in names] == []

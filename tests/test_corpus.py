@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from running import Ran, read, run
 
 from ctxtrim.lines import split
@@ -102,6 +103,26 @@ def test_locality_lines_without_an_edited_message_are_the_same_bytes(path: Path)
 def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
     once = run(path.read_bytes(), [("truncate", {})], tokenizer="auto").data or b""
     assert run(once, [("truncate", {})], tokenizer="auto").data == once
+
+
+SAMPLE = [
+    path for number, path in enumerate(path for path in FILES if path.stat().st_size < 400_000) if number % 12 == 0
+]
+UNDONE = (("--preset", "rolling"), ("-s", "truncate", "-s", "trim", "--budget", "2000"))
+
+
+@needs_corpus
+@files(SAMPLE)
+@pytest.mark.parametrize("words", UNDONE, ids=["rolling", "truncate and trim"])
+def test_reversal_every_file_comes_back_from_its_output(
+    ctxtrim: Run, tmp_path: Path, path: Path, words: tuple[str, ...]
+) -> None:
+    archive = ("--archive", tmp_path / "a")
+    ran = ctxtrim("run", *words, "--quiet", *archive, path, "-o", tmp_path / "out")
+    if (tmp_path / "out").exists():
+        assert ctxtrim("restore", tmp_path / "out", *archive).out == path.read_bytes()
+    else:
+        assert ran.code in (1, 3)  # nothing in it could be made to fit, or it holds no transcript
 
 
 @needs_corpus

@@ -51,6 +51,8 @@ def test_s0_1_nothing_is_done_unless_it_is_enabled(ctxtrim: Run) -> None:
     ):
         assert enabled[2]["content"] == GONE.format(6)
     assert ctxtrim("run", stdin=conversation(messages)).out == conversation(messages)
+    assert ctxtrim("run", "--no-enabled", stdin=conversation(messages)).out == conversation(messages)
+    assert contents(ctxtrim("run", "--enabled", stdin=conversation(messages)).out)[2] == GONE.format(6)
 
 
 @pytest.mark.parametrize("words", [("truncate",), ("run", "-s", "truncate"), ("run", "--preset", "rolling")])

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
 from ctxtrim.evidence.results import result_text

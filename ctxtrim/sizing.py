@@ -33,6 +33,16 @@ class Sizing:
             name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
+        short = self._cut(text, ranges, counter)
+        while short is not None:  # a line that was clipped is two, so there may be too many of them now
+            again = self._cut(short.text, (), counter)
+            if again is None or len(again.text) >= len(short.text):
+                break
+            short = Short(again.text, short.reason)
+        return short
+
+    def _cut(self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter) -> "Short | None":
+        """A text within the limits of lines, characters and bytes, then within that of tokens."""
         reasons = []
         ends = "head" if self.mode == "head" else "head_tail"
         limited = truncate_text(text, self.lines, self.bytes, self.characters, ends).text

@@ -152,3 +152,9 @@ def test_s3_7_images_and_other_fields_stay() -> None:
     now = json.loads(run(conversation(messages), [("truncate", {"max_lines": 10})]).data or b"")["messages"]
     assert now[2]["content"][1] == image
     assert [set(one) for one in now] == [set(one) for one in messages]
+
+
+def test_s3_5_what_is_clipped_to_tokens_stays_within_its_lines() -> None:
+    text = "ok\n" + "word " * 6000 + "\n" + "word " * 6000
+    once = limited(text, max_lines=3, max_tokens=2000)
+    assert limited(once, max_lines=3, max_tokens=2000) == once

@@ -2,9 +2,10 @@
 
 ::
 
-    priority    copies of newer results · results of old steps · old reasoning · old exchanges
-                · long results of recent turns · their results of all but the last step · recent exchanges
-                · the same of what is worth keeping (errors, quotes, chains, files in use)
+    priority    copies of newer results · old results · old reasoning · old exchanges
+                · of recent turns: what is long of their results · their results · their exchanges
+                · the same of what is kept for long (errors, quotes, chains, files in use)
+                · the same of the newest exchanges after the current task
     oldest      exchanges, oldest first
     middle      exchanges, those in the middle first
     age         results, oldest first · exchanges, oldest first
@@ -60,6 +61,7 @@ class View:
     counter: Counter
     held: Mapping[int, str]
     is_recent: Sequence[bool]
+    task: int | None
     results: Sequence[Result]
     kept: Mapping[int, Kept]
     soft: Mapping[int, str]
@@ -98,34 +100,48 @@ def ladder(view: View, strategy: str) -> Iterator[Loss]:
 
 
 def _by_priority(view: View, exchanges: Mapping[int, list[int]]) -> Iterator[Loss]:
-    home_of, soft, steps = view.where.exchange, view.soft, view.where.step
-    plain = [one for one in view.results if home_of[one.position] not in soft]
-    worth = [one for one in view.results if home_of[one.position] in soft]
-    old = [one for one in plain if not view.is_recent[one.position]]
-    recent = [one for one in plain if view.is_recent[one.position]]
-    order = {home: (home in soft, view.is_recent[home], place) for place, home in enumerate(exchanges)}
-    drops = list(_drops(view, exchanges, sorted(exchanges, key=order.__getitem__), lambda home: _rung(view, home)))
-    marks = [drop.reason.startswith("old exchange") for drop in drops]
-    firsts = marks.index(False) if False in marks else len(drops)
-    lasts = next((place for place, drop in enumerate(drops) if drop.reason.startswith("worth")), len(drops))
+    newest = _newest(view, list(exchanges))
+    rungs = {home: _rung(view, home, home in newest) for home in exchanges}
+    order = sorted(exchanges, key=lambda home: (rungs[home], view.is_recent[home]))
+    drops: dict[int, list[Loss]] = {}
+    for home, drop in zip(order, _drops(view, exchanges, order, partial(_named, view, rungs)), strict=True):
+        drops.setdefault(rungs[home], []).append(drop)
+    results: dict[int, list[Result]] = {}
+    for one in view.results:
+        home = view.where.exchange[one.position]
+        results.setdefault(rungs.get(home, _OLD), []).append(one)
+
     yield from _copies(view)
-    yield from _replaced(view, old, "old result")
+    yield from _replaced(view, results.get(_OLD, ()), "old result")
     yield from _reasoning(view)
-    yield from drops[:firsts]
-    yield from _clipped(view, recent)
-    yield from _replaced(
-        view, [one for one in recent if steps[one.position] < view.where.steps], "result of a step done"
-    )
-    yield from drops[firsts:lasts]
-    yield from _clipped(view, [one for one in worth if not view.kept[one.position].in_full])
-    yield from _replaced(view, worth, "worth keeping, but there is no room")
-    yield from drops[lasts:]
+    yield from drops.get(_OLD, ())
+    for rung in (_RECENT, _SOFT, _NEWEST):
+        found = results.get(rung, [])
+        yield from _clipped(view, [one for one in found if rung == _NEWEST or not view.kept[one.position].in_full])
+        yield from _replaced(view, found if rung != _NEWEST else found[:-1], f"{_NAMES[rung]} result")
+        yield from drops.get(rung, ())
 
 
-def _rung(view: View, home: int) -> str:
-    if home in view.soft:
-        return f"worth keeping ({view.soft[home]}), but there is no room"
-    return "recent exchange" if view.is_recent[home] else "old exchange"
+_OLD, _RECENT, _SOFT, _NEWEST = range(4)
+_NAMES = ("old", "recent", "kept for long", "newest")
+_LAST = 3  # exchanges after the current task that go after all others
+
+
+def _rung(view: View, home: int, is_newest: bool) -> int:
+    if is_newest:
+        return _NEWEST
+    return _SOFT if home in view.soft else _RECENT if view.is_recent[home] else _OLD
+
+
+def _named(view: View, rungs: Mapping[int, int], home: int) -> str:
+    why = f" ({view.soft[home]})" if rungs[home] == _SOFT else ""
+    return f"{_NAMES[rungs[home]]} exchange{why}"
+
+
+def _newest(view: View, homes: Sequence[int]) -> set[int]:
+    """The last exchanges that the current task has led to: what is being worked on right now."""
+    after = [home for home in homes if view.task is None or home > view.task]
+    return set(after[-_LAST:])
 
 
 def _exchanges(view: View) -> dict[int, list[int]]:

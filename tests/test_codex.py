@@ -198,9 +198,11 @@ def test_what_goes_leaves_what_the_terminal_shows() -> None:
 
 def test_a_summary_that_goes_leaves_the_end_of_what_was_before_it() -> None:
     events = [*ROLLOUT, event("compacted", {"message": LONG, "extra": 1}), item(says("user", "now"))]
-    kept = left(30, *events)
+    kept = left(64, *events)
     assert [one["payload"] for one in kept if one["type"] == "compacted"] == [{"message": "", "extra": 1}]
-    assert told(transcript(*kept)) == [("system", "You are Codex."), ("user", "list both"), ("user", "now")]
+    system, *instructions, opening, now = told(transcript(*kept))
+    assert (system, opening, now) == (("system", "You are Codex."), ("user", "list both"), ("user", "now"))
+    assert [role for role, _ in instructions] == ["user", "user"]
 
 
 def test_items_of_a_compaction_go_one_by_one() -> None:

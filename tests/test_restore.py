@@ -115,7 +115,7 @@ def test_what_cannot_be_trusted_is_refused_with_the_reason(ctxtrim: Run, tmp_pat
     assert (ran.code, ran.out) == (1, b"")
     told = {
         "changed": "has been changed",
-        "missing": "is missing from the archive",
+        "missing": "is missing",
         "output": "no run in",
         "archive": "there is no archive here",
         "index": "the index of the archive cannot be used",

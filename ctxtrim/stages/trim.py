@@ -178,6 +178,7 @@ class Trim:
             self.counter,
             held,
             last,
+            current_task(messages),
             found,
             worth,
             {where.exchange[index]: one.reason for index, one in worth.items() if one.reason is not None},
@@ -260,6 +261,6 @@ def _cached(view: View, cut: _Cut) -> Iterator[Finding]:
     """From where on a provider has to read the prompt again, which it had in its cache."""
     first = min((index for index, (action, _) in cut.said.items() if action != "kept"), default=None)
     if first is not None:
-        tokens = sum(view.costs[:first])
-        text = f"a prompt cache holds for the messages before message {first}: {tokens} tokens, and what is sent before"
-        yield Finding("prompt-cache", "info", text, index=first, tokens=tokens)
+        tokens, index = sum(view.costs[:first]), view.transcript.messages[first].index
+        text = f"a prompt cache holds for the messages before message {index}: {tokens} tokens, and what is sent before"
+        yield Finding("prompt-cache", "info", text, index=index, tokens=tokens)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ctxtrim import clipping, replacement
 
-_NUMBERS = ("max_age", "max_tokens", "max_lines", "max_bytes", "max_chars", "spill_above", "keep_small", "head_lines")
+_NUMBERS = ("max_age", "max_tokens", "max_lines", "max_bytes", "max_chars", "spill_above", "head_lines")
 _WORDS = {"mode": clipping.MODES, "replace": replacement.MODES}
 
 Rule = dict[str, int | str]

@@ -62,8 +62,8 @@ def exit_code(text: str) -> int | None:
 
 def _edges(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The first and the last few lines, as start and end."""
-    first = list(islice(_lines(text, 0, min(len(text), _REACH)), _EDGE))
-    return first, list(_lines(text, max(0, len(text) - _REACH), len(text)))[-_EDGE:]
+    first = list(islice(_lines(text), _EDGE))
+    return first, list(islice(_lines_backwards(text), _EDGE))[::-1]
 
 
 def _exit_code(lines: Iterable[tuple[int, int]], text: str) -> tuple[tuple[int, int], int] | None:
@@ -84,20 +84,38 @@ def _line_around(text: str, place: int) -> tuple[int, int]:
     return begin, begin + len(line.strip())
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The lines with something on them that begin and end in a stretch of a text, without the space around them."""
-    while start < end:
-        if start and text[start - 1] != "\n":  # the stretch begins inside a line
-            start = text.find("\n", start, end) + 1 or end
-            continue
-        stop = text.find("\n", start, end)
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """The lines with something on them at the beginning of a text, without the space around them."""
+    start, reach = 0, min(len(text), _REACH)
+    while start < reach:
+        stop = text.find("\n", start, reach)
         if stop < 0:
-            stop = end
-            if end < len(text):
-                return  # the stretch ends inside a line
-        line = text[start:stop]
-        bare = line.strip()
-        if bare and not MARKER.fullmatch(bare):
-            begin = start + line.index(bare)
-            yield begin, begin + len(bare)
+            if reach < len(text):
+                return  # it ends inside a line
+            stop = reach
+        yield from _bare(text, start, stop)
         start = stop + 1
+
+
+def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
+    """The same at its end, the last one first."""
+    stop, reach = len(text), max(0, len(text) - _REACH)
+    while stop > reach or (stop == reach == 0):
+        start = text.rfind("\n", reach, stop) + 1
+        if not start:
+            if reach and text[reach - 1] != "\n":
+                return  # it begins inside a line
+            start = reach
+        yield from _bare(text, start, stop)
+        if start <= reach:
+            return
+        stop = start - 1
+
+
+def _bare(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """A line without the space around it, where there is something on it that is no marker."""
+    line = text[start:stop]
+    bare = line.strip()
+    if bare and not MARKER.fullmatch(bare):
+        begin = start + line.index(bare)
+        yield begin, begin + len(bare)

@@ -40,7 +40,7 @@ class Binding:
     """The options about models and budgets; all in tokens. `tokenizer_of` makes tokenizers by name.
 
     `model_of` says what a model's name means.
-    `most`: no window is taken to be larger than this, unless one is given.
+    `most`: no window is taken to be larger than this, unless one is given; `spare`: the reserve where none is given.
     `calibrates`: counts learn from the usage that each transcript recorded. What depends on the model alone is made
     once a model.
     """
@@ -55,6 +55,7 @@ class Binding:
     calibrates: bool = False
     model_of: Callable[[str | None], Model] = assumed_model
     most: int | None = None
+    spare: int | None = None
     _known: dict[str | None, Bound] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +105,8 @@ class Binding:
 
     def _budget(self, model: Model, safety: float) -> Budget:
         window = self.context_window or min(model.context_window, self.most or model.context_window)
-        reserve = self.reserve
+        asked = self.spare if self.reserve is None else self.reserve
+        reserve = asked if self.reserve is not None or (asked is not None and asked < window) else None
         if reserve is None:
             reserve = RESERVE if window > RESERVE else window // 2
         if reserve >= window and self.limit is None:
@@ -113,7 +115,10 @@ class Binding:
                 "give a smaller --reserve or a larger --context-window"
             )
         max_input = model.max_input if self.context_window is None else None
-        return Budget(window, reserve, max_input, self.limit, safety)
+        is_known = self.context_window is not None or model.is_known or bool(model.source)
+        left = window - (reserve if asked is None else asked)
+        known = min(left, max_input or left) if is_known and left > 0 else None
+        return Budget(window, reserve, max_input, self.limit, safety, known if self.limit is None else self.limit)
 
     def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:
         nearest = ", ".join(nearest_models(name))

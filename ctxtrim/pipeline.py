@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ctxtrim.counter import Count, Counter, tool_name
+from ctxtrim.events import Event, OnEvent, announced
 from ctxtrim.evidence import result_text
 from ctxtrim.model import Transcript
 from ctxtrim.results import trace_id
-from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Stage, Written, seams_of
+from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Outcome, Stage, Written, seams_of
 from ctxtrim.stages import STAGES
+from ctxtrim.stages.compact import Compact
 from ctxtrim.summaries import Summarizer
 from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget, Exactness
@@ -77,22 +80,31 @@ def run(
     keeper: Keeper | None = None,
     summarizer: Summarizer | None = None,
     stored: str | None = None,
+    on_event: OnEvent | None = None,
+    cause: str | None = None,
 ) -> Result:
     """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on.
 
     A keeper stores the originals of a stage before its outcome is accepted, or raises an `ArchiveError`. A summarizer
-    writes the summaries that stages ask for; `stored` is one of an earlier run.
+    writes the summaries that stages ask for; `stored` is one of an earlier run. `on_event` is told of compactions;
+    `cause` is why a session is to be compacted whatever the trigger says.
     """
-    beside = {"path_of": keeper.path_of if keeper else None, "summarizer": summarizer, "stored": stored}
+    path_of = keeper.path_of if keeper else None
+    beside = {"path_of": path_of, "summarizer": summarizer, "stored": stored, "cause": cause}
     tokens_read = tokens = counter.tokens(transcript)
     exactness_read = counter.exactness(transcript)
     steps = []
     found: list[Finding] = []
     summary: Written | None = None
     for spec in specs:
-        outcome = _stage(spec, counter, budget, beside)(transcript)
-        outcome = settled(transcript, outcome, thinking)
-        kept = keeper.keep(_originals(counter, transcript, outcome.changes), spec.name) if keeper else {}
+        stage = _stage(spec, counter, budget, beside)
+        work = partial(_done, stage, spec.name, counter, transcript, thinking, keeper)
+        trigger = stage.trigger(transcript) if isinstance(stage, Compact) else None
+        if on_event is not None and trigger is not None and trigger.is_due:
+            start = Event("start", trigger.reason, tokens, _visible(transcript))
+            outcome, kept = announced(on_event, start, work, partial(_ended, counter))
+        else:
+            outcome, kept = work()
         after = counter.tokens(outcome.transcript)
         steps.append(
             Step(
@@ -119,6 +131,25 @@ def _stage(spec: Spec, counter: Counter, budget: Budget, beside: Mapping[str, An
     """A stage for one transcript, with what it needs from outside."""
     made = STAGES[spec.name]
     return made(counter, budget, **{name: beside[name] for name in seams_of(made)}, **spec.settings)
+
+
+def _done(
+    stage: Stage, name: str, counter: Counter, transcript: Transcript, thinking: Thinking, keeper: Keeper | None
+) -> tuple[Outcome, Mapping[int, str]]:
+    """What a stage made of a transcript, and the names of the originals that were stored."""
+    outcome = settled(transcript, stage(transcript), thinking)
+    return outcome, keeper.keep(_originals(counter, transcript, outcome.changes), name) if keeper else {}
+
+
+def _ended(counter: Counter, done: tuple[Outcome, Mapping[int, str]]) -> tuple[int, int, str | None]:
+    """What is told at the end of a compaction."""
+    outcome, _ = done
+    troubles = [one.message for one in outcome.findings if one.severity != "info"]
+    return counter.tokens(outcome.transcript), _visible(outcome.transcript), "; ".join(troubles) or None
+
+
+def _visible(transcript: Transcript) -> int:
+    return sum(message.agent_visible for message in transcript.messages)
 
 
 def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:

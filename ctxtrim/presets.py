@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ctxtrim.trigger import RESERVE
+
 Settings = Mapping[str, Any]
 
 
@@ -11,15 +13,20 @@ Settings = Mapping[str, Any]
 class Preset:
     """`stages`, each with what it has other than by default.
 
-    `window`: the most that the prompt and its answer may take, in tokens, whatever more a model could hold. `archives`:
-    originals are kept, in the user's data folder where no archive is named.
+    `window`: the most that the prompt and its answer may take, in tokens, whatever more a model could hold; `reserve`:
+    the tokens kept free for the answer, where the window leaves any beside them. `archives`: originals are kept, in the
+    user's data folder where no archive is named.
     """
 
     text: str
     stages: Mapping[str, Settings]
     window: int | None = None
     archives: bool = False
+    reserve: int | None = None
 
+
+_EVER = 1_000_000_000
+"""An age that no result has."""
 
 PRESETS: Mapping[str, Preset] = {
     "rolling": Preset(
@@ -48,23 +55,42 @@ PRESETS: Mapping[str, Preset] = {
         },
         archives=True,
     ),
+    "compact": Preset(
+        "A session is compacted when it is too long: one summary of what is old, digests of old tool results.",
+        {
+            "truncate": {
+                "max_age": _EVER,
+                "max_tokens": 0,
+                "max_lines": 2000,
+                "max_bytes": 51_200,
+                "max_chars": 204_800,
+                "spill_above": 204_800,
+                "keep_active_files": False,
+            },
+            "cutoff": {},
+            "compact": {},
+        },
+        reserve=RESERVE,
+    ),
 }
 
-_ORDER = ("truncate", "trim", "check")
-"""In which stages of several presets run: results first, then the budget, the verdict last."""
+_ORDER = ("truncate", "cutoff", "compact", "trim", "check")
+"""In which stages of several presets run: results first, then the session, then the budget, the verdict last."""
 
 
 def merged(names: Sequence[str]) -> Preset:
-    """Several presets as one; what a later one says of a stage or the window wins."""
+    """Several presets as one; what a later one says of a stage, the window or the reserve wins."""
     found = [PRESETS[name] for name in names]
     stages: dict[str, Settings] = {}
     for preset in found:
         for stage, settings in preset.stages.items():
             stages[stage] = {**stages.get(stage, {}), **settings}
     windows = [preset.window for preset in found if preset.window is not None]
+    reserves = [preset.reserve for preset in found if preset.reserve is not None]
     return Preset(
         " ".join(preset.text for preset in found),
         {name: stages[name] for name in _ORDER if name in stages},
         windows[-1] if windows else None,
         any(preset.archives for preset in found),
+        reserves[-1] if reserves else None,
     )

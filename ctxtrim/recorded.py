@@ -25,6 +25,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.evidence import is_abridged
 from ctxtrim.model import Message, Transcript, Usage
 from ctxtrim.stage import Finding
+from ctxtrim.summaries import titles
 from ctxtrim.tokens import Exactness, Scaled, StandIn
 
 WINDOW = 2000  # tokens of text that a window holds at least
@@ -56,8 +57,9 @@ def recorded(transcript: Transcript, is_alike: Callable[[str], bool]) -> Recorde
     user was told; what is older than the last summary counted all that this now stands for.
     """
     messages = transcript.messages
-    found = [Answer(usage.message, usage) for usage in transcript.usages if usage.message is not None]
-    answers = [one for one in found if messages[one.place].role == "assistant" and messages[one.place].agent_visible]
+    places = {message.index: place for place, message in enumerate(messages) if message.index is not None}
+    found = [Answer(places[usage.message], usage) for usage in transcript.usages if usage.message in places]
+    answers = [one for one in found if _answers(messages[one.place])]
     if not answers:
         return Recorded((), "no answer has its usage recorded")
     answers = _newer_than_summaries(transcript, answers)
@@ -113,16 +115,30 @@ def anchored(counter: Counter, transcript: Transcript, known: Recorded) -> tuple
 
 
 def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list[Answer]:
-    """The answers after the last summary, by the order of messages and of lines.
+    """The answers after the last summary, by the order of messages and of lines, and by what it says itself.
 
     What a compaction left in place stands after its summary, but was recorded before.
     """
     messages = transcript.messages
+    texts = {place: _opening(message) for place, message in enumerate(messages) if message.role == "user"}
+    written = [place for place, text in texts.items() if titles.older(text)]
+    if written:
+        given = [place for place, message in enumerate(messages) if place > written[-1] and _answers(message)]
+        past = given[: titles.older(texts[written[-1]])]
+        answers = [one for one in answers if one.place > max(past, default=written[-1])]
     summaries = [index for index, message in enumerate(messages) if message.is_summary]
     if not summaries:
         return answers
     line = max(_line(messages[index]) for index in summaries)
     return [one for one in answers if one.place > summaries[-1] and _line(messages[one.place]) >= line]
+
+
+def _opening(message: Message) -> str:
+    return next((part.text for part in message.parts if part.kind == "text"), "")
+
+
+def _answers(message: Message) -> bool:
+    return message.role == "assistant" and message.agent_visible
 
 
 def _line(message: Message) -> int:

@@ -36,6 +36,7 @@ class Summing:
     """How summaries are written: by facts alone, or by a summarizer; as a checkpoint, or as bare facts.
 
     `most` is in tokens; `is_titled`: facts too stand under a title; `earlier` is one that was stored before this run.
+    `answers`: how many will follow it that were given before it was written.
     """
 
     counter: Counter
@@ -45,6 +46,7 @@ class Summing:
     is_checkpoint: bool = False
     is_titled: bool = False
     earlier: str | None = None
+    answers: int = 0
 
     def of(self, gone: Sequence[Message], limit: int) -> Summary:
         """The summary of some messages in at most `limit` tokens, title included; its text is empty where none fits.
@@ -55,7 +57,7 @@ class Summing:
         told = [one for message in gone for one in apart(message)]
         where = shape(told)
         room = min(limit, self.most)
-        below = room - tokenizer.count(f"{titles.TITLE}\n") - 1
+        below = room - tokenizer.count(titles.titled("", self.answers)) - 1
         earlier = None if any(message.is_summary for message in told) or self._is_covered(told) else self.earlier
         write = checkpoint if self.is_checkpoint else facts
 
@@ -74,7 +76,7 @@ class Summing:
             found = summarized(asked, self.summarizer, fallback)
         if not found.text or (found.by == FALLBACK and not self.is_titled):
             return found
-        return replace(found, text=f"{titles.TITLE}\n{found.text}")
+        return replace(found, text=titles.titled(found.text, self.answers))
 
     def _is_covered(self, told: Sequence[Message]) -> bool:
         """Whether the stored summary says nothing that these messages do not say themselves."""
@@ -157,7 +159,7 @@ def put_back(counter: Counter, transcript: Transcript, stored: str, available: i
 def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:
     """What a summary has to tell of a message: all of it, or no more than the summary that it is or begins with."""
     pieces = apart(message)
-    return pieces if is_dropped or message.is_summary else pieces[:-1]
+    return pieces if is_dropped else [piece for piece in pieces if piece.is_summary]
 
 
 def _told(message: Message) -> int:
@@ -170,14 +172,60 @@ def summary_message(text: str) -> Message:
     return Message("user", (Part("text", text),), is_injected=True, is_summary=True)
 
 
+def digest_message(text: str, hides: bool) -> Message:
+    """A digest as a message; where the format `hides`, the person is not shown it."""
+    if hides:
+        return Message("user", (Part("text", text),), is_injected=True, user_visible=False, kind="tool_summary")
+    return Message("user", (Part("text", text),), is_injected=True)
+
+
 def apart(message: Message) -> list[Message]:
-    """A message as the summary that it begins with and the rest; titles are left out."""
-    place, summary, rest = _joined(message)
-    if message.is_summary and place is not None:
-        return [_with_text(message, place, titles.untitled(message.parts[place].text))]
-    if summary is None or place is None:
+    """A message as the summary and the digests that it begins with, and the rest; titles of summaries are left out."""
+    place, _, _ = _joined(message)
+    if place is None:
         return [message]
-    return [summary_message(titles.untitled(summary)), _with_text(message, place, rest)]
+    if message.is_summary:
+        return [_with_text(message, place, titles.untitled(message.parts[place].text))]
+    summary, digests, own = titles.pieces(message.parts[place].text)
+    found = [] if summary is None else [summary_message(titles.untitled(summary))]
+    if digests is not None and own is not None:
+        found.append(digest_message(digests, hides=False))
+    rest = own if own is not None else digests
+    return (
+        found
+        if rest is None
+        else [*found, message if rest == message.parts[place].text else _with_text(message, place, rest)]
+    )
+
+
+def has_summary(message: Message) -> bool:
+    """Whether a message is a summary, or begins with one."""
+    return message.is_summary or _joined(message)[1] is not None
+
+
+def without_leads(message: Message) -> Message:
+    """A message without the summary and the digest of a compaction that it is or begins with."""
+    place, _, _ = _joined(message)
+    if place is None:
+        return message
+    _, digests, own = titles.pieces(message.parts[place].text)
+    rest = own if digests is None or digests.startswith(titles.DIGEST) else message.parts[place].text
+    return _with_text(message, place, "" if message.is_summary or rest is None else rest)
+
+
+def can_join(message: Message) -> bool:
+    """Whether a digest can be put before what a message says."""
+    return _joined(message)[0] is not None
+
+
+def with_digests(message: Message, digests: str) -> Message:
+    """A message that begins with more digests."""
+    place, _, _ = _joined(message)
+    if place is None:
+        raise ValueError("there is no text that a digest could be joined to")
+    text = titles.with_digests(message.parts[place].text, digests)
+    is_summary = message.is_summary and not titles.is_titled(text)
+    return replace(_with_text(message, place, text), is_summary=is_summary)
 
 
 def put(messages: Sequence[Message], text: str, alternates: bool) -> tuple[list[Message], int, bool]:

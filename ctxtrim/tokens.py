@@ -110,7 +110,8 @@ class Budget:
     """What the prompt may fill, in tokens.
 
     `context_window` − `reserve`, never above the model's `max_input`, unless `limit` says it outright. `safety`
-    divides it where counts are estimates.
+    divides it where counts are estimates. `known_room`: the same where the window is known and not assumed, and leaves
+    something beside the reserve that was asked for.
     """
 
     context_window: int
@@ -118,6 +119,7 @@ class Budget:
     max_input: int | None = None
     limit: int | None = None
     safety: float = 1.0
+    known_room: int | None = None
 
     @cached_property
     def available(self) -> int:

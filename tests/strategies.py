@@ -243,3 +243,23 @@ summaries = st.fixed_dictionaries(
         "pin": st.sampled_from([(), ("error",), ("tool:bash",)]),
     },
 )
+cutoffs = st.fixed_dictionaries(
+    {"tool_cutoff": st.integers(0, 3)},
+    optional={
+        "tool_summary": st.sampled_from(["llm", "heuristic", "off"]),
+        "summary_place": st.sampled_from(["in-place", "append"]),
+        "redact": st.booleans(),
+        "pin": st.sampled_from([(), ("error",), ("tool:bash",), ("id:c1",)]),
+    },
+)
+compactions = st.fixed_dictionaries(
+    {"max_tokens": st.sampled_from([0, 10, 100, 1000, 8000]), "max_messages": st.sampled_from([0, 3, 10, 50])},
+    optional={
+        "keep_recent_messages": st.integers(0, 6),
+        "keep_recent_tokens": st.sampled_from([0, 20, 300, 20_000]),
+        "tool_cutoff": st.integers(0, 3),
+        "tool_summary": st.sampled_from(["llm", "heuristic", "off"]),
+        "auto": st.sampled_from([True, True, True, False]),
+        "pin": st.sampled_from([(), ("error",), ("tool:bash",), ("id:c1",)]),
+    },
+)

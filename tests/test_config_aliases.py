@@ -15,15 +15,7 @@ from ctxtrim.errors import UsageError
 from ctxtrim.specs import spelled
 
 # Settings that the table names and no stage has yet: a name of them is told as not known in this version.
-PENDING = {
-    "compact.max-messages",
-    "compact.max-tokens",
-    "compact.keep-recent-messages",
-    "compact.keep-recent-tokens",
-    "compact.tool-cutoff",
-    "compact.tool-summary",
-    "compact.auto-compact",
-}
+PENDING: set[str] = set()
 
 # Block, name, value there, and what it is here.
 ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
@@ -55,9 +47,14 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("compactor", "keepRecent", 3, {"compact.keep-recent-messages": 3}),
     ("compactor", "keepRecentTokens", 9000, {"compact.keep-recent-tokens": 9000}),
     ("compactor", "reserveTokens", 16384, {"reserve": 16384}),
-    ("compactor", "toolCallCutoff", 4, {"compact.tool-cutoff": 4}),
-    ("compactor", "toolSummaryStrategy", "heuristic", {"compact.tool-summary": "heuristic"}),
-    ("compactor", "autoCompact", False, {"compact.auto-compact": False}),
+    ("compactor", "toolCallCutoff", 4, {"cutoff.tool-cutoff": 4, "compact.tool-cutoff": 4}),
+    (
+        "compactor",
+        "toolSummaryStrategy",
+        "heuristic",
+        {"cutoff.tool-summary": "heuristic", "compact.tool-summary": "heuristic"},
+    ),
+    ("compactor", "autoCompact", False, {"compact.auto": False}),
     ("toolOutput", "truncationMode", "head_tail", {"truncate.mode": "head-tail"}),
     ("toolOutput", "spillThreshold", 4096, {"truncate.spill-above": 4096}),
     ("toolOutput", "largeOutputThreshold", 4096, {"truncate.spill-above": 4096}),
@@ -67,7 +64,7 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
 OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "enabled", True, {"enabled": True}),
     ("contextManagement", "maxAge", 3, {"truncate.max-age": 3}),
-    ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900}),
+    ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900, "compact.max-tokens": 900}),
     ("contextManagement", "placeholder", "[{age}]", {"truncate.placeholder": "[{age}]"}),
     ("contextManagement", "keepErrors", False, {"truncate.keep-errors": False, "trim.keep-errors": False}),
     ("contextManagement", "contextWindow", 64000, {"context-window": 64000}),

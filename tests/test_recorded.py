@@ -262,8 +262,8 @@ def test_so_does_usage_of_messages_that_a_compaction_left_in_place(lines: tuple[
     """Where every message has a line of its own, that says which is older; else their order does."""
     spoken = (("user", True), ("assistant", False), ("user", False), ("assistant", False))
     messages = tuple(
-        Message(role, (Part("text", "x"),), is_summary=is_summary, spans=(Span(line),))
-        for (role, is_summary), line in zip(spoken, lines, strict=True)
+        Message(role, (Part("text", "x"),), is_summary=is_summary, index=place, spans=(Span(line),))
+        for place, ((role, is_summary), line) in enumerate(zip(spoken, lines, strict=True))
     )
     transcript = Transcript(messages, Source((), messages), usages=(Usage(90_000, 1, 1), Usage(200, 1, 3)))
     assert [answer.place for answer in recorded(transcript, lambda model: True).answers] == newer

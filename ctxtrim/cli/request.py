@@ -160,6 +160,7 @@ def _binding(values: Values, sources: Sequence[Input], config: Config) -> Bindin
         values["calibrate"],
         config.model_of,
         config.preset.window,
+        config.preset.reserve,
     )
 
 

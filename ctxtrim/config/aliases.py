@@ -44,9 +44,9 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("keepRecent", "compact.keep-recent-messages"),
         Alias("keepRecentTokens", "compact.keep-recent-tokens"),
         Alias("reserveTokens", "reserve"),
-        Alias("toolCallCutoff", "compact.tool-cutoff"),
-        Alias("toolSummaryStrategy", "compact.tool-summary"),
-        Alias("autoCompact", "compact.auto-compact"),
+        Alias("toolCallCutoff", "tool-cutoff"),
+        Alias("toolSummaryStrategy", "tool-summary"),
+        Alias("autoCompact", "compact.auto"),
     ),
     OUTPUT: (
         Alias("truncationMode", "truncate.mode"),
@@ -67,5 +67,5 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """What values are called there, by setting."""
 
-STAGES_OF: Mapping[str, tuple[str, ...]] = {COMPACTOR: ("compact", "summarize"), OUTPUT: ("truncate",)}
+STAGES_OF: Mapping[str, tuple[str, ...]] = {COMPACTOR: ("cutoff", "compact", "summarize"), OUTPUT: ("truncate",)}
 """The stages that a block is about; what it does not name is about all of them, and about the whole run."""

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
 from ctxtrim.formats.anthropic_signs import ROLES, claims, inner, is_foreign, knows
 from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.made import made_id
 from ctxtrim.formats.parents import mend
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.lines import dump
@@ -184,7 +184,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     near = here or there or _element(site.any) or _first(site.any)
     beside = site.value_of(near) or {}
     answer = [_spelled(results, beside)] if results else []
-    others = [_spelled([one], beside) for one in rest]
+    others = [_spelled([one], beside, number) for number, one in enumerate(rest)]
     if later is not None and here is not None and here == there:
         return found + [Insertion(value, later.spans[0], cuts=True) for value in (*answer, *others)]
     found += [Insertion(value, here or near, is_after=here is not None or there is None) for value in answer]
@@ -206,7 +206,7 @@ def _first(system: Message) -> Span:
     return Span(line, (*path[:-1], "messages", 0))
 
 
-def _spelled(together: Sequence[Message], beside: Mapping[str, Any]) -> dict[str, Any]:
+def _spelled(together: Sequence[Message], beside: Mapping[str, Any], number: int = 0) -> dict[str, Any]:
     """An element of results, or of one other message, with the message where the element beside it has it."""
     role = together[0].role if together[0].role in ROLES else "user"
     blocks = [spelled(one) for one in together]
@@ -214,9 +214,9 @@ def _spelled(together: Sequence[Message], beside: Mapping[str, Any]) -> dict[str
         return {"role": role, "content": blocks if together[0].role == "tool" else blocks[0]["text"]}
     if "role" in beside:  # Cursor
         return {"role": role, "message": {"content": blocks}}
-    name = uuid5(NAMESPACE_OID, f"{beside.get('id')} {dump(blocks)}")
+    name = made_id(beside.get("id"), dump(blocks), number)
     envelope = {key: beside[key] for key in ("type", "timestamp") if key in beside}
-    return envelope | {"id": str(name), "parentId": None, "message": {"role": role, "content": blocks}}
+    return envelope | {"id": name, "parentId": None, "message": {"role": role, "content": blocks}}
 
 
 DIALECT = Dialect(

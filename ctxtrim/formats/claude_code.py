@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
 from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in, is_compaction
 from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
+from ctxtrim.formats.made import made_id
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.lines import Record, document, dump, split
 from ctxtrim.model import Line, Message, Part, Path, Source, Span, Transcript, Usage
@@ -94,13 +94,13 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         return [
             Insertion(spelled(message), earlier.spans[-1], is_after=True)
             if message.role == "tool"
-            else Insertion(_event_of(message, near), cut, cuts=True)
-            for message in run
+            else Insertion(_event_of(message, near, number), cut, cuts=True)
+            for number, message in enumerate(run)
         ]
     is_after = after is None or (run[0].role == "tool" and before is not None)
     where = (before if is_after else after) or _event(site.any.spans[0])
     near = site.value_of(where)
-    return [Insertion(_event_of(message, near), where, is_after) for message in run]
+    return [Insertion(_event_of(message, near, number), where, is_after) for number, message in enumerate(run)]
 
 
 def _event(span: Span) -> Span:
@@ -108,14 +108,17 @@ def _event(span: Span) -> Span:
     return Span(span.line, span.path[: span.path.index("message")]) if "message" in span.path else span
 
 
-def _event_of(message: Message, near: dict[str, Any]) -> dict[str, Any]:
+def _event_of(message: Message, near: dict[str, Any], number: int) -> dict[str, Any]:
     """An event with the envelope of the one beside it; its uuid is made of what it says and where."""
     said = spelled(message)
     content = said["text"] if message.result is None else [said]
     role = "assistant" if message.role == "assistant" else "user"
-    name = uuid5(NAMESPACE_OID, f"{near.get('uuid')} {dump(content)}")
     value = {"parentUuid": None} | {key: near[key] for key in ENVELOPE if key in near}
-    value |= {"type": role, "message": {"role": role, "content": content}, "uuid": str(name)}
+    value |= {
+        "type": role,
+        "message": {"role": role, "content": content},
+        "uuid": made_id(near.get("uuid"), dump(content), number),
+    }
     return value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.is_summary else value
 
 
@@ -147,8 +150,10 @@ def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: S
 def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     """An event like another one with other content, without what only the results in that one have."""
     like = {key: value[key] for key in value if key not in ("toolUseResult", "sourceToolAssistantUUID")}
-    name = uuid5(NAMESPACE_OID, f"{value.get('uuid')} {dump(content)}")
-    return like | {"uuid": str(name), "message": value["message"] | {"content": list(content)}}
+    return like | {
+        "uuid": made_id(value.get("uuid"), dump(content)),
+        "message": value["message"] | {"content": list(content)},
+    }
 
 
 FORMAT = Format("claude-code", sniff, read, owner, insert, mend)

@@ -7,11 +7,12 @@ the agent has to keep to, so it is never dropped. No calls are recorded, so no r
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.format import METADATA, Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.made import made_id
 from ctxtrim.model import Message, Part, Path, Role, Span
 
 ROLES: dict[object, Role] = {
@@ -72,14 +73,15 @@ def owner(array: Path) -> Path | None:
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an element of its own, of the turn of its neighbour; its id is made of what it says and where."""
     near = site.value_of((site.later or site.earlier or site.any).spans[0])
-    return beside(run, site, lambda message: _spelled(message, near))
+    numbers = count()
+    return beside(run, site, lambda message: _spelled(message, near, next(numbers)))
 
 
-def _spelled(message: Message, near: dict[str, Any]) -> dict[str, Any]:
+def _spelled(message: Message, near: dict[str, Any], number: int) -> dict[str, Any]:
     text, result = "".join(part.text for part in message.parts), message.result
     kind = next(name for name, role in ROLES.items() if role == message.role)
     value = {
-        "id": str(uuid5(NAMESPACE_OID, f"{near.get('id')} {text}")),
+        "id": made_id(near.get("id"), text, number),
         "type": kind,
         "content": text,
         "turn": near["turn"],

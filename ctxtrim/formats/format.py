@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ctxtrim.lines import Record, give_up_if_deep
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.results import METADATA as METADATA
-from ctxtrim.summaries.titles import stands_alone
+from ctxtrim.summaries.titles import pieces, stands_alone
 
 Layout = Literal["conversation", "events"]
 """What one JSON value of a file is: a whole conversation (or several), or one event of the file's only conversation."""
@@ -111,18 +111,24 @@ class Format:
 
 
 def _with_summaries(transcript: Transcript) -> Transcript:
-    """A transcript in which the summaries that were written here are known, whatever its format says of them."""
+    """A transcript in which summaries and digests that were written here are known, whatever its format says."""
     messages = transcript.messages
     marked = {
-        place: replace(message, is_injected=True, is_summary=True)
+        place: replace(message, is_injected=True, is_summary=message.is_summary or stands_alone(message.parts[0].text))
         for place, message in enumerate(messages)
-        if message.role == "user"
-        and not message.is_summary
-        and message.parts
-        and message.parts[0].text.startswith("[")
-        and stands_alone(message.parts[0].text)
+        if message.role == "user" and message.parts and _is_ours(message)
     }
     if not marked:
         return transcript
     known = tuple(marked.get(place, message) for place, message in enumerate(messages))
     return replace(transcript, messages=known, source=replace(transcript.source, messages=known))
+
+
+def _is_ours(message: Message) -> bool:
+    """Whether a message of the user holds nothing but a summary or digests."""
+    text = message.parts[0].text
+    if not text.startswith("["):
+        return False
+    return stands_alone(text) or (
+        len(message.parts) == 1 and pieces(text)[1:] != (None, None) and pieces(text)[2] is None
+    )

@@ -7,7 +7,6 @@ are paired by order. What the model wrote as thought counts as reasoning, its si
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.gemini_parts import (
@@ -21,6 +20,7 @@ from ctxtrim.formats.gemini_parts import (
     spelled_content,
 )
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.made import made_id
 from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Path, Span
@@ -134,14 +134,14 @@ def _home(span: Span) -> Span | None:
     return outer if outer != span else element_of(span, ("parts",))
 
 
-def _spelled(messages: Sequence[Message], near: Any) -> dict[str, Any]:
+def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
     """Messages of one role as a content; as an event with one, where the one beside it is an event."""
     content = spelled_content(messages)
     if not isinstance(near, dict) or not isinstance(near.get("content"), dict):
         return content
-    name = uuid5(NAMESPACE_OID, f"{near.get('id')} {dump(content)}")
+    name = made_id(near.get("id"), dump(content), number)
     author = near.get("author") if messages[0].role in ("assistant", "tool") else SPELLED[messages[0].role]
-    return {key: near[key] for key in _EVENT if key in near} | {"author": author, "content": content, "id": str(name)}
+    return {key: near[key] for key in _EVENT if key in near} | {"author": author, "content": content, "id": name}
 
 
 DIALECT = Dialect(

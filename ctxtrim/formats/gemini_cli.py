@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.gemini_log import Entry, is_same, mend, replayed
@@ -28,6 +27,7 @@ from ctxtrim.formats.gemini_parts import (
     spelled_part,
 )  # fmt: skip
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.made import made_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Part, Path, Span
@@ -227,14 +227,12 @@ def _home(span: Span) -> Span:
     return outer if outer != span else element_of(span, ("parts",))
 
 
-def _spelled(messages: Sequence[Message], near: Any) -> dict[str, Any]:
+def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
     """Messages of one role as one of the session; its id is made of what it says and where."""
     content = [spelled_part(one) for one in messages]
-    name = uuid5(NAMESPACE_OID, f"{near.get('id')} {dump(content)}")
+    name = made_id(near.get("id"), dump(content), number)
     told = {"timestamp": near["timestamp"]} if "timestamp" in near else {}
-    return (
-        {"id": str(name)} | told | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
-    )
+    return {"id": name} | told | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
 
 
 DIALECT = Dialect(

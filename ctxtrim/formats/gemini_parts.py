@@ -191,7 +191,7 @@ def put(
     site: Site,
     home: Callable[[Span], Span | None],
     parts: Path,
-    spell: Callable[[Sequence[Message], Any], Any],
+    spell: Callable[[Sequence[Message], Any, int], Any],
 ) -> list[Insertion]:
     """Where messages go among contents, as parts or as contents of their own, which `spell` makes beside another.
 
@@ -220,7 +220,7 @@ def put(
             groups[-1].append(message)
         else:
             groups.append([message])
-    return [Insertion(spell(messages, near), where, is_after) for messages in groups]
+    return [Insertion(spell(messages, near, number), where, is_after) for number, messages in enumerate(groups)]
 
 
 def element_of(span: Span, parts: Path) -> Span:

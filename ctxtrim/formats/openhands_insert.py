@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.format import Insertion, Site
+from ctxtrim.formats.made import made_id
 from ctxtrim.model import Message, Span
 
 _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
@@ -15,7 +15,7 @@ _IDLE_ACTION = {"message": "No action", "action": "null", "args": {}}
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an event, or as a pair where there are pairs; a result takes the idle one's place in its pair."""
     near = _near(site)
-    values: list[Any] = [_spelled(message, near, site) for message in run]
+    values: list[Any] = [_spelled(message, near, site, number) for number, message in enumerate(run)]
     where, is_after = _where(run, site)
     idle = _idle(run[0], site)
     first = [] if idle is None else [Insertion(values.pop(0), idle, replaces=True)]
@@ -74,12 +74,12 @@ def _event(span: Span, site: Site) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _spelled(message: Message, near: dict[str, Any], site: Site) -> dict[str, Any]:
+def _spelled(message: Message, near: dict[str, Any], site: Site, number: int) -> dict[str, Any]:
     text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
     events = [_event(span, site) for span in site.earlier.spans] if site.earlier is not None else []
     told = {"timestamp": near["timestamp"]} if "timestamp" in near else {}
     if isinstance(near.get("kind"), str):
-        name = str(uuid5(NAMESPACE_OID, f"{near.get('id')} {message.role} {text}"))
+        name = made_id(near.get("id"), f"{message.role} {text}", number)
         return (
             {"id": name} | told | (_result_sdk(message, text, events) if message.result else _said_sdk(message, text))
         )

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats.format import Insertion, Mended
+from ctxtrim.formats.made import made_id
 from ctxtrim.lines import BLANK, NOT_JSON, document, dump, split
 from ctxtrim.model import Line, Span
 
@@ -119,7 +119,7 @@ def entry_of(body: dict[str, Any], near: dict[str, Any], number: int = 0) -> dic
     """An entry with the envelope of the one beside it, links apart; its id is made of what it says and where."""
     value: dict[str, Any] = {"type": body["type"]}
     if "id" in near:
-        value |= {"id": str(uuid5(NAMESPACE_OID, f"{near['id']} {number} {dump(body)}")), "parentId": None}
+        value |= {"id": made_id(near["id"], dump(body), number), "parentId": None}
     if "timestamp" in near:
         value["timestamp"] = near["timestamp"]
     return value | body

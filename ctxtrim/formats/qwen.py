@@ -8,12 +8,12 @@ stand for all before it. Titles, telemetry, snapshots and `toolCallResult` are n
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 from ctxtrim.formats import links
 from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.gemini_parts import ROLES, Piece, element_of, messages_of, put, spelled_content
 from ctxtrim.formats.links import Family, Lineage, text
+from ctxtrim.formats.made import made_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.lines import Record, dump, split
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
@@ -162,14 +162,14 @@ def _home(span: Span) -> Span:
     return outer if outer != span else element_of(span, ("parts",))
 
 
-def _spelled(messages: Sequence[Message], near: Any) -> dict[str, Any]:
+def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
     """Messages of one role as an event with the envelope of the one beside it; its uuid is made of both."""
     content = spelled_content(messages)
     if not isinstance(near, dict) or "uuid" not in near:
         return content
     role = messages[0].role
     kind = {"tool": "tool_result", "assistant": "assistant"}.get(role, "user")
-    value = {"uuid": str(uuid5(NAMESPACE_OID, f"{near['uuid']} {dump(content)}")), "parentUuid": None, "type": kind}
+    value = {"uuid": made_id(near["uuid"], dump(content), number), "parentUuid": None, "type": kind}
     value |= {key: near[key] for key in _ENVELOPE if key in near}
     if role == "user" and any(message.is_injected for message in messages):
         value["subtype"] = "notification"

@@ -2,7 +2,9 @@
 
 from ctxtrim.stage import Stage
 from ctxtrim.stages.check import Check
+from ctxtrim.stages.compact import Compact
 from ctxtrim.stages.count import Count
+from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.summarize import Summarize
 from ctxtrim.stages.trim import Trim
@@ -11,6 +13,8 @@ from ctxtrim.stages.truncate import Truncate
 STAGES: dict[str, type[Stage]] = {
     "count": Count,
     "truncate": Truncate,
+    "cutoff": Cutoff,
+    "compact": Compact,
     "trim": Trim,
     "summarize": Summarize,
     "repair": Repair,

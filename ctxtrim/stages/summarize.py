@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from ctxtrim import pins
 from ctxtrim.apart import set_apart
 from ctxtrim.counter import Counter
+from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
 from ctxtrim.recency import recent
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
@@ -22,7 +23,7 @@ from ctxtrim.summaries import Summarizer, titles
 from ctxtrim.summing import Summing, summed
 from ctxtrim.telling import told
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape, current_task, is_alternating
+from ctxtrim.turns import is_alternating
 
 
 @dataclass(frozen=True)
@@ -63,23 +64,6 @@ class Summarize:
             _change(messages, place, place in old, stays.get(place, "recent")) for place in range(len(messages))
         )
         return told(Outcome(replace(transcript, messages=found.messages), changes), found)
-
-
-def held(messages: Sequence[Message], where: Shape, patterns: Sequence[str]) -> dict[int, str]:
-    """What stays however old it is, and why."""
-    pinned = pins.pinned(messages, where, patterns)
-    task = current_task(messages)
-    found = {}
-    for place, message in enumerate(messages):
-        if not message.agent_visible:
-            found[place] = "hidden"
-        elif message.role == "system":
-            found[place] = "system"
-        elif place in pinned:
-            found[place] = pinned[place]
-        elif where.exchange[place] == task and not message.is_summary:
-            found[place] = "current task"
-    return found
 
 
 def _change(messages: Sequence[Message], place: int, is_old: bool, why: str) -> Change:

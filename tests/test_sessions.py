@@ -1,0 +1,102 @@
+"""What holds of cutoff and compact whatever they are given, alone and among the other stages."""
+
+from collections import Counter as Tally
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from running import read, run
+from strategies import budgets, compactions, cutoffs, files, summaries, trims, truncations
+
+from ctxtrim.model import Transcript
+from ctxtrim.turns import is_alternating, shape
+
+MODEL = "claude-opus-4-6"
+ours = st.one_of(st.tuples(st.just("cutoff"), cutoffs), st.tuples(st.just("compact"), compactions))
+others = st.one_of(
+    ours,
+    st.tuples(st.just("truncate"), truncations),
+    st.tuples(st.just("trim"), trims),
+    st.tuples(st.just("summarize"), summaries),
+    st.just(("repair", {})),
+)
+pipelines = st.builds(
+    lambda before, one, after: [*before, one, *after],
+    *(st.lists(others, max_size=1), ours, st.lists(others, max_size=1)),
+)
+tokenizers = st.sampled_from(["chars4", "o200k_base", "claude-v3-bound"])
+Stages = list[tuple[str, dict[str, Any]]]
+
+
+def transcripts(data: bytes | None) -> list[Transcript]:
+    """All transcripts of a file that hold messages."""
+    return [one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages]
+
+
+def unpaired(transcript: Transcript) -> Tally[str]:
+    """Calls without results and results without calls, of what the model sees."""
+    where = shape(transcript.messages)
+    results = Tally(
+        "result"
+        for place, one in enumerate(transcript.messages)
+        if one.role == "tool" and one.agent_visible and where.call[place] is None
+    )
+    return results + Tally("call" for _ in where.unanswered)
+
+
+@given(files(), pipelines, budgets, tokenizers)
+def test_agreement_what_was_written_reads_as_what_was_meant(
+    data: bytes, pipeline: Stages, budget: int, name: str
+) -> None:
+    ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
+    assert [finding for finding in ran.findings if finding.code == "self-check"] == []
+    written = [row for row in ran.rows if row.is_written and row.messages]
+    again = run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL)
+    assert [row.count.tokens for row in again.rows if row.messages] == [row.count.tokens for row in written]
+
+
+@given(files(), ours, tokenizers)
+def test_s3_8_and_s3_11_no_call_is_parted_from_its_result_and_turns_are_taken_as_before(
+    data: bytes, one: tuple[str, dict[str, Any]], name: str
+) -> None:
+    ran = run(data, [one], tokenizer=name, model=MODEL, limit=one[1].get("max_tokens") or None)
+    for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
+        assert unpaired(after) <= unpaired(before)
+        takes_turns = is_alternating(before.messages, shape(before.messages))
+        is_joined = not before.hides and one[0] == "cutoff"
+        assert not (takes_turns and is_joined) or is_alternating(after.messages, shape(after.messages))
+
+
+@given(files(), pipelines, budgets, tokenizers)
+def test_no_growth_neither_stage_makes_a_transcript_longer(
+    data: bytes, pipeline: Stages, budget: int, name: str
+) -> None:
+    for row in run(data, pipeline, limit=budget, tokenizer=name).rows:
+        for step in row.steps:
+            assert step.tokens_after <= step.tokens_before
+            is_edited = any(change.change.action != "kept" for change in step.changes)
+            assert step.stage not in ("cutoff", "compact") or not is_edited or step.tokens_after < step.tokens_before
+
+
+@given(files(), ours, tokenizers)
+def test_s3_11_stillness_a_second_run_changes_nothing(data: bytes, one: tuple[str, dict[str, Any]], name: str) -> None:
+    once = run(data, [one], tokenizer=name, model=MODEL).data or b""
+    assert run(once, [one], tokenizer=name, model=MODEL).data == once
+
+
+@given(files(), compactions, st.integers(10, 3000))
+def test_s3_11_stillness_under_a_limit_of_any_size(data: bytes, how: dict[str, Any], limit: int) -> None:
+    once = run(data, [("compact", how)], limit=limit, model=MODEL).data or b""
+    assert run(once, [("compact", how)], limit=limit, model=MODEL).data == once
+
+
+@given(files(), cutoffs, compactions)
+def test_stillness_of_both_together(data: bytes, cutoff: dict[str, Any], compact: dict[str, Any]) -> None:
+    both = [("cutoff", cutoff), ("compact", compact)]
+    once = run(data, both).data or b""
+    assert run(once, both).data == once
+
+
+@given(files(), pipelines, budgets)
+def test_purity_the_same_input_twice_gives_equal_bytes(data: bytes, pipeline: Stages, budget: int) -> None:
+    assert run(data, pipeline, limit=budget).data == run(data, pipeline, limit=budget).data

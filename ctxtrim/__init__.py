@@ -7,6 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ctxtrim import tokenizers
+    from ctxtrim.api.fitting import Usage
+    from ctxtrim.api.limits import (
+        EnforcedLimit,
+        compute_max_input_tokens,
+        enforce_context_limit,
+        estimate_tokens,
+        trim_conversation,
+    )
+    from ctxtrim.api.overflows import is_context_length_exceeded
+    from ctxtrim.api.prompt import FinalPrompt, build_final_prompt
     from ctxtrim.api.results import (
         active_files,
         count_steps,
@@ -14,8 +25,9 @@ if TYPE_CHECKING:
         tag_steps,
         truncate_old_tool_outputs,
     )
+    from ctxtrim.api.summary import ContextSummary, summarize_context
     from ctxtrim.counter import Count, Counter
-    from ctxtrim.errors import CtxtrimError
+    from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
     from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
     from ctxtrim.framing import Framing
     from ctxtrim.limits import truncate_text
@@ -40,13 +52,18 @@ _HOMES = {
     "AssistantMessage": "retention",
     "Budget": "tokens",
     "Change": "stage",
+    "ContextOverflowError": "errors",
+    "ContextSummary": "api.summary",
     "ContextWindow": "retention",
     "Count": "counter",
     "Counter": "counter",
     "CtxtrimError": "errors",
+    "EnforcedLimit": "api.limits",
     "FileReference": "evidence",
+    "FinalPrompt": "api.prompt",
     "Finding": "stage",
     "Framing": "framing",
+    "Irreducible": "errors",
     "KeyInfo": "evidence",
     "Message": "model",
     "Model": "models",
@@ -59,14 +76,23 @@ _HOMES = {
     "ToolResultMessage": "retention",
     "ToolResultRetentionPolicy": "retention",
     "Transcript": "model",
+    "Usage": "api.fitting",
     "UserMessage": "retention",
     "active_files": "api.results",
+    "build_final_prompt": "api.prompt",
+    "compute_max_input_tokens": "api.limits",
     "count_steps": "api.results",
+    "enforce_context_limit": "api.limits",
+    "estimate_tokens": "api.limits",
     "extract_key_info": "evidence",
     "find_model": "models",
+    "is_context_length_exceeded": "api.overflows",
+    "summarize_context": "api.summary",
     "summarize_tool_output": "api.results",
     "tag_steps": "api.results",
     "tokenizer": "tokenizers",
+    "tokenizers": "",
+    "trim_conversation": "api.limits",
     "truncate_old_tool_outputs": "api.results",
     "truncate_text": "limits",
 }
@@ -76,13 +102,18 @@ __all__ = [
     "AssistantMessage",
     "Budget",
     "Change",
+    "ContextOverflowError",
+    "ContextSummary",
     "ContextWindow",
     "Count",
     "Counter",
     "CtxtrimError",
+    "EnforcedLimit",
     "FileReference",
+    "FinalPrompt",
     "Finding",
     "Framing",
+    "Irreducible",
     "KeyInfo",
     "Message",
     "Model",
@@ -94,21 +125,31 @@ __all__ = [
     "ToolResultMessage",
     "ToolResultRetentionPolicy",
     "Transcript",
+    "Usage",
     "UserMessage",
     "active_files",
+    "build_final_prompt",
+    "compute_max_input_tokens",
     "count_steps",
+    "enforce_context_limit",
+    "estimate_tokens",
     "extract_key_info",
     "find_model",
+    "is_context_length_exceeded",
+    "summarize_context",
     "summarize_tool_output",
     "tag_steps",
     "tokenizer",
+    "tokenizers",
+    "trim_conversation",
     "truncate_old_tool_outputs",
     "truncate_text",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its home."""
+    """Load a public name from its home; one without is a part of the package itself."""
     if name in _HOMES:
-        return getattr(import_module(f"ctxtrim.{_HOMES[name]}"), name)
+        home = _HOMES[name]
+        return getattr(import_module(f"ctxtrim.{home}"), name) if home else import_module(f"ctxtrim.{name}")
     raise AttributeError(f"module 'ctxtrim' has no attribute {name!r}")

@@ -114,7 +114,7 @@ class Binding:
                 f"a reserve of {reserve} tokens leaves nothing of a context window of {window}; "
                 "give a smaller --reserve or a larger --context-window"
             )
-        max_input = model.max_input if self.context_window is None else None
+        max_input = model.max_input
         is_known = self.context_window is not None or model.is_known or bool(model.source)
         left = window - (reserve if asked is None else asked)
         known = min(left, max_input or left) if is_known and left > 0 else None

@@ -9,10 +9,14 @@
     ├── ArchiveError        an original cannot be stored, found or trusted (exit 1)
     ├── TokenizerError      a tokenizer is not available (exit 1)
     ├── SummaryError        a summarizer has no answer; facts take its place
+    ├── ContextOverflowError   a prompt that a program asked for cannot be made to fit
     └── SelfCheckError      what was written does not read back as what was meant: a bug here (exit 1)
 
-That a transcript does not fit, or breaks a rule, is no error: it is a `Finding`.
+That a transcript of a file does not fit, or breaks a rule, is no error: it is a `Finding`.
 """
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 """What is said with an error that no input should bring about."""
@@ -46,8 +50,45 @@ class SummaryError(CtxtrimError):
     """A summarizer cannot be reached, or has no answer that can be used."""
 
 
+@dataclass(frozen=True)
+class Irreducible:
+    """A message that cannot go: its index in the list that was given, None beside it; its role, its tokens, and why."""
+
+    index: int | None
+    role: str
+    tokens: int
+    reason: str
+
+    def __str__(self) -> str:
+        place = "beside the messages" if self.index is None else f"message {self.index}"
+        return f"{place} ({self.role}): {self.tokens} tokens ({self.reason})"
+
+
+class ContextOverflowError(CtxtrimError):
+    """A prompt cannot be made to fit: `current_tokens` cannot go, `max_tokens` are allowed.
+
+    `irreducible` are the messages that cannot go, in their order; the text names each on a line of its own.
+    """
+
+    def __init__(self, current_tokens: int, max_tokens: int, irreducible: Sequence[Irreducible] = ()) -> None:
+        self.current_tokens, self.max_tokens, self.irreducible = current_tokens, max_tokens, tuple(irreducible)
+        lines = [f"    {one}" for one in self.irreducible]
+        super().__init__("\n".join((does_not_fit(current_tokens, max_tokens), *lines)))
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.current_tokens, self.max_tokens, self.irreducible)
+
+
 class SelfCheckError(CtxtrimError):
     """An edited transcript does not read back as what was meant."""
+
+
+def does_not_fit(current: int, most: int) -> str:
+    """The sentence that tells of an overflow; `current` is what could not go, both in tokens."""
+    return (
+        f"Cannot fit request within context limit. Current: {current} tokens, Max: {most} tokens. "
+        "Please narrow the scope or start a new session."
+    )
 
 
 def reason(error: OSError) -> str:

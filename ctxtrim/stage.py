@@ -5,6 +5,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
 from ctxtrim.counter import Counter
+from ctxtrim.errors import does_not_fit
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.tokens import MARKS, MEANINGS, Budget, Exactness
 
@@ -165,8 +166,7 @@ def overflow(
     return Finding(
         OVERFLOW,
         "error",
-        f"Cannot fit request within context limit. Current: {tokens} tokens, Max: {available} tokens. "
-        "Please narrow the scope or start a new session.",
+        does_not_fit(tokens, available),
         transcript.line,
         tokens=tokens,
         details=(*label, *details, "Split the input into several transcripts, or raise the budget."),

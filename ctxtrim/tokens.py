@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ctxtrim.graphemes import cut_after, cut_before
 
@@ -36,6 +36,15 @@ class Tokenizer(Protocol):
 
     def ceiling(self, text: str) -> int:
         """A number that `count` never exceeds, found without loading a vocabulary."""
+        ...
+
+
+@runtime_checkable
+class Encodes(Protocol):
+    """A tokenizer that can say which tokens a text has."""
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, by number; as many as its `count` says."""
         ...
 
 

@@ -26,7 +26,9 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
     where = shape(found)
     steps: dict[int, int] = {}
     for message, step in zip(found, where.step, strict=True):
-        steps.setdefault(place_of(message), step)
+        place = place_of(message)
+        if place is not None:
+            steps.setdefault(place, step)
     last, tags = 0, []
     for place in range(len(messages)):
         last = steps.get(place, last)

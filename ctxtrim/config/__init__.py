@@ -17,6 +17,7 @@ from ctxtrim.config.config import DEFAULT, Config, configured
 from ctxtrim.config.meanings import SETTINGS
 from ctxtrim.config.models import ModelOf
 from ctxtrim.config.preference import WORDS, Preference
+from ctxtrim.config.program import program
 from ctxtrim.config.said import Said, Value
 from ctxtrim.config.shared import SHARED
 
@@ -31,4 +32,5 @@ __all__ = [
     "Said",
     "Value",
     "configured",
+    "program",
 ]

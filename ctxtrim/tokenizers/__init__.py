@@ -1,16 +1,23 @@
-"""The tokenizers by name. All of them work offline; vocabularies are read when a text is first counted."""
+"""The tokenizers by name, and the registry that programs add their own to.
+
+All of them work offline; vocabularies are read when a text is first counted.
+"""
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import TokenizerError, UsageError
+from ctxtrim.models import assumed_model
 from ctxtrim.tokenizers.claude import ClaudeBound
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, available
 from ctxtrim.tokenizers.encodings import Encoding
-from ctxtrim.tokenizers.file import TokenizerFile, is_path
+from ctxtrim.tokenizers.file import SUFFIXES, TokenizerFile, is_path
 from ctxtrim.tokenizers.heuristics import Larger, PerUnit
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokenizers.own import OWN, add, family_of
+from ctxtrim.tokens import Encodes, Tokenizer
+
+__all__ = ["LIGHT", "OWN", "PLUGINS", "TOKENIZERS", "add", "count", "encode", "family_of", "of_model", "tokenizer"]
 
 LIGHT = 200_000
 """Bytes of input up to which the engine for little text is done before another has read its vocabulary."""
@@ -59,19 +66,60 @@ PLUGINS = "ctxtrim.tokenizers"
 """The entry point group of other packages: an entry is a `Tokenizer`, or a function without arguments making one."""
 
 
-@cache
 def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
-    """The tokenizer of a name: ours, a file's, or another package's; a `UsageError` lists those that there are.
+    """The tokenizer of a name: one's own, ours, a file's, or another package's; a `UsageError` lists those there are.
 
     `is_light`: there is little to count, so that a quick start matters more than speed. The numbers are the same.
     """
+    return OWN.get(name.lower()) or _built(name, is_light)
+
+
+@cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {plugin.name: plugin for plugin in entry_points(group=PLUGINS)}
+
+
+@cache
+def _built(name: str, is_light: bool) -> Tokenizer:
     if name in TOKENIZERS:
         return TOKENIZERS[name](is_light)
     if is_path(name):
         return TokenizerFile(name)
-    plugins = {plugin.name: plugin for plugin in entry_points(group=PLUGINS)}
+    plugins = _plugins()
     if name not in plugins:
         known = ", ".join((*TOKENIZERS, *plugins, "usage"))
         raise UsageError(f"--tokenizer {name}: no such tokenizer; there are auto, {known}, or the path of a file")
     made = plugins[name].load()
     return made if hasattr(made, "count") and not isinstance(made, type) else made()  # type: ignore[no-any-return]
+
+
+def of_model(model: str | None) -> Tokenizer:
+    """The tokenizer that counts for a model: one that was added for its family, else what the registry says.
+
+    For a model that nobody knows it is the larger of `o200k_base` and a token for every four characters.
+    """
+    family = family_of(model) if model is not None else None
+    return tokenizer(family or assumed_model(model).tokenizer)
+
+
+def count(text: str, name: str | None = None) -> int:
+    """The tokens of a text; `name` is that of a tokenizer, a family or a model."""
+    return _named(name).count(text)
+
+
+def encode(text: str, name: str | None = None) -> list[int]:
+    """The tokens of a text by number; a `TokenizerError` where the tokenizer can only count them."""
+    found = _named(name)
+    if not isinstance(found, Encodes):
+        raise TokenizerError(
+            f"tokenizer {found.name} counts tokens but does not number them; "
+            "gpt, o200k_base, cl100k_base and the file of a tokenizer do"
+        )
+    return found.encode(text)
+
+
+def _named(name: str | None) -> Tokenizer:
+    if name is None:
+        return of_model(name)
+    is_tokenizer = name.lower() in OWN or name in TOKENIZERS or name in _plugins() or name.endswith(SUFFIXES)
+    return tokenizer(name) if is_tokenizer else of_model(name)

@@ -76,6 +76,11 @@ class Encoding:
         count = _engine(self.name, self.is_light)
         return count(text) if len(text) <= _PIECE else sum(map(count, pieces(text)))
 
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, by number."""
+        encode = _encoder(self.name)
+        return [token for piece in pieces(text) for token in encode(piece)]
+
     def ceiling(self, text: str) -> int:
         """The UTF-8 bytes of a text: every token of a byte-level encoding covers at least one."""
         try:
@@ -93,11 +98,21 @@ def pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-@cache
-def _engine(name: str, is_light: bool) -> Callable[[str], int]:
+def _vocabulary(name: str) -> Path:
     path = VOCABULARIES / f"{name}.tiktoken"
     if not path.is_file():
         raise TokenizerError(f"{path}: the vocabulary is missing from the installation; reinstall ctxtrim")
+    return path
+
+
+@cache
+def _encoder(name: str) -> Callable[[str], list[int]]:
+    return tiktoken_encoder(name, _vocabulary(name))
+
+
+@cache
+def _engine(name: str, is_light: bool) -> Callable[[str], int]:
+    path = _vocabulary(name)
     if is_light:
         return small_engine(name, path)
     try:
@@ -114,24 +129,31 @@ def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
 
 
 def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
-    """Counts with tiktoken, built from our own vocabulary so that nothing is downloaded."""
+    """Counts with tiktoken."""
+    encode = tiktoken_encoder(name, path)
+    return lambda text: len(encode(text))
+
+
+def tiktoken_encoder(name: str, path: Path) -> Callable[[str], list[int]]:
+    """Encodes with tiktoken, built from our own vocabulary so that nothing is downloaded."""
     import tiktoken
 
     fields = path.read_bytes().split()
     ranks = dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
     encoding = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 
-    def count(text: str) -> int:
-        tokens = start = 0
+    def encode(text: str) -> list[int]:
+        tokens: list[int] = []
+        start = 0
         if len(text) >= _MANY_BLANKS:
             for blanks in _BLANKS.finditer(text):
                 end = blanks.end() - (blanks.end() < len(text))  # the last one goes with what follows it
-                tokens += len(encoding.encode_ordinary(text[start : blanks.start()]))
-                tokens += len(encoding._encode_single_piece(text[blanks.start() : end]))
+                tokens += encoding.encode_ordinary(text[start : blanks.start()])
+                tokens += encoding._encode_single_piece(text[blanks.start() : end])
                 start = end
-        return tokens + len(encoding.encode_ordinary(text[start:]))
+        return tokens + encoding.encode_ordinary(text[start:])
 
-    return count
+    return encode
 
 
 def small_engine(name: str, path: Path) -> Callable[[str], int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.tokenizers.renewed import renewed
+from ctxtrim.tokenizers.renewed import arrays
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
@@ -54,7 +54,11 @@ class TokenizerFile:
 
     def count(self, text: str) -> int:
         """The tokens of a text; special tokens in it are counted as the text they are."""
-        return _engine(self.path)(text)
+        return int(_engine(self.path)(text).size)
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text, by number."""
+        return [int(token) for token in _engine(self.path)(text)]
 
     def ceiling(self, text: str) -> int:
         """The bytes of a text, and room for what a normaliser may add."""
@@ -62,7 +66,7 @@ class TokenizerFile:
 
 
 @cache
-def _engine(path: str) -> Callable[[str], int]:
+def _engine(path: str) -> Callable[[str], Any]:
     try:
         from gigatoken import Tokenizer
     except ImportError:
@@ -79,7 +83,7 @@ def _engine(path: str) -> Callable[[str], int]:
 
     try:
         data = Path(path).read_bytes()
-        return renewed(partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data))
+        return arrays(partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data))
     except OSError as error:
         reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
     except _ODD:

@@ -13,7 +13,13 @@ _BLIND = 64_000_000  # characters after which it is made anew where the system d
 
 
 def renewed(make: Callable[[], Any]) -> Callable[[str], int]:
-    """A count with a tokenizer of gigatoken that is made anew when what it remembers may have grown too large.
+    """A count with such a tokenizer."""
+    tokens_of = arrays(make)
+    return lambda text: int(tokens_of(text).size)
+
+
+def arrays(make: Callable[[], Any]) -> Callable[[str], Any]:
+    """The tokens of a text, as an array, by a tokenizer of gigatoken that is made anew when it remembers too much.
 
     Ordinary text repeats its words: the 1.3 million different ones that gigatoken's authors found in a gigabyte of web
     pages have room. Ever-new words would take ten times the size of their text. How many it remembers the tokenizer
@@ -25,15 +31,15 @@ def renewed(make: Callable[[], Any]) -> Callable[[str], int]:
     counted = 0  # characters since the last look
     lock = Lock()
 
-    def count(text: str) -> int:
+    def tokens_of(text: str) -> Any:
         nonlocal encode, counted, least
         with lock:
             if encode is None:
                 encode, least = make().backend.encode, _resident()
             try:
-                tokens: int = encode(text).size
+                tokens = encode(text)
             except TypeError:  # it refuses lone surrogates
-                tokens = encode(printable(text)).size
+                tokens = encode(printable(text))
             counted += len(text)
             if counted >= (_LOOK if least else _BLIND):
                 counted = 0
@@ -43,7 +49,7 @@ def renewed(make: Callable[[], Any]) -> Callable[[str], int]:
                     encode = None  # so that its memory is there for the next one
             return tokens
 
-    return count
+    return tokens_of
 
 
 def printable(text: str) -> str:

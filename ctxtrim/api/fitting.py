@@ -1,0 +1,84 @@
+"""From a list of messages to one that fits: read, run, write, as with the transcripts of files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ctxtrim.api.settings import Settings
+from ctxtrim.binding import Bound
+from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
+from ctxtrim.pipeline import Result, run
+from ctxtrim.plain import Conversation, PlainMessages, System, Tools, conversation, place_of
+from ctxtrim.thinking import thinking_of
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one prompt took: tokens before and after, and how many were allowed; whether anything was cut or dropped.
+
+    `dropped` is how many messages went.
+    """
+
+    original_tokens: int
+    final_tokens: int
+    max_tokens: int
+    trimmed: bool
+    dropped: int
+
+    @property
+    def utilization(self) -> float:
+        """The share of the budget that is filled."""
+        return self.final_tokens / self.max_tokens if self.max_tokens > 0 else 1.0
+
+
+OnUsage = Callable[[Usage], object]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A new list, and what it took."""
+
+    messages: list[dict[str, Any]]
+    usage: Usage
+
+
+def understood(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
+    """A conversation of which all messages can be counted; an `InputError` names one that cannot."""
+    read = conversation(messages, system, tools)
+    known = {place_of(message) for message in read.transcript.messages}
+    if read.transcript.uncounted or (messages and not known):
+        place = next((place for place in range(len(messages)) if place not in known), 0)
+        role = messages[place]["role"]
+        raise InputError(f"message {place}: role {role!r} cannot be counted; expected a message of OpenAI or Anthropic")
+    return read
+
+
+def fitted(messages: PlainMessages, asked: Settings, system: System = None, tools: Tools = None) -> Fitted:
+    """A list that the stages have made fit, or a `ContextOverflowError`."""
+    read = understood(messages, system, tools)
+    bound = asked.binding.bind(read.transcript)
+    result = run(read.transcript, asked.stages, bound.counter, bound.budget, asked.thinking or thinking_of(bound.model))
+    if result.count.tokens > bound.budget.available:
+        raise _overflow(result, bound)
+    before, after = read.transcript.messages, result.transcript.messages
+    dropped = len(before) - len({message.index for message in after if message.index is not None})
+    usage = Usage(result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped)
+    return Fitted(read.with_messages(result.transcript), usage)
+
+
+def _overflow(result: Result, bound: Bound) -> ContextOverflowError:
+    """The error that names what could not go, and why."""
+    left = result.transcript
+    why = {one.change.message: one.change.reason for step in result.steps for one in step.changes}
+    costs = bound.counter.costs(left.messages)
+    rows = [
+        Irreducible(place_of(message), message.role, cost.total, why.get(message.index, _CANNOT))
+        for message, cost in zip(left.messages, costs, strict=True)
+        if message.agent_visible
+    ]
+    if fixed := bound.counter.fixed(left):
+        rows.append(Irreducible(None, "request", fixed, "tool schemas and the frame of the request"))
+    return ContextOverflowError(result.count.tokens, bound.budget.available, rows)
+
+
+_CANNOT = "cannot go"

@@ -1,0 +1,50 @@
+"""The prompt management layer: called before every request, it gives a list that fits, or says what does not."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ctxtrim.api.fitting import OnUsage, Usage, fitted, understood
+from ctxtrim.api.settings import Options, settings
+from ctxtrim.plain import PlainMessages, System, Tools
+
+
+@dataclass(frozen=True)
+class FinalPrompt:
+    """A new list for the next request, its tokens with all that is sent beside it, and whether they are in the budget.
+
+    They are, unless the config says that the layer is not enabled.
+    """
+
+    messages: list[dict[str, Any]]
+    token_count: int
+    within_budget: bool
+    usage: Usage
+
+
+def build_final_prompt(
+    messages: PlainMessages,
+    config: Options | None = None,
+    *,
+    system: System = None,
+    tools: Tools = None,
+    on_usage: OnUsage | None = None,
+) -> FinalPrompt:
+    """A list that fits what the config leaves for the prompt; what fits already is not changed.
+
+    The config has the keys of configuration files, and those of the block `contextManagement`. `system` is a prompt
+    beside Anthropic's messages, which always stays; `tools` are the schemas that will be sent. `on_usage` is told what
+    the prompt took. A `ContextOverflowError` names what could not go.
+    """
+    asked = settings(config, "build_final_prompt")
+    if asked.is_on:
+        done = fitted(messages, asked, system, tools)
+        prompt = FinalPrompt(done.messages, done.usage.final_tokens, within_budget=True, usage=done.usage)
+    else:
+        read = understood(messages, system, tools)
+        bound = asked.binding.bind(read.transcript)
+        tokens, most = bound.counter.tokens(read.transcript), bound.budget.available
+        usage = Usage(tokens, tokens, most, trimmed=False, dropped=0)
+        prompt = FinalPrompt(read.with_messages(read.transcript), tokens, tokens <= most, usage)
+    if on_usage is not None:
+        on_usage(prompt.usage)
+    return prompt

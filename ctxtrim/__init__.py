@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ctxtrim import tokenizers
-    from ctxtrim.api.fitting import Usage
+    from ctxtrim.api.fitting import PromptUsage
     from ctxtrim.api.limits import (
         EnforcedLimit,
         compute_max_input_tokens,
@@ -69,6 +69,7 @@ _HOMES = {
     "Model": "models",
     "Outcome": "stage",
     "Part": "model",
+    "PromptUsage": "api.fitting",
     "STAGES": "stages",
     "SpecRefreshMessage": "retention",
     "Stage": "stage",
@@ -76,7 +77,6 @@ _HOMES = {
     "ToolResultMessage": "retention",
     "ToolResultRetentionPolicy": "retention",
     "Transcript": "model",
-    "Usage": "api.fitting",
     "UserMessage": "retention",
     "active_files": "api.results",
     "build_final_prompt": "api.prompt",
@@ -119,13 +119,13 @@ __all__ = [
     "Model",
     "Outcome",
     "Part",
+    "PromptUsage",
     "SpecRefreshMessage",
     "Stage",
     "Tokenizer",
     "ToolResultMessage",
     "ToolResultRetentionPolicy",
     "Transcript",
-    "Usage",
     "UserMessage",
     "active_files",
     "build_final_prompt",

@@ -1,19 +1,21 @@
 """From a list of messages to one that fits: read, run, write, as with the transcripts of files."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxtrim.api.settings import Settings
 from ctxtrim.binding import Bound
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
-from ctxtrim.pipeline import Result, run
+from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.plain import Conversation, PlainMessages, System, Tools, conversation, place_of
+from ctxtrim.stage import Written
+from ctxtrim.summaries import Summarizer
 from ctxtrim.thinking import thinking_of
 
 
 @dataclass(frozen=True)
-class Usage:
+class PromptUsage:
     """What one prompt took: tokens before and after, and how many were allowed; whether anything was cut or dropped.
 
     `dropped` is how many messages went.
@@ -31,15 +33,27 @@ class Usage:
         return self.final_tokens / self.max_tokens if self.max_tokens > 0 else 1.0
 
 
-OnUsage = Callable[[Usage], object]
+OnUsage = Callable[[PromptUsage], object]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What summaries need from outside: who writes them, and the text of one that was kept from an earlier prompt."""
+
+    summarizer: Summarizer | None = None
+    stored: str | None = None
+
+
+NO_MEMORY = Memory()
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A new list, and what it took."""
+    """A new list, what it took, and the summary that was put into it."""
 
     messages: list[dict[str, Any]]
-    usage: Usage
+    usage: PromptUsage
+    summary: Written | None
 
 
 def understood(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
@@ -53,17 +67,33 @@ def understood(messages: PlainMessages, system: System = None, tools: Tools = No
     return read
 
 
-def fitted(messages: PlainMessages, asked: Settings, system: System = None, tools: Tools = None) -> Fitted:
+def fitted(
+    messages: PlainMessages, asked: Settings, system: System = None, tools: Tools = None, memory: Memory = NO_MEMORY
+) -> Fitted:
     """A list that the stages have made fit, or a `ContextOverflowError`."""
     read = understood(messages, system, tools)
     bound = asked.binding.bind(read.transcript)
-    result = run(read.transcript, asked.stages, bound.counter, bound.budget, asked.thinking or thinking_of(bound.model))
+    result = run(
+        read.transcript,
+        asked.stages if not system else _keeping(asked.stages),
+        bound.counter,
+        bound.budget,
+        asked.thinking or thinking_of(bound.model),
+        summarizer=memory.summarizer,
+        stored=memory.stored,
+    )
     if result.count.tokens > bound.budget.available:
         raise _overflow(result, bound)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
-    usage = Usage(result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped)
-    return Fitted(read.with_messages(result.transcript), usage)
+    usage = PromptUsage(result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped)
+    return Fitted(read.with_messages(result.transcript), usage, result.summary)
+
+
+def _keeping(stages: Sequence[Spec]) -> list[Spec]:
+    """The stages without leave to drop a system prompt: who sends it beside the messages would not know."""
+    name = "preserve_system_prompt"
+    return [replace(one, settings=one.settings | {name: True}) if name in one.settings else one for one in stages]
 
 
 def _overflow(result: Result, bound: Bound) -> ContextOverflowError:
@@ -72,13 +102,10 @@ def _overflow(result: Result, bound: Bound) -> ContextOverflowError:
     why = {one.change.message: one.change.reason for step in result.steps for one in step.changes}
     costs = bound.counter.costs(left.messages)
     rows = [
-        Irreducible(place_of(message), message.role, cost.total, why.get(message.index, _CANNOT))
+        Irreducible(place_of(message), message.role, cost.total, why.get(message.index, "cannot go"))
         for message, cost in zip(left.messages, costs, strict=True)
         if message.agent_visible
     ]
     if fixed := bound.counter.fixed(left):
         rows.append(Irreducible(None, "request", fixed, "tool schemas and the frame of the request"))
     return ContextOverflowError(result.count.tokens, bound.budget.available, rows)
-
-
-_CANNOT = "cannot go"

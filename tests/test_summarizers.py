@@ -5,7 +5,6 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -99,21 +98,6 @@ def is_gone(number: int) -> bool:
 
 def test_the_name_of_a_command_does_not_tell_its_arguments() -> None:
     assert Command("/opt/bin/llm --key hunter2").name == "llm"
-
-
-@pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An environment without keys, addresses and proxies."""
-    for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "CTXTRIM_")) or name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def server(bare: None) -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.close()
 
 
 def refused(endpoint: Endpoint) -> str:

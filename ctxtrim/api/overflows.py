@@ -41,6 +41,7 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _OTHER_CODES = frozenset(("rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "tokens", "requests"))
+_CODE_KEYS = ("code", "type", "error_type")
 _RATE = 429
 
 
@@ -72,20 +73,24 @@ def _behind(error: BaseException) -> Iterator[BaseException]:
 def _says(error: BaseException) -> bool:
     if isinstance(error, ContextOverflowError):
         return True
-    words, texts = {type(error).__name__.lower()}, [str(error)[:_LONG]]
-    status = getattr(error, "status_code", None)
-    for value in (error.__dict__ if hasattr(error, "__dict__") else {}, getattr(error, "body", None)):
-        for key, one in _members(value):
-            if key in ("code", "type", "error_type"):
-                words.add(one.lower())
-            elif key == "message":
-                texts.append(one[:_LONG])
-    if words & _CODES:
+    codes = {one.lower() for key, one in _told(error) if key in _CODE_KEYS} | {type(error).__name__.lower()}
+    if codes & _CODES:
         return True
-    text = "\n".join(texts)
-    if status == _RATE or words & _OTHER_CODES or _OTHER.search(text):
+    text = "\n".join(_texts(error))
+    if getattr(error, "status_code", None) == _RATE or codes & _OTHER_CODES or _OTHER.search(text):
         return False
     return _TEXT.search(text) is not None
+
+
+def _texts(error: BaseException) -> Iterator[str]:
+    """What an error says."""
+    yield str(error)[:_LONG]
+    yield from (one[:_LONG] for key, one in _told(error) if key == "message")
+
+
+def _told(error: BaseException) -> Iterator[tuple[str, str]]:
+    """The texts among its attributes and in what the provider answered, by their names."""
+    yield from _members(getattr(error, "__dict__", {}))
 
 
 def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -96,3 +101,21 @@ def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
                 yield str(key), one
             elif key in ("error", "body", "detail"):
                 yield from _members(one, depth + 1)
+
+
+_WINDOW = re.compile(
+    r"(?:maximum|max|limit|context (?:size|window|length))[^\d.]{0,40}?(\d[\d,]{2,})"
+    r"|(\d[\d,]{2,}) (?:tokens )?(?:maximum|limit)",
+    re.IGNORECASE,
+)
+
+
+def told_window(error: BaseException) -> int | None:
+    """The smallest number of tokens that an error names as what the model can hold; None where it names none."""
+    found = [
+        int((match[1] or match[2]).replace(",", ""))
+        for one in _behind(error)
+        for text in _texts(one)
+        for match in _WINDOW.finditer(text)
+    ]
+    return min(found, default=None)

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.models import assumed_model
+from ctxtrim.models import assumed_model, find_model
 from ctxtrim.tokenizers.claude import ClaudeBound
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, available
 from ctxtrim.tokenizers.encodings import Encoding
@@ -74,7 +74,6 @@ def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
     return OWN.get(name.lower()) or _built(name, is_light)
 
 
-@cache
 def _plugins() -> dict[str, EntryPoint]:
     return {plugin.name: plugin for plugin in entry_points(group=PLUGINS)}
 
@@ -121,5 +120,7 @@ def encode(text: str, name: str | None = None) -> list[int]:
 def _named(name: str | None) -> Tokenizer:
     if name is None:
         return of_model(name)
-    is_tokenizer = name.lower() in OWN or name in TOKENIZERS or name in _plugins() or name.endswith(SUFFIXES)
-    return tokenizer(name) if is_tokenizer else of_model(name)
+    is_tokenizer = name.lower() in OWN or name in TOKENIZERS or name.endswith(SUFFIXES)
+    if is_tokenizer or (find_model(name) is None and name in _plugins()):
+        return tokenizer(name)
+    return of_model(name)

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ctxtrim import tokenizers
+    from ctxtrim.api.compaction import (
+        Compacted,
+        compact,
+        effective_token_limit,
+        estimate_context_tokens,
+        should_compact,
+    )
     from ctxtrim.api.fitting import PromptUsage
     from ctxtrim.api.limits import (
         EnforcedLimit,
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     )
     from ctxtrim.api.overflows import is_context_length_exceeded
     from ctxtrim.api.prompt import FinalPrompt, build_final_prompt
+    from ctxtrim.api.recovery import with_recovery
     from ctxtrim.api.results import (
         active_files,
         count_steps,
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from ctxtrim.api.summary import ContextSummary, summarize_context
     from ctxtrim.counter import Count, Counter
     from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
+    from ctxtrim.events import Event
     from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
     from ctxtrim.framing import Framing
     from ctxtrim.limits import truncate_text
@@ -52,6 +61,7 @@ _HOMES = {
     "AssistantMessage": "retention",
     "Budget": "tokens",
     "Change": "stage",
+    "Compacted": "api.compaction",
     "ContextOverflowError": "errors",
     "ContextSummary": "api.summary",
     "ContextWindow": "retention",
@@ -59,6 +69,7 @@ _HOMES = {
     "Counter": "counter",
     "CtxtrimError": "errors",
     "EnforcedLimit": "api.limits",
+    "Event": "events",
     "FileReference": "evidence",
     "FinalPrompt": "api.prompt",
     "Finding": "stage",
@@ -80,13 +91,17 @@ _HOMES = {
     "UserMessage": "retention",
     "active_files": "api.results",
     "build_final_prompt": "api.prompt",
+    "compact": "api.compaction",
     "compute_max_input_tokens": "api.limits",
     "count_steps": "api.results",
+    "effective_token_limit": "api.compaction",
     "enforce_context_limit": "api.limits",
+    "estimate_context_tokens": "api.compaction",
     "estimate_tokens": "api.limits",
     "extract_key_info": "evidence",
     "find_model": "models",
     "is_context_length_exceeded": "api.overflows",
+    "should_compact": "api.compaction",
     "summarize_context": "api.summary",
     "summarize_tool_output": "api.results",
     "tag_steps": "api.results",
@@ -95,6 +110,7 @@ _HOMES = {
     "trim_conversation": "api.limits",
     "truncate_old_tool_outputs": "api.results",
     "truncate_text": "limits",
+    "with_recovery": "api.recovery",
 }
 
 __all__ = [
@@ -102,6 +118,7 @@ __all__ = [
     "AssistantMessage",
     "Budget",
     "Change",
+    "Compacted",
     "ContextOverflowError",
     "ContextSummary",
     "ContextWindow",
@@ -109,6 +126,7 @@ __all__ = [
     "Counter",
     "CtxtrimError",
     "EnforcedLimit",
+    "Event",
     "FileReference",
     "FinalPrompt",
     "Finding",
@@ -129,13 +147,17 @@ __all__ = [
     "UserMessage",
     "active_files",
     "build_final_prompt",
+    "compact",
     "compute_max_input_tokens",
     "count_steps",
+    "effective_token_limit",
     "enforce_context_limit",
+    "estimate_context_tokens",
     "estimate_tokens",
     "extract_key_info",
     "find_model",
     "is_context_length_exceeded",
+    "should_compact",
     "summarize_context",
     "summarize_tool_output",
     "tag_steps",
@@ -144,6 +166,7 @@ __all__ = [
     "trim_conversation",
     "truncate_old_tool_outputs",
     "truncate_text",
+    "with_recovery",
 ]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ctxtrim.api.settings import Settings
 from ctxtrim.binding import Bound
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
+from ctxtrim.events import OnEvent
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.plain import Conversation, PlainMessages, System, Tools, conversation, place_of
 from ctxtrim.stage import Written
@@ -37,14 +38,19 @@ OnUsage = Callable[[PromptUsage], object]
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What summaries need from outside: who writes them, and the text of one that was kept from an earlier prompt."""
+class Beside:
+    """What stages need from outside: who writes summaries, the text of one that was kept, who is told of compactions.
+
+    `cause` is why a session is to be compacted whatever the trigger says.
+    """
 
     summarizer: Summarizer | None = None
     stored: str | None = None
+    on_event: OnEvent | None = None
+    cause: str | None = None
 
 
-NO_MEMORY = Memory()
+NOTHING = Beside()
 
 
 @dataclass(frozen=True)
@@ -68,36 +74,43 @@ def understood(messages: PlainMessages, system: System = None, tools: Tools = No
 
 
 def fitted(
-    messages: PlainMessages, asked: Settings, system: System = None, tools: Tools = None, memory: Memory = NO_MEMORY
+    messages: PlainMessages, asked: Settings, system: System = None, tools: Tools = None, beside: Beside = NOTHING
 ) -> Fitted:
     """A list that the stages have made fit, or a `ContextOverflowError`."""
     read = understood(messages, system, tools)
     bound = asked.binding.bind(read.transcript)
-    result = run(
-        read.transcript,
-        asked.stages if not system else _keeping(asked.stages),
-        bound.counter,
-        bound.budget,
-        asked.thinking or thinking_of(bound.model),
-        summarizer=memory.summarizer,
-        stored=memory.stored,
-    )
-    if result.count.tokens > bound.budget.available:
-        raise _overflow(result, bound)
+    result = ran(read, asked, bound, asked.stages, beside)
+    must_fit(result, bound)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
     usage = PromptUsage(result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped)
     return Fitted(read.with_messages(result.transcript), usage, result.summary)
 
 
-def _keeping(stages: Sequence[Spec]) -> list[Spec]:
-    """The stages without leave to drop a system prompt: who sends it beside the messages would not know."""
-    name = "preserve_system_prompt"
-    return [replace(one, settings=one.settings | {name: True}) if name in one.settings else one for one in stages]
+def ran(read: Conversation, asked: Settings, bound: Bound, stages: Sequence[Spec], beside: Beside) -> Result:
+    """What some stages make of a conversation.
+
+    None has leave to drop a system prompt that stands beside the messages: who sends it would not know.
+    """
+    first = next(iter(read.transcript.messages), None)
+    has_system = first is not None and first.role == "system" and place_of(first) is None
+    return run(
+        read.transcript,
+        _keeping(stages) if has_system else stages,
+        bound.counter,
+        bound.budget,
+        asked.thinking or thinking_of(bound.model),
+        summarizer=beside.summarizer,
+        stored=beside.stored,
+        on_event=beside.on_event,
+        cause=beside.cause,
+    )
 
 
-def _overflow(result: Result, bound: Bound) -> ContextOverflowError:
-    """The error that names what could not go, and why."""
+def must_fit(result: Result, bound: Bound) -> None:
+    """A `ContextOverflowError` that names what could not go, and why, where something is above the budget."""
+    if result.count.tokens <= bound.budget.available:
+        return
     left = result.transcript
     why = {one.change.message: one.change.reason for step in result.steps for one in step.changes}
     costs = bound.counter.costs(left.messages)
@@ -108,4 +121,10 @@ def _overflow(result: Result, bound: Bound) -> ContextOverflowError:
     ]
     if fixed := bound.counter.fixed(left):
         rows.append(Irreducible(None, "request", fixed, "tool schemas and the frame of the request"))
-    return ContextOverflowError(result.count.tokens, bound.budget.available, rows)
+    raise ContextOverflowError(result.count.tokens, bound.budget.available, rows)
+
+
+def _keeping(stages: Sequence[Spec]) -> list[Spec]:
+    """The stages without leave to drop a system prompt."""
+    name = "preserve_system_prompt"
+    return [replace(one, settings=one.settings | {name: True}) if name in one.settings else one for one in stages]

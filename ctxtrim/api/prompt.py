@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fitting import Memory, OnUsage, PromptUsage, fitted, understood
+from ctxtrim.api.fitting import Beside, OnUsage, PromptUsage, fitted, understood
 from ctxtrim.api.settings import Options, settings
 from ctxtrim.plain import PlainMessages, System, Tools
 from ctxtrim.summaries import Summarizer
@@ -44,7 +44,7 @@ def build_final_prompt(
     """
     asked = settings(config, "build_final_prompt")
     if asked.is_on:
-        done = fitted(messages, asked, system, tools, Memory(summarizer, conversation_summary))
+        done = fitted(messages, asked, system, tools, Beside(summarizer, conversation_summary))
         written = done.summary.text if done.summary is not None else None
         prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, written)
     else:

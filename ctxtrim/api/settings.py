@@ -59,6 +59,7 @@ def settings(options: Options | None, where: str, preset: str = "budget") -> Set
         values["calibrate"],
         _with_own(config.model_of),
         config.preset.window,
+        config.preset.reserve,
     )
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, binding, config.pipeline(), config.enabled.value, thinking)

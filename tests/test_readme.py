@@ -1,5 +1,6 @@
 """Every command in the README was run, and its output is what the README shows."""
 
+import doctest
 import os
 import re
 import subprocess
@@ -23,6 +24,16 @@ def test_an_example_shows_its_true_output(command: str, shown: str, tmp_path: Pa
         ["bash", "-c", f"{command} 2>&1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.stdout.rstrip("\n") == shown
+
+
+@pytest.mark.parametrize("session", re.findall(r"```pycon\n(.*?)```", README, re.DOTALL))
+def test_a_session_in_python_shows_its_true_output(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
+    told: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    assert runner.run(example, out=told.append).failed == 0, "".join(told)
+    assert runner.tries > 0
 
 
 def test_the_names_of_the_library_are_there() -> None:

@@ -7,8 +7,13 @@ from typing import Any
 
 import openai
 import pytest
+import spelling_anthropic
+import spelling_openai_chat
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from serving import Answer, Server, completion, local, sends
 from sessions import ANTHROPIC_TOOLS, OPENAI_TOOLS, SYSTEM, Messages, anthropic_session, openai_session, results
+from strategies import conversations
 from test_tokenizer_files import path
 
 from ctxtrim import (
@@ -245,3 +250,45 @@ def test_s1_2_from_messages_through_the_layer_to_a_server(
 def test_the_file_of_a_tokenizer_numbers_its_tokens(own_path: str) -> None:
     numbers = tokenizers.encode("tide sea", own_path)
     assert len(numbers) == tokenizers.count("tide sea", own_path) == 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(0, 6), st.sampled_from([0, 100, 2000]))
+def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
+    talk: list[dict[str, Any]], shape: str, count: int, tokens: int
+) -> None:
+    spelled = (spelling_openai_chat if shape == "openai" else spelling_anthropic).conversation(talk)
+    asked = {key: spelled[key] for key in ("messages", "system", "tools") if spelled.get(key)} or {"messages": []}
+    asked.setdefault("messages", [])
+    before = copy.deepcopy(asked)
+    config = {"keepRecent": count, "keepRecentTokens": tokens, "toolCallCutoff": 2, "tokenizer": "chars4"}
+    done = compact(config=config, **asked)
+    assert asked == before
+    assert done.tokens_after <= done.tokens_before == estimate_tokens(**asked, tokenizer="chars4")
+    assert estimate_tokens(**asked | {"messages": done.messages}, tokenizer="chars4") == done.tokens_after
+    calls, answers = results(asked["messages"])
+    left, told = results(done.messages)
+    assert told - left <= answers - calls
+
+
+@settings(max_examples=40, deadline=None)
+@given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(300, 3000))
+def test_s3_12_what_is_sent_again_fits_the_window_that_was_told(
+    talk: list[dict[str, Any]], shape: str, window: int
+) -> None:
+    spelled = (spelling_openai_chat if shape == "openai" else spelling_anthropic).conversation(talk)
+    beside = {key: spelled[key] for key in ("system", "tools") if spelled.get(key)}
+    sent: list[Messages] = []
+
+    def send(prompt: Messages) -> str:
+        sent.append(prompt)
+        if len(sent) == 1:
+            raise ValueError(f"maximum context length is {window} tokens")
+        return "Fine."
+
+    try:
+        assert with_recovery(send, spelled["messages"], {"tokenizer": "chars4"}, **beside) == "Fine."
+    except ContextOverflowError:
+        assert len(sent) == 1
+    else:
+        assert estimate_tokens(sent[1], **beside, tokenizer="chars4") <= window

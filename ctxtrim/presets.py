@@ -25,9 +25,6 @@ class Preset:
     reserve: int | None = None
 
 
-_EVER = 1_000_000_000
-"""An age that no result has."""
-
 PRESETS: Mapping[str, Preset] = {
     "rolling": Preset(
         "Tool results go after 5 steps; errors, small ones, what was quoted or is used, and files in use stay.",
@@ -59,7 +56,7 @@ PRESETS: Mapping[str, Preset] = {
         "A session is compacted when it is too long: one summary of what is old, digests of old tool results.",
         {
             "truncate": {
-                "max_age": _EVER,
+                "clock": "none",
                 "max_tokens": 0,
                 "max_lines": 2000,
                 "max_bytes": 51_200,

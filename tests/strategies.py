@@ -173,7 +173,7 @@ limits = st.sampled_from([0, 3, 10, 60, 500])
 truncations = st.fixed_dictionaries(
     {},
     optional={
-        "clock": st.sampled_from(["steps", "turns"]),
+        "clock": st.sampled_from(["steps", "turns", "none"]),
         "max_age": st.integers(0, 4),
         "max_tokens": st.sampled_from([0, 32, 50, 200, 2000]),
         "max_lines": limits,
@@ -182,7 +182,7 @@ truncations = st.fixed_dictionaries(
         "mode": st.sampled_from(["head-tail", "head", "tail"]),
         "spill_above": st.sampled_from([0, 100, 2000]),
         "tool": st.sampled_from(
-            [(), ("bash:max-tokens=40,mode=tail",), ("Read:max-age=0,replace=head", "bash:keep-small=0,max-lines=5")]
+            [(), ("bash:max-tokens=40,mode=tail",), ("Read:max-age=0,replace=head", "bash:max-age=1,max-lines=5")]
         ),
         "replace": st.sampled_from(["placeholder", "stub", "head", "summary"]),
         "placeholder": st.sampled_from(

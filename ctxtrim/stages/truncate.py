@@ -40,7 +40,9 @@ class Truncate:
     counter: Counter
     budget: Budget
     path_of: PathOf | None = seam()
-    clock: str = setting("steps", "What ages are counted in.", choices=("steps", "turns"))
+    clock: str = setting(
+        "steps", "What ages are counted in; none: nothing is too old.", choices=("steps", "turns", "none")
+    )
     max_age: int = setting(5, "Keep the results of this many steps (or turns) in full; older ones go.", least=0)
     max_tokens: int = setting(2000, "The most tokens one result may have, marker included; 0 for any.", least=0)
     max_lines: int = setting(0, "The most lines of one result that are kept; 0 for all.", least=0)
@@ -124,7 +126,7 @@ class Truncate:
             return one.message, _Said("kept", "not rewritable")
         if self._replacement.is_done(one.text) or spilled_to(one.text) is not None:
             return one.message, _Said("kept", "truncated before")
-        is_old = one.age > self.max_age
+        is_old = self._is_old(one.age)
         if newest is not None:
             short = self._smaller(one, self._replacement.pointing(newest), fan)
             if short is not None:
@@ -141,7 +143,8 @@ class Truncate:
             if short is not None:
                 return short, _Said("archived" if clip.is_spilled else "truncated", clip.reason, is_old)
         elif not is_old:
-            return one.message, _Said("kept", f"age {one.age} <= {self.max_age}")
+            why = "within the limits" if self.clock == "none" else f"age {one.age} <= {self.max_age}"
+            return one.message, _Said("kept", why)
         elif keep.reason is not None:
             return one.message, _Said("kept", keep.reason)
         return one.message, _Said("kept", "shortening it would not make it smaller")
@@ -169,6 +172,9 @@ class Truncate:
         now = self._step(where)
         return tuple(now - step for step in where.step)
 
+    def _is_old(self, age: int) -> bool:
+        return self.clock != "none" and age > self.max_age
+
     def _step(self, where: Shape) -> int:
         return where.steps if self.current_step is None else self.current_step
 
@@ -188,7 +194,7 @@ class Truncate:
             steps if self.keep_active_files else None,
             self.keep_tools,
         )
-        recent = [age <= self.max_age for age in ages]
+        recent = [not self._is_old(age) for age in ages]
         return kept(asked, self.counter, messages, where, found, recent, self._step(where))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -22,6 +22,15 @@ class Event:
     tokens_after: int | None = None
     messages_after: int | None = None
     error: str | None = None
+
+    @property
+    def spelled(self) -> dict[str, Any]:
+        """The event as JSON."""
+        before = {"tokens": self.tokens_before, "messages": self.messages_before}
+        found: dict[str, Any] = {"event": self.event, "trigger": self.trigger, "before": before}
+        if self.tokens_after is not None:
+            found["after"] = {"tokens": self.tokens_after, "messages": self.messages_after}
+        return found if self.error is None else found | {"error": self.error}
 
 
 OnEvent = Callable[[Event], object]

@@ -6,12 +6,14 @@
                                           └── Step ─┴── Step ──▶ Row
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from ctxtrim.binding import USAGE, Binding, Bound
 from ctxtrim.errors import ArchiveError, SelfCheckError, UsageError
+from ctxtrim.events import Event
 from ctxtrim.formats.chunks import Chunk, Reading
 from ctxtrim.formats.rewrite import check, rewrite
 from ctxtrim.model import Transcript
@@ -29,7 +31,7 @@ class Job:
 
     `on_overflow`: leave out what does not fit, pass it on as it was, or write it as the stages left it.
     `summarizer` writes the summaries that stages ask for, and `memory` keeps them from run to run,
-    new ones where it `remembers`.
+    new ones where it `remembers`. `on_event` is told of each compaction, with the path and the line of its transcript.
     `thinking`: what becomes of it in edited transcripts, None for what the model needs. `is_quick`: an upper bound of
     the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
     """
@@ -44,6 +46,7 @@ class Job:
     summarizer: Summarizer | None = None
     memory: Memory | None = None
     remembers: bool = True
+    on_event: Callable[[str, int, Event], object] | None = None
 
     def __post_init__(self) -> None:
         """What was recorded is no measure to edit by."""
@@ -78,7 +81,7 @@ def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) 
 
 def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     keys = [_key(transcript, path, index) for index, transcript in enumerate(chunk.transcripts)]
-    worked = [_run(transcript, job, keeper, key) for transcript, key in zip(chunk.transcripts, keys, strict=True)]
+    worked = [_run(transcript, job, keeper, key, path) for transcript, key in zip(chunk.transcripts, keys, strict=True)]
     out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
@@ -133,7 +136,7 @@ def _key(transcript: Transcript, path: str, index: int) -> str:
     return transcript.id if transcript.id is not None else f"{path}#{transcript.line}.{index}"
 
 
-def _run(transcript: Transcript, job: Job, keeper: Keeper | None, key: str) -> tuple[Bound, Result]:
+def _run(transcript: Transcript, job: Job, keeper: Keeper | None, key: str, path: str) -> tuple[Bound, Result]:
     bound = job.binding.bind(transcript)
     thinking = job.thinking or thinking_of(bound.model)
     if job.is_quick:
@@ -143,7 +146,10 @@ def _run(transcript: Transcript, job: Job, keeper: Keeper | None, key: str) -> t
             return quick, result
     try:
         stored = job.memory.recall(key) if job.memory is not None else None
-        result = run(transcript, job.specs, bound.counter, bound.budget, thinking, keeper, job.summarizer, stored)
+        on_event = partial(job.on_event, path, transcript.line) if job.on_event is not None else None
+        result = run(
+            transcript, job.specs, bound.counter, bound.budget, thinking, keeper, job.summarizer, stored, on_event
+        )
     except ArchiveError as error:
         return bound, _as_read(transcript, bound, job, not_archived(error))
     if result.overflows and job.on_overflow == "keep":

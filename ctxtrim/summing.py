@@ -163,8 +163,11 @@ def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:
 
 
 def _told(message: Message) -> int:
-    """For how many messages one stands."""
-    return read("\n".join(part.text for part in message.parts)).messages if message.is_summary else 1
+    """For how many messages one stands; digests are not counted, and neither is what they stand for."""
+    text = "\n".join(part.text for part in message.parts)
+    if message.is_summary:
+        return read(text).messages
+    return 0 if message.role == "user" and titles.is_digest(text) else 1
 
 
 def summary_message(text: str) -> Message:

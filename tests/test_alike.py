@@ -1,5 +1,6 @@
 """One conversation in every form it is written in: every stage comes to the same decisions (S1-11)."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from strategies import CONVERSATIONS, EVENTS, spell
 
 from ctxtrim.presets import PRESETS
 from ctxtrim.structure import PROFILES
+from ctxtrim.summaries import titles
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
 NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
@@ -66,29 +68,54 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
     "retention": (TALK, list(PRESETS["retention"].stages.items()), 100_000),
     "trim": (TALK, [("trim", {})], 3_000),
     "both": (TALK, [("truncate", {"max_age": 5, "max_tokens": 300}), ("trim", {})], 1_000),
+    "cutoff": (TALK, [("cutoff", {"tool_cutoff": 4})], 100_000),
+    "cutoff, appended": (TALK, [("cutoff", {"tool_cutoff": 4, "summary_place": "append"})], 100_000),
+    "summarize": (TALK, [("summarize", {"keep_recent_turns": 2})], 100_000),
+    "compact": (TALK, [("compact", {"tool_cutoff": 1})], 3_000),
+    "session": (TALK, [("truncate", {"max_lines": 50}), ("cutoff", {"tool_cutoff": 5}), ("compact", {})], 4_000),
     "repair": (ORPHANED, [("repair", {})], 100_000),
     "synthesize": (ORPHANED, [("repair", {"repair": "synthesize"})], 100_000),
 }
+
+
+def unused(value: Any) -> Any:
+    """A value without the usage that only some forms record."""
+    if isinstance(value, list):
+        return [unused(one) for one in value]
+    return {key: unused(one) for key, one in value.items() if key != "usage"} if isinstance(value, dict) else value
 
 
 def decisions(
     form: str, talk: list[dict[str, Any]], stages: list[tuple[str, dict[str, Any]]], budget: int
 ) -> list[Any]:
     """What is left of a conversation, message by message, and what was said of it."""
-    data = b"\n".join(spell(value, PLAIN) for value in FORMS[form](talk)) + b"\n"
+    data = b"\n".join(spell(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
     ran = run(data, stages, limit=budget, model="gpt-4o", tokenizer="o200k_base")
     (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
-    left = [
-        (message.role, [part.text for part in message.parts if part.kind in ("text", "tool_result")])
-        for message in transcript.messages
-        if message.role != "system"  # Codex writes down what it was told
-    ]
+    left: list[Any] = []
+    for message in transcript.messages:
+        if message.role == "system" or not message.agent_visible:  # Codex writes down what it was told
+            continue
+        texts = [part.text for part in message.parts if part.kind in ("text", "tool_result")]
+        if message.role == "user":  # a digest that the person is not shown stands by itself, after the prompt
+            texts = [
+                one for text in texts for one in re.split(f"{re.escape(titles.END)}|\n\n(?=\\[Tool summary)", text)
+            ]
+        if left and left[-1][0] == message.role == "user":
+            left[-1][1].extend(texts)
+            left[-1][1].sort()
+        else:
+            texts = sorted(texts) if message.role == "user" else texts
+            left.append((message.role, texts))
     roles = {message.index: message.role for message in read(data)[0].transcripts[0].messages}
     changes = [
         one.change.action
         for step in ran.rows[0].steps
         for one in step.changes
         if roles.get(one.change.message) != "system"
+        and one.change.action not in ("inserted", "merged")
+        and one.change.reason != "hidden"
+        and (one.change.action, one.change.message) != ("summarized", None)
     ]
     return [left, changes]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.evidence import KeyInfo, extract_key_info, is_summary_line, summary_line
+from ctxtrim.evidence import KeyInfo, Told, extract_key_info, is_summary_line, summary_line, told_by
 
 
 def line(content: str, name: str, is_error: bool | None = None, **given: object) -> str:
@@ -106,3 +106,22 @@ def test_s2_4_a_summary_is_one_line_of_at_most_200_characters_and_known_again(
     assert len(summary) <= 200
     assert len(summary.splitlines()) == 1
     assert is_summary_line(summary)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("[✓ bash: npm test | exit 0 | 214 lines]", Told("bash", "npm test", False, 0, "")),
+        ("[✓ bash: ls | wc -l | 1 line]", Told("bash", "ls | wc -l", False, None, "")),
+        (
+            "[❌ bash: make | exit 2 | no rule to make target | partial | 9 lines]",
+            Told("bash", "make", True, 2, "no rule to make target"),
+        ),
+        ("[❌ Read: /a.py | file not found | 1 line]", Told("Read", "/a.py", True, None, "file not found")),
+        ("[✓ Grep: tide | 3 matches | 4 lines]", Told("Grep", "tide", False, None, "")),
+        ("[✓ bash | 1 line]", Told("bash", "", False, None, "")),
+        ("no such line", None),
+    ],
+)
+def test_s2_4_a_summary_line_can_be_read_back(line: str, expected: Told | None) -> None:
+    assert told_by(line) == expected

@@ -64,6 +64,7 @@ WRITING: tuple[Option, ...] = (
         f"What becomes of it where messages are edited: auto (by model), {', '.join(MODES)}. [default: auto]",
     ),
     ARCHIVE,
+    ("events", "FILE", None, "Append JSON lines to this file as compactions start and end."),
     ("dry_run", None, False, "Report only, write nothing."),
 )
 

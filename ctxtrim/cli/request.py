@@ -34,7 +34,8 @@ class Request:
     `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
     form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to
     standard output; `writes`: it is a command whose output is the transcript; `notes` are findings about configuration
-    files, with their paths; `log` gets a line for each transcript.
+    files, with their paths; `log` gets a line for each transcript, `events` one
+    for the start and the end of each compaction.
     """
 
     sources: tuple[Input, ...]
@@ -54,6 +55,7 @@ class Request:
     color: str
     notes: tuple[tuple[str, Finding], ...]
     log: Path | None
+    events: Path | None
 
 
 def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -109,6 +111,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         color=values["color"],
         notes=tuple(config.notes),
         log=Path(values["log"]) if values["log"] else None,
+        events=Path(values["events"]) if values.get("events") else None,
     )
 
 

@@ -11,6 +11,7 @@ from ctxtrim.cli import terminal
 from ctxtrim.cli.request import Request, request
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
+from ctxtrim.events import Event
 from ctxtrim.files import Input, reading
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
@@ -47,6 +48,8 @@ def _work(asked: Request) -> int:
             log = Appended(asked.log)
             stack.callback(log.close)
             report.on_rows = lambda rows: log.add(entry(row, now()) for row in rows)
+        if asked.events is not None:
+            asked = _watched(asked, Appended(asked.events), stack)
         held = _hold(asked, stack) if asked.aims.shares_stdout else {}
         archive = Archive(asked.archive) if asked.archive is not None else None
         if archive is not None:
@@ -62,6 +65,16 @@ def _work(asked: Request) -> int:
     if asked.writes and not asked.is_quiet:
         terminal.summary(report)
     return report.exit_code
+
+
+def _watched(asked: Request, events: Appended, stack: ExitStack) -> Request:
+    """The request, whose compactions are told as they happen."""
+    stack.callback(events.close)
+
+    def tell(path: str, line: int, event: Event) -> None:
+        events.add([{"time": now(), "path": path, "line": line} | event.spelled])
+
+    return replace(asked, job=replace(asked.job, on_event=tell))
 
 
 def _hold(asked: Request, stack: ExitStack) -> dict[str, Reading]:

@@ -8,12 +8,13 @@ from ctxtrim.evidence.instructions import is_instructions
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
 from ctxtrim.evidence.quotes import quoted
 from ctxtrim.evidence.results import lines_of, result_text, tool_of
-from ctxtrim.evidence.summary_lines import is_summary_line, summary_line
+from ctxtrim.evidence.summary_lines import Told, is_summary_line, summary_line, told_by
 from ctxtrim.evidence.tools import command_of, kind_of_tool, paths_of
 
 __all__ = [
     "FileReference",
     "KeyInfo",
+    "Told",
     "active_reads",
     "chained",
     "command_of",
@@ -32,5 +33,6 @@ __all__ = [
     "quoted",
     "result_text",
     "summary_line",
+    "told_by",
     "tool_of",
 ]

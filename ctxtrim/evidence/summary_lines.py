@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from dataclasses import dataclass
 
 from ctxtrim.evidence.key_info import KeyInfo
 
@@ -9,6 +10,7 @@ LONGEST = 200
 """Characters of a summary line, brackets included."""
 
 _LINE = re.compile(r"\[[✓❌] [^\n]* \| (?:partial \| )?\d+ lines?\]")
+_MATCHES = re.compile(r"\d+ match(?:es)?")
 _NAME = 40  # characters of the tool's name, and below of what it was asked and of the error
 _ASKED = 80
 
@@ -38,6 +40,33 @@ def summary_line(info: KeyInfo, tool_name: str | None) -> str:
 def is_summary_line(text: str) -> bool:
     """Whether a text is such a line, so that a second run leaves it alone."""
     return len(text) <= LONGEST and _LINE.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a summary line tells: tool, what it was asked, how it ended."""
+
+    tool: str
+    asked: str
+    is_error: bool
+    exit_code: int | None
+    error: str
+
+
+def told_by(line: str) -> Told | None:
+    """What a summary line tells, None where a text is none."""
+    if not is_summary_line(line):
+        return None
+    fields = line[3:-1].split(" | ")[:-1]
+    if len(fields) > 1 and fields[-1] == "partial":
+        fields.pop()
+    is_error = line[1] == "❌"
+    codes = [place for place, one in enumerate(fields) if place and re.fullmatch(r"exit -?\d+", one)]
+    last = codes[-1] if codes else len(fields) - (is_error and len(fields) > 1)
+    error = fields[last + bool(codes) :] if is_error else []
+    tool, _, asked = " | ".join(one for one in fields[:last] if not _MATCHES.fullmatch(one)).partition(": ")
+    code = int(fields[last].removeprefix("exit ")) if codes else None
+    return Told(tool, asked, is_error, code, " | ".join(one for one in error if not _MATCHES.fullmatch(one)))
 
 
 def _short(text: str, limit: int, is_path: bool = False) -> str:

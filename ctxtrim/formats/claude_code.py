@@ -109,16 +109,15 @@ def _event(span: Span) -> Span:
 
 
 def _event_of(message: Message, near: dict[str, Any], number: int) -> dict[str, Any]:
-    """An event with the envelope of the one beside it; its uuid is made of what it says and where."""
+    """An event with the envelope of the one beside it; its uuid, where those have any, of what it says and where."""
     said = spelled(message)
     content = said["text"] if message.result is None else [said]
     role = "assistant" if message.role == "assistant" else "user"
-    value = {"parentUuid": None} | {key: near[key] for key in ENVELOPE if key in near}
-    value |= {
-        "type": role,
-        "message": {"role": role, "content": content},
-        "uuid": made_id(near.get("uuid"), dump(content), number),
-    }
+    value: dict[str, Any] = {"parentUuid": None} if "uuid" in near else {}
+    value |= {key: near[key] for key in ENVELOPE if key in near}
+    value |= {"type": role, "message": {"role": role, "content": content}}
+    if "uuid" in near:
+        value["uuid"] = made_id(near["uuid"], dump(content), number)
     return value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.is_summary else value
 
 

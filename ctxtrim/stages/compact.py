@@ -66,7 +66,8 @@ class Compact:
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every message where it was compacted; a finding says which rule decided."""
         trigger = self.trigger(transcript)
-        said = Finding("trigger", "info", f"{'compacted' if trigger.is_due else 'not compacted'}: {trigger.reason}")
+        verdict = "compaction is due" if trigger.is_due else "no compaction"
+        said = Finding("trigger", "info", f"{verdict}: {trigger.reason}")
         if not trigger.is_due:
             return Outcome(transcript, (), (said,))
         outcome = self._compacted(transcript, trigger)
@@ -110,16 +111,19 @@ class Compact:
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:
         """Where what is kept begins: by tokens, by messages where those are none, or would have it compacted again.
 
-        What a message begins with that was put there before takes no room from what is recent.
+        What a message begins with that was put there before takes no room from what is recent. Where it was asked for,
+        at most half of all is kept.
         """
         costs = [rough(without_leads(message)) for message in messages]
-        limit, tokens, count = self.limit, self.keep_recent_tokens, self.keep_recent_messages
-        first = kept_from(messages, where.exchange, costs, tokens if limit is None else min(tokens, limit // 2), count)
+        tokens = self.keep_recent_tokens
+        if self.limit is not None:
+            tokens = min(tokens, self.limit // 2)
+        if trigger.rule == "asked":
+            tokens = min(tokens, sum(costs) // 2)
+        first = kept_from(messages, where.exchange, costs, tokens, self.keep_recent_messages)
         kept = sum(one.agent_visible and home >= first for one, home in zip(messages, where.exchange, strict=True))
-        is_again = trigger.rule == "messages" and kept + 1 >= self.max_messages
-        is_all = kept == sum(one.agent_visible for one in messages)
-        if is_again or (trigger.rule == "asked" and is_all):
-            return kept_from(messages, where.exchange, costs, 0, count)
+        if trigger.rule == "messages" and kept + 1 >= self.max_messages:
+            return kept_from(messages, where.exchange, costs, 0, self.keep_recent_messages)
         return first
 
     def _digested(self, outcome: Outcome) -> Outcome:

@@ -8,7 +8,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtrim.evidence import command_of, error_line, exit_code, is_error, result_text, tool_of
+from ctxtrim.evidence import (
+    Told,
+    command_of,
+    error_line,
+    exit_code,
+    is_error,
+    kind_of_tool,
+    result_text,
+    told_by,
+    tool_of,
+)
 from ctxtrim.evidence.tools import accesses
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.excerpts import head
@@ -33,6 +43,7 @@ from ctxtrim.summaries.sections import (
     merged,
     read,
 )
+from ctxtrim.summaries.titles import is_digest
 from ctxtrim.tokens import Tokenizer
 from ctxtrim.turns import Shape
 
@@ -119,6 +130,12 @@ def gathered(messages: Sequence[Message], where: Shape, redacts: bool = True) ->
             before = merged(merged(before, _settled(lines, calls, number)), _masked(read(said), redacts))
             lines, calls, number = {}, {}, 0
             continue
+        if message.role == "user" and is_digest(said):
+            for told in filter(None, map(told_by, said.split("\n"))):
+                calls[told.tool] = calls.get(told.tool, 0) + 1
+                for section, line in _retold(told):
+                    lines.setdefault(section, []).append(_line(line, section, redacts))
+            continue
         number += 1
         for call in message.calls:
             calls[call.name or "?"] = calls.get(call.name or "?", 0) + 1
@@ -168,6 +185,18 @@ def _done(message: Message, call: Part | None) -> Iterator[_Fact]:
                 yield _Fact(_SECTIONS[kind], path)
     if is_failure and (line := _failure(text)):
         yield _Fact(ERRORS, f"{name}: {line}")
+
+
+def _retold(told: Told) -> Iterator[_Fact]:
+    """What a line of a digest tells."""
+    kind = kind_of_tool(told.tool, "")
+    status = told.exit_code if told.exit_code is not None else "✗" if told.is_error else "✓"
+    if kind == "bash" and told.asked:
+        yield _Fact(COMMANDS, f"[{status}] {told.asked}")
+    elif kind in _SECTIONS and told.asked and not told.is_error:
+        yield _Fact(_SECTIONS[kind], told.asked)
+    if told.error:
+        yield _Fact(ERRORS, f"{told.tool}: {told.error}")
 
 
 def _failure(text: str) -> str:

@@ -1,0 +1,251 @@
+"""Too many tool results: the oldest steps give way to digests (S3-8, S3-9)."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from building import call, contents, conversation, result, says, step, user
+from building_pi import calls as pi_calls
+from building_pi import lines
+from building_pi import result as pi_result
+from building_pi import says as pi_says
+from building_pi import text as pi_text
+from building_pi import user as pi_user
+from running import read, run
+from spelling_anthropic import conversation as anthropic
+from spelling_claude_code import claude_events
+
+from ctxtrim.binding import Binding
+from ctxtrim.errors import SummaryError
+from ctxtrim.stages.cutoff import Cutoff
+from ctxtrim.structure import PROFILES, findings
+from ctxtrim.summaries import Reply, titles
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.turns import current_task, is_alternating, shape
+
+LONG = "row of the table\n" * 60
+KEY = "sk-" + "abc123DEF456" * 4
+
+
+def talk(number: int, text: str = LONG) -> list[dict[str, Any]]:
+    """A prompt, and steps after it that each say something."""
+    found = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
+    for place in range(1, number + 1):
+        found += step(f"c{place}", f"{place}: {text}", command=f"ls {place}")
+        found[-2]["content"] = f"Now number {place}."
+    return [*found, says("Done.")]
+
+
+def visible(data: bytes | None) -> int:
+    (one,) = read(data or b"")[0].transcripts
+    return sum(message.role == "tool" and message.agent_visible for message in one.messages)
+
+
+def test_s3_8_up_to_the_cutoff_nothing_is_done() -> None:
+    data = conversation(talk(10))
+    assert run(data, [("cutoff", {})]).data == data
+
+
+def test_s3_8_the_oldest_step_goes_and_its_digest_says_what_it_was() -> None:
+    ran = run(conversation(talk(12)), [("cutoff", {})])
+    before, after = talk(12), json.loads(ran.data or b"")["messages"]
+    assert after[2:] == before[6:]
+    first, _, own = after[1]["content"].partition(titles.END)
+    assert own == "Look at everything."
+    one, two = first.split(f"\n\n{titles.STEP}")
+    assert one.startswith(f"{titles.STEP}\n> Now number 1.\n[✓ bash: ls 1 | 60 lines]\n1: row of the table\n")
+    assert two.startswith("\n> Now number 2.\n[✓ bash: ls 2")
+    assert visible(ran.data) == 10
+
+
+def test_s3_8_a_format_that_can_say_so_hides_the_step_and_the_person_is_not_shown_its_digest() -> None:
+    said = [
+        pi_user("list"),
+        pi_calls("c1", content=[pi_text("First."), *pi_calls("c1")["content"]]),
+        pi_result("c1", [pi_text(LONG)]),
+    ]
+    said += [pi_calls("c2"), pi_result("c2"), pi_says("done")]
+    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 1})]).data or b"")["messages"]
+    hidden = {"agentVisible": False, "userVisible": True}
+    assert out[1] == said[1] | {"metadata": hidden}
+    assert out[2] == said[2] | {"metadata": hidden | {"kind": "tool_result_archived"}}
+    assert out[3]["role"] == "user"
+    assert out[3]["metadata"] == {"agentVisible": True, "userVisible": False, "kind": "tool_summary"}
+    assert out[3]["content"][0]["text"].startswith(f"{titles.STEP}\n> First.\n[✓ bash: ls | 60 lines]\n")
+    assert [out[0], *out[4:]] == [said[0], *said[3:]]
+
+
+def test_s3_8_a_result_that_the_person_was_not_shown_stays_so() -> None:
+    private = {"metadata": {"userVisible": False}}
+    said = [pi_user("list"), pi_calls("c1"), pi_result("c1", [pi_text(LONG)], **private), pi_says("ok")]
+    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 0})]).data or b"")["messages"]
+    assert out[2]["metadata"] == {"userVisible": False, "agentVisible": False, "kind": "tool_result_archived"}
+
+
+def test_s3_8_parallel_calls_go_together_so_fewer_than_the_cutoff_may_be_left() -> None:
+    parallel = [call("a", "b", "c"), result("a", LONG), result("b", LONG), result("c", LONG)]
+    data = conversation([user("go"), *parallel, *step("d", LONG), *step("e", LONG), says("ok")])
+    ran = run(data, [("cutoff", {"tool_cutoff": 4})])
+    assert visible(ran.data) == 2
+    assert contents(ran.data)[0].count("[✓ bash | 60 lines]") == 3
+    (one,) = read(ran.data or b"")[0].transcripts
+    assert list(findings(PROFILES["openai"].rules, one, shape(one.messages), False)) == []
+
+
+@pytest.mark.parametrize("place", ["in-place", "append"])
+def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place: str) -> None:
+    said = [user("one"), *step("a", LONG), says("first"), user("two"), *step("b", LONG), says("second"), user("three")]
+    out = contents(run(conversation(said), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data)
+    assert [one.rpartition("\n\n")[2] for one in out] == ["one", "first", "two", "second", "three"]
+    assert [titles.STEP in one for one in out] == (
+        [True, False, True, False, False] if place == "in-place" else [False] * 4 + [True]
+    )
+
+
+def test_s3_8_nothing_stands_after_the_newest_prompt_that_reads_as_one() -> None:
+    for place in ("in-place", "append"):
+        ran = run(conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": place})])
+        (one,) = read(ran.data or b"")[0].transcripts
+        task = current_task(one.messages)
+        assert task is not None
+        assert one.messages[task].parts[0].text.endswith("Look at everything.")
+        assert is_alternating(one.messages, shape(one.messages))
+
+
+def test_s3_8_what_no_prompt_stands_beside_gets_a_message_of_the_client() -> None:
+    said = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
+    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
+    (one,) = read(ran.data or b"")[0].transcripts
+    assert [message.role for message in one.messages] == ["user", "assistant", "tool", "user", "assistant", "user"]
+    assert one.messages[3].is_injected
+    assert not one.messages[3].is_summary
+    assert current_task(one.messages) == 5
+
+
+def kept(ran: Any) -> dict[int, str]:
+    (told,) = ran.rows[0].steps
+    return {one.change.message: one.change.reason for one in told.changes if one.change.action == "kept"}
+
+
+@pytest.mark.parametrize(
+    ("said", "settings", "why"),
+    [
+        ([user("go"), *step("a", LONG), says("ok")], {"pin": ("id:a",)}, "pinned: id:a"),
+        ([user("go"), says("so"), result("a", "ok"), says("ok")], {}, "a digest would not be smaller"),
+        ([user("go"), *step("a", LONG), user("wait")], {}, "two prompts would stand side by side"),
+    ],
+)
+def test_s3_8_a_step_stays_that_is_pinned_small_or_between_two_prompts(
+    said: list[Any], settings: dict[str, Any], why: str
+) -> None:
+    data = conversation(said)
+    ran = run(data, [("cutoff", {"tool_cutoff": 0} | settings)])
+    assert ran.data == data
+    assert kept(ran)[2] == why
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [user("go"), *step("a", LONG)],
+        [user("go"), call("a", "b"), result("a", LONG), says("ok")],
+        [user("go"), *step("a", LONG), says("ok")],
+    ],
+)
+def test_s3_8_a_step_stays_that_waits_for_a_result_or_an_answer_or_where_digests_are_off(said: list[Any]) -> None:
+    data = conversation(said)
+    summary = "off" if said[-1]["role"] == "assistant" and len(said) == 4 and len(said[1]["tool_calls"]) == 1 else "llm"
+    assert run(data, [("cutoff", {"tool_cutoff": 0, "tool_summary": summary})]).data == data
+
+
+@pytest.mark.parametrize("form", ["anthropic", "claude-code"])
+def test_s3_8_steps_of_other_formats_are_dropped_with_their_digest_before_the_prompt(form: str) -> None:
+    plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
+    for name in ("c1", "c2", "c3"):
+        made = [{"id": name, "name": "bash", "input": {"command": f"ls {name}"}}]
+        plain.append({"role": "assistant", "texts": [f"see {name}"], "calls": made})
+        plain.append({"role": "tool", "id": name, "texts": [LONG], "image": False, "error": None})
+    plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
+    values = [anthropic(plain, 0)] if form == "anthropic" else claude_events(plain)
+    data = b"".join(json.dumps(value).encode() + b"\n" for value in values)
+    ran = run(data, [("cutoff", {"tool_cutoff": 1})])
+    assert ran.findings == ()
+    (one,) = read(ran.data or b"")[0].transcripts
+    told = [
+        (message.role, "".join(part.text for part in message.parts if part.kind == "text"))
+        for message in one.messages
+        if message.role != "system"
+    ]
+    assert told[0][1].endswith(f"{titles.END}go")
+    assert told[0][1].count(titles.STEP) == 2
+    assert [role for role, _ in told] == ["user", "assistant", "tool", "assistant"]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A summarizer that knows its answer, and how often it was asked."""
+
+    answer: str | SummaryError
+    prompts: list[str]
+    name: str = "answers"
+
+    def summarize(self, prompt: str, max_tokens: int) -> Reply:
+        self.prompts.append(prompt)
+        if isinstance(self.answer, SummaryError):
+            raise self.answer
+        return Reply(self.answer)
+
+
+def digested(answer: str | SummaryError, text: str = LONG, **settings: Any) -> tuple[str, Any, list[str]]:
+    """The first message after a step went, the outcome, and what the summarizer was asked."""
+    (one,) = read(conversation(talk(1, text)))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(one)
+    asked = Answers(answer, [])
+    outcome = Cutoff(bound.counter, bound.budget, asked, tool_cutoff=0, **settings)(one)
+    return outcome.transcript.messages[1].parts[0].text.partition(titles.END)[0], outcome, asked.prompts
+
+
+def test_s3_9_an_llm_writes_digests_of_at_most_1200_characters_from_at_most_12000() -> None:
+    text, outcome, prompts = digested("All rows were read.", LONG * 20)
+    assert text == f"{titles.STEP}\n> Now number 1.\nAll rows were read."
+    assert [len(prompt) <= 12_000 for prompt in prompts] == [True]
+    assert "ls 1" in prompts[0]
+    assert outcome.findings == ()
+
+
+@pytest.mark.parametrize("answer", [SummaryError("no answer in time"), "x" * 1300, ""])
+def test_s3_9_where_that_goes_wrong_head_and_tail_of_at_most_800_characters_stand_there_and_it_is_said(
+    answer: str | SummaryError,
+) -> None:
+    text, outcome, _ = digested(answer, LONG * 20)
+    assert text.startswith(f"{titles.STEP}\n> Now number 1.\n[✓ bash: ls 1 | 1200 lines]\n1: row of the table\n")
+    assert text.endswith("row of the table")
+    assert 700 < len(text) <= 800
+    (finding,) = outcome.findings
+    assert (finding.code, finding.severity) == ("summary", "warning")
+
+
+def test_s3_9_heuristic_asks_nobody() -> None:
+    _, _, prompts = digested("never", tool_summary="heuristic")
+    assert prompts == []
+
+
+def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
+    secret = f"export OPENAI_API_KEY={KEY}\n" + LONG
+    for answer in ("fine", SummaryError("down")):
+        text, _, prompts = digested(answer, secret)
+        assert KEY not in text + prompts[0]
+    text, _, prompts = digested("fine", secret, redact=False)
+    assert KEY in prompts[0]
+
+
+def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> None:
+    said = [user("go"), *step("a", "x" + titles.END + LONG), says("ok")]
+    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])
+    assert contents(ran.data)[0].partition(titles.END)[2] == "go"
+
+
+def test_s3_8_thousands_of_steps_are_cut_off_in_a_moment() -> None:
+    ran = run(conversation(talk(3000, "ok " * 60)), [("cutoff", {})])
+    assert visible(ran.data) == 10

@@ -1,18 +1,15 @@
 """Tool results in plain message lists: their steps, the files they show, and the truncation of old ones."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from ctxtrim.binding import Binding
+from ctxtrim.api.settings import Options, settings
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
 from ctxtrim.pipeline import run
 from ctxtrim.plain import PlainMessage, PlainMessages, conversation, place_of
 from ctxtrim.results import results
-from ctxtrim.specs import complete
-from ctxtrim.tokenizers import tokenizer
+from ctxtrim.thinking import thinking_of
 from ctxtrim.turns import shape
-
-Config = Mapping[str, Any]
 
 
 def count_steps(messages: PlainMessages) -> int:
@@ -60,7 +57,7 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
 
 def truncate_old_tool_outputs(
     messages: PlainMessages,
-    config: Config | None = None,
+    config: Options | None = None,
     current_step: int | None = None,
     *,
     enabled: bool | None = None,
@@ -68,17 +65,21 @@ def truncate_old_tool_outputs(
 ) -> list[dict[str, Any]]:
     """A new list in which old tool results are replaced, and long ones clipped.
 
-    `config` has the settings of the stage `truncate`, by their names; what it leaves out is as by default. Nothing is
-    done unless it is enabled, by `enabled` or in the config. Shortened results carry `_originalLength` (characters) and
-    `_truncatedAt` (age), unless `metadata` is false. A `UsageError` names a setting that is none.
+    `config` has the keys of configuration files, those of the designs included (`maxAge`, `maxTokensPerOutput`, …);
+    what it leaves out is as the preset `rolling` has it. Nothing is done unless it is enabled, by `enabled` or in the
+    config. Shortened results carry `_originalLength` (characters) and `_truncatedAt` (age), unless `metadata` is
+    false. A `UsageError` names a setting that is none.
     """
-    settings = dict(config or {})
-    said = bool(settings.pop("enabled", False))
+    options = dict(config or {})
+    is_on = bool(options.pop("enabled", False)) if enabled is None else enabled
+    asked = settings(options, "truncate_old_tool_outputs", "rolling")
     read = conversation(messages)
-    if not (said if enabled is None else enabled):
+    if not is_on:
         return read.with_messages(read.transcript)
+    binding = asked.binding if model is None else replace(asked.binding, model=model)
+    spec = asked.config.spec("truncate")
     if current_step is not None:
-        settings["current_step"] = current_step
-    spec = complete("truncate", settings, "truncate_old_tool_outputs", base={"metadata": True})
-    bound = Binding(tokenizer, model).bind(read.transcript)
-    return read.with_messages(run(read.transcript, [spec], bound.counter, bound.budget).transcript)
+        spec = replace(spec, settings={**spec.settings, "current_step": current_step})
+    bound = binding.bind(read.transcript)
+    thinking = asked.thinking or thinking_of(bound.model)
+    return read.with_messages(run(read.transcript, [spec], bound.counter, bound.budget, thinking).transcript)

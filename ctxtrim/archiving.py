@@ -10,7 +10,7 @@ from itertools import pairwise
 from ctxtrim.digests import Step
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Finding, change_of
-from ctxtrim.summing import can_join, digest_message, with_digests
+from ctxtrim.summing import alternates, can_join, digest_message, is_digest, with_digests
 from ctxtrim.turns import Shape, current_task
 
 ARCHIVED = "tool_result_archived"
@@ -21,13 +21,12 @@ ARCHIVED = "tool_result_archived"
 class Archiving:
     """Steps on their way out of a transcript, one after the other.
 
-    `takes_turns`: user and assistant do, so that no two prompts may come to stand side by side. `appends`: digests
-    stand before the newest prompt, not where their steps were.
+    Where user and assistant take turns, digests apart, no two prompts may come to stand side by side. `appends`:
+    digests stand before the newest prompt, not where their steps were.
     """
 
     transcript: Transcript
     where: Shape
-    takes_turns: bool
     appends: bool = False
     gone: set[int] = field(default_factory=set)
     texts: dict[int, list[str]] = field(default_factory=dict)  # by the place before which they stand
@@ -36,7 +35,12 @@ class Archiving:
         """Who stands beside whom, among those that the model sees."""
         messages = self.transcript.messages
         self._task = current_task(messages)
-        seen = [place for place, one in enumerate(messages) if one.agent_visible and one.role != "system"]
+        self.takes_turns = alternates([one for one in messages if not is_digest(one)])
+        seen = [
+            place
+            for place, one in enumerate(messages)
+            if one.agent_visible and one.role != "system" and not is_digest(one)
+        ]
         self._after: dict[int, int] = dict(pairwise(seen))
         self._before: dict[int, int] = {after: before for before, after in self._after.items()}
         self._ends = list(_ends(self.where.exchange))

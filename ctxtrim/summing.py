@@ -206,6 +206,13 @@ def has_summary(message: Message) -> bool:
     return message.is_summary or _joined(message)[1] is not None
 
 
+def is_digest(message: Message) -> bool:
+    """Whether a message holds digests and nothing else."""
+    place, _, _ = _joined(message)
+    summary, digests, own = (None, None, "") if place is None else titles.pieces(message.parts[place].text)
+    return summary is None and digests is not None and own is None
+
+
 def without_leads(message: Message) -> Message:
     """A message without the summary and the digest of a compaction that it is or begins with."""
     place, _, _ = _joined(message)

@@ -20,7 +20,7 @@ from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.summaries import Summarizer, titles
-from ctxtrim.summing import Summing, alternates, has_summary, summed, without_leads
+from ctxtrim.summing import Summing, has_summary, summed, without_leads
 from ctxtrim.telling import told
 from ctxtrim.tokens import Budget
 from ctxtrim.trigger import (
@@ -135,7 +135,7 @@ class Compact:
             return outcome
         where = self.counter.shape(messages)
         costs = [cost.total for cost in self.counter.costs(messages)]
-        archiving = Archiving(transcript, where, alternates(messages))
+        archiving = Archiving(transcript, where)
         taken = []
         for step in steps(messages, where, pins.pinned(messages, where, self.pin).keys()):
             if visible > self.tool_cutoff and archiving.can_take(step):

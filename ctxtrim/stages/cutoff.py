@@ -16,7 +16,6 @@ from ctxtrim.digests import MODES, Digests, Step, steps
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Change, Outcome, change_of, seam, setting
 from ctxtrim.summaries import Summarizer, titles
-from ctxtrim.summing import alternates
 from ctxtrim.tokens import Budget
 
 
@@ -49,7 +48,7 @@ class Cutoff:
         costs = [cost.total for cost in self.counter.costs(messages)]
         held = pins.pinned(messages, where, self.pin)
         digests = Digests(self.counter, self.tool_summary, self.summarizer, self.redact)
-        archiving = Archiving(transcript, where, alternates(messages), self.summary_place == "append")
+        archiving = Archiving(transcript, where, self.summary_place == "append")
         stayed: list[Change] = [change_of(messages, place, "kept", why) for place, why in held.items()]
         troubles: dict[str, None] = {}
         reason = f"{visible} tool results > {self.tool_cutoff}"

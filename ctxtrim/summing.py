@@ -16,6 +16,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.summaries import (
     FALLBACK,
+    INPUT,
     Request,
     Summarizer,
     Summary,
@@ -27,8 +28,10 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.summaries.facts import gathered
-from ctxtrim.summaries.sections import SECTIONS, read
-from ctxtrim.turns import is_alternating, shape
+from ctxtrim.summaries.sections import CHANGED, READ, SECTIONS, read
+from ctxtrim.turns import Shape, is_alternating, shape
+
+_PARTS = (1, 2, 4, 6)  # a summarizer is given all of its input to read, or this part of it
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,8 @@ class Summing:
     """How summaries are written: by facts alone, or by a summarizer; as a checkpoint, or as bare facts.
 
     `most` is in tokens; `is_titled`: facts too stand under a title; `earlier` is one that was stored before this run.
-    `answers`: how many will follow it that were given before it was written.
+    `answers`: how many will follow it that were given before it was written; `most_input`: the most tokens that a
+    summarizer is given to read.
     """
 
     counter: Counter
@@ -47,6 +51,7 @@ class Summing:
     is_titled: bool = False
     earlier: str | None = None
     answers: int = 0
+    most_input: int | None = None
 
     def of(self, gone: Sequence[Message], limit: int) -> Summary:
         """The summary of some messages in at most `limit` tokens, title included; its text is empty where none fits.
@@ -58,7 +63,8 @@ class Summing:
         where = shape(told)
         room = min(limit, self.most)
         below = room - tokenizer.count(titles.titled("", self.answers)) - 1
-        earlier = None if any(message.is_summary for message in told) or self._is_covered(told) else self.earlier
+        is_told = any(message.is_summary for message in told) or self._is_covered(told)
+        earlier = None if is_told or self.earlier is None else titles.untitled(self.earlier)
         write = checkpoint if self.is_checkpoint else facts
 
         def fallback() -> str:
@@ -67,10 +73,10 @@ class Summing:
 
         if self.summarizer is None or below <= 0:
             found = Summary(fallback(), FALLBACK)
+        elif (prompt := self._prompt(told, where, earlier, below)) is None:
+            trouble = f"{self.summarizer.name}: the budget has no room for what it would have to read"
+            found = Summary(fallback(), FALLBACK, trouble)
         else:
-            text = transcribed(told, where, redacts=self.redacts)
-            has_earlier = earlier is not None or any(message.is_summary for message in told)
-            prompt = checkpoint_prompt(f"{earlier}\n\n{text}" if earlier else text, below, has_earlier=has_earlier)
             replaces = sum(tokenizer.count(part.spelled) for message in told for part in message.parts)
             asked = Request(prompt, below, replaces, tokenizer, redacts=self.redacts)
             found = summarized(asked, self.summarizer, fallback)
@@ -78,15 +84,24 @@ class Summing:
             return found
         return replace(found, text=titles.titled(found.text, self.answers))
 
+    def _prompt(self, told: Sequence[Message], where: Shape, earlier: str | None, below: int) -> str | None:
+        """What a summarizer is asked, within the tokens that it may read; None where that is not enough."""
+        text = transcribed(told, where, redacts=self.redacts)
+        has_earlier = earlier is not None or any(message.is_summary for message in told)
+        text = f"{earlier}\n\n{text}" if earlier else text
+        prompts = (checkpoint_prompt(text, below, INPUT // part, has_earlier) for part in _PARTS)
+        most = self.most_input
+        return next((one for one in prompts if most is None or self.counter.text(one) <= most), None)
+
     def _is_covered(self, told: Sequence[Message]) -> bool:
-        """Whether the stored summary says nothing that these messages do not say themselves."""
+        """Whether the stored summary says nothing that these messages do not say themselves, then or later."""
         if self.earlier is None:
             return False
-        stored, own = read(self.earlier).lines, gathered(told, shape(told)).lines
+        stored, own = read(titles.untitled(self.earlier)).lines, gathered(told, shape(told), self.redacts).lines
+        keys = {one.name: set(map(one.key, own.get(one.name, ()))) for one in SECTIONS}
+        keys[READ.name] |= keys[CHANGED.name]  # a file that was changed later is no longer one that was only read
         return all(
-            set(lines) <= set(own.get(section.name, ()))
-            for section in SECTIONS
-            if section.merge != "sum" and (lines := stored.get(section.name))
+            keys[one.name].issuperset(map(one.key, stored.get(one.name, ()))) for one in SECTIONS if one.merge != "sum"
         )
 
 
@@ -137,9 +152,10 @@ def summed(
         if found is not None:
             return found
         room = min(room, counter.text(summary.text)) - max(1, room // 8)
-        summary = replace(summing, summarizer=None).of(told, room)
+        trouble = summary.trouble or (None if summary.by == FALLBACK else f"{summary.by}: the summary has no room")
+        summary = replace(replace(summing, summarizer=None).of(told, room), trouble=trouble)
     has_earlier = any(message.is_summary for message in told)
-    return None if has_earlier else within(Summary(titles.OMITTED, FALLBACK))
+    return None if has_earlier else within(Summary(titles.OMITTED, FALLBACK, summary.trouble))
 
 
 def put_back(counter: Counter, transcript: Transcript, stored: str, available: int) -> Summed | None:

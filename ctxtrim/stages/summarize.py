@@ -20,7 +20,7 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.recency import recent
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.summaries import Summarizer, titles
-from ctxtrim.summing import Summing, summed
+from ctxtrim.summing import Summing, put_back, summed
 from ctxtrim.telling import told
 from ctxtrim.tokens import Budget
 from ctxtrim.turns import is_alternating
@@ -52,11 +52,18 @@ class Summarize:
         stays = held(messages, where, self.pin)
         old = {place for place in range(len(messages)) if not last[place] and place not in stays}
         if all(messages[place].is_summary for place in old):
-            return Outcome(transcript, (), (_nothing("nothing is older than what is kept"),))
+            return self._put_back(Outcome(transcript, (), (_nothing("nothing is older than what is kept"),)))
         tokens = self.counter.tokens(transcript)
         if is_alternating(messages, where):
             set_apart(messages, where, costs, tokens - 1, old, stays)
-        summing = Summing(self.counter, self.summary_tokens, self.summarizer, self.redact, earlier=self.stored)
+        summing = Summing(
+            self.counter,
+            self.summary_tokens,
+            self.summarizer,
+            self.redact,
+            earlier=self.stored,
+            most_input=self.budget.available,
+        )
         found = summed(summing, messages, transcript, old, tokens - 1)
         if found is None or found.summary.text == titles.OMITTED:
             return Outcome(transcript, (), (_nothing("a summary would not be smaller"),))
@@ -64,6 +71,13 @@ class Summarize:
             _change(messages, place, place in old, stays.get(place, "recent")) for place in range(len(messages))
         )
         return told(Outcome(replace(transcript, messages=found.messages), changes), found)
+
+    def _put_back(self, outcome: Outcome) -> Outcome:
+        """The outcome with the summary that was stored, where there is room for it."""
+        if self.stored is None:
+            return outcome
+        found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
+        return outcome if found is None else told(outcome, found)
 
 
 def _change(messages: Sequence[Message], place: int, is_old: bool, why: str) -> Change:

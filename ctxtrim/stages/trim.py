@@ -85,19 +85,29 @@ class Trim:
         if tokens <= available:
             return self._put_back(Outcome(transcript))
         view = self._view(transcript, where, costs)
-        goal = int(available * self.target)
-        cut = self._cut(view, tokens, goal)
+        cut = self._down(view, tokens, available)
         if self.summarize and cut.dropped and cut.tokens <= available:
             room = min(self.summary_tokens, available // _SHARE)
-            roomy = self._cut(view, tokens, goal - room)
+            roomy = self._down(view, tokens, available - room)
             cut = roomy if roomy.tokens <= available - room else cut
         outcome = self._outcome(transcript, view, cut)
         if cut.tokens > available:
             return outcome
-        return self._summed(transcript, cut, outcome) if self.summarize and cut.dropped else self._put_back(outcome)
+        if self.summarize and cut.dropped:
+            outcome = self._summed(transcript, cut, outcome)
+        else:
+            outcome = self._put_back(outcome)
+        cached = tuple(_cached(view, outcome.transcript.messages))
+        return replace(outcome, findings=(*outcome.findings, *cached))
 
-    def _cut(self, view: View, tokens: int, goal: int) -> "_Cut":
-        """What is left where the ladder is climbed down to a number of tokens."""
+    def _down(self, view: View, tokens: int, most: int) -> "_Cut":
+        """What is left in at most so many tokens: the target's share of them where it can be reached, else all."""
+        goal = int(most * self.target)
+        cut = self._cut(view, tokens, goal, most)
+        return cut if cut.tokens <= goal or goal == most else self._cut(view, tokens, most, most)
+
+    def _cut(self, view: View, tokens: int, goal: int, most: int) -> "_Cut":
+        """What is left where the ladder is climbed down to a number of tokens; answers may come back up to `most`."""
         messages, where = view.transcript.messages, view.where
         cut = _Cut(self.counter, where, list(messages), list(view.costs), tokens)
         for loss in ladder(view, self.strategy):
@@ -105,13 +115,19 @@ class Trim:
                 break
             cut.take(loss)
         if is_alternating(messages, where):
-            room = self.budget.available - cut.tokens
-            cut.tokens += set_apart(messages, where, cut.costs, room, cut.dropped, view.held)
+            cut.tokens += set_apart(messages, where, cut.costs, most - cut.tokens, cut.dropped, view.held)
         return cut
 
     def _summed(self, transcript: Transcript, cut: "_Cut", outcome: Outcome) -> Outcome:
         """The outcome with a summary of what was dropped, where there is room for one."""
-        summing = Summing(self.counter, self.summary_tokens, self.summarizer, self.redact, earlier=self.stored)
+        summing = Summing(
+            self.counter,
+            self.summary_tokens,
+            self.summarizer,
+            self.redact,
+            earlier=self.stored,
+            most_input=self.budget.available,
+        )
         whole = replace(transcript, messages=tuple(cut.messages))
         found = summed(summing, transcript.messages, whole, cut.dropped, self.budget.available)
         return outcome if found is None else told(outcome, found)
@@ -138,7 +154,7 @@ class Trim:
                 reason = late.get(index, reason)
             changes.append(change_of(messages, index, action, reason))
         if cut.tokens <= available:
-            return Outcome(rest, tuple(changes), tuple(_cached(view, cut)))
+            return Outcome(rest, tuple(changes))
         exactness = self.counter.exactness(rest)
         details = [
             f"{describe(transcript, messages[index], view.where.call[index], cut.costs[index], exactness)} ({why})"
@@ -257,10 +273,13 @@ def _opening(messages: Sequence[Message], where: Shape, costs: Sequence[int]) ->
     return sorted(opened)
 
 
-def _cached(view: View, cut: _Cut) -> Iterator[Finding]:
+def _cached(view: View, left: Sequence[Message]) -> Iterator[Finding]:
     """From where on a provider has to read the prompt again, which it had in its cache."""
-    first = min((index for index, (action, _) in cut.said.items() if action != "kept"), default=None)
-    if first is not None:
-        tokens, index = sum(view.costs[:first]), view.transcript.messages[first].index
+    sent = [(place, one) for place, one in enumerate(view.transcript.messages) if one.agent_visible]
+    now = [one for one in left if one.agent_visible]
+    same = next((at for at, ((_, old), new) in enumerate(zip(sent, now, strict=False)) if old != new), len(now))
+    if same < len(sent):
+        first, message = sent[same]
+        tokens, index = sum(view.costs[:first]), message.index
         text = f"a prompt cache holds for the messages before message {index}: {tokens} tokens, and what is sent before"
         yield Finding("prompt-cache", "info", text, index=index, tokens=tokens)

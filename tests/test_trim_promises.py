@@ -1,0 +1,69 @@
+"""The promises of trim and summarize over generated transcripts: every strategy, every tokenizer that trims."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from running import Ran, read, run
+from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
+
+from ctxtrim.model import Transcript
+from ctxtrim.stages.trim import STRATEGIES
+
+MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+NAMES = ("o200k_base", "cl100k_base", "claude-v3", "claude-v4.7", "claude-v4.8", "llama", "chars4", "bytes4")
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> bytes:
+    """A session as agents record it: turns of steps, every call answered, ids that are used once."""
+    talk: list[dict[str, Any]] = [{"role": "system", "texts": ["You are terse."]}] if draw(st.booleans()) else []
+    for turn in range(draw(st.integers(1, 5))):
+        talk.append({"role": "user", "texts": [f"Task {turn}: " + draw(texts)]})
+        for step in range(draw(st.integers(0, 4))):
+            ids = [f"t{turn}s{step}n{number}" for number in range(draw(st.integers(1, 2)))]
+            path = draw(st.sampled_from(["a.py", "b.py"]))
+            calls = [{"id": one, "name": draw(TOOLS), "input": {"x": "look", "path": path}} for one in ids]
+            talk.append({"role": "assistant", "texts": draw(st.sampled_from([[], ["I look."]])), "calls": calls})
+            talk += ({"role": "tool", "id": one, "texts": [draw(texts)], "image": False, "error": None} for one in ids)
+        talk.append({"role": "assistant", "texts": [f"Answer {turn}. " + draw(texts)], "calls": []})
+    if draw(st.booleans()):
+        talk.append({"role": "user", "texts": ["And now?"]})
+    form = draw(st.sampled_from([*CONVERSATIONS, *EVENTS]))
+    is_line = form in CONVERSATIONS and (form not in EVENTS or draw(st.booleans()))
+    values = [CONVERSATIONS[form](talk, 0)] if is_line else EVENTS[form](talk)
+    return b"".join(spell(value, {"ensure_ascii": False}) + b"\n" for value in values)
+
+
+TOOLS = st.sampled_from(["bash", "read_file", "edit_file"])
+inputs = st.one_of(files(), sessions())
+edits = st.one_of(st.tuples(st.just("trim"), trims), st.tuples(st.just("summarize"), summaries))
+
+
+def transcripts(data: bytes | None) -> list[Transcript]:
+    return [one for chunk in read(data or b"") for one in chunk.transcripts if one.messages]
+
+
+def within(ran: Ran, budget: int, **binding: Any) -> None:
+    """What was written fits, as it was counted and as it is counted again; what was not says why."""
+    assert [one.code for one in ran.findings if one.code == "self-check"] == []
+    for row in ran.rows:
+        assert row.count.tokens <= budget or row.overflows
+        assert not (row.is_written and row.overflows)
+        assert row.count.tokens <= row.tokens_read
+    assert all(row.count.tokens <= budget for row in run(ran.data or b"", limit=budget, **binding).rows)
+
+
+@pytest.mark.parametrize("summarize", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(inputs, trims, budgets, st.sampled_from(NAMES))
+def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
+    strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
+) -> None:
+    stages = [("trim", how | {"strategy": strategy, "summarize": summarize})]
+    binding = {"tokenizer": name, "model": MODEL}
+    ran = run(data, stages, limit=budget, **binding)
+    within(ran, budget, **binding)
+    if ran.data is not None:
+        assert run(ran.data, stages, limit=budget, **binding).data == ran.data

@@ -253,7 +253,7 @@ cutoffs = st.fixed_dictionaries(
     },
 )
 compactions = st.fixed_dictionaries(
-    {"max_tokens": st.sampled_from([0, 10, 100, 1000, 8000]), "max_messages": st.sampled_from([0, 3, 10, 50])},
+    {"session_tokens": st.sampled_from([0, 10, 100, 1000, 8000]), "max_messages": st.sampled_from([0, 3, 10, 50])},
     optional={
         "keep_recent_messages": st.integers(0, 6),
         "keep_recent_tokens": st.sampled_from([0, 20, 300, 20_000]),

@@ -56,7 +56,7 @@ def compact(said: list[dict[str, Any]], **settings: Any) -> Ran:
 def test_s3_1_the_settings_and_what_they_are_by_default() -> None:
     known = {one.name: one.default for one in (*fields(Compact), *fields(Cutoff)) if "help" in one.metadata}
     expected = {
-        "max_messages": 50, "max_tokens": 8000, "keep_recent_messages": 5, "keep_recent_tokens": 20_000,
+        "max_messages": 50, "session_tokens": 8000, "keep_recent_messages": 5, "keep_recent_tokens": 20_000,
         "tool_cutoff": 10, "tool_summary": "llm", "auto": True,
     }  # fmt: skip
     assert {name: known[name] for name in expected} == expected
@@ -93,7 +93,7 @@ def test_s3_11_what_is_old_becomes_one_message_after_the_system_prompt_and_what_
 
 def test_s3_10_the_summary_has_the_six_headings_and_says_what_was_asked_done_and_decided() -> None:
     said = talk(80, "short " * 20)
-    (text,) = [one for one in contents(compact(said, max_tokens=2500).data) if one and one.startswith(titles.TITLE)]
+    (text,) = [one for one in contents(compact(said, session_tokens=2500).data) if one and one.startswith(titles.TITLE)]
     assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == list(HEADINGS)
     assert f"> {ASKED}" in text
     assert "- [?] ls 40" in text
@@ -104,17 +104,17 @@ def test_s3_10_the_split_is_never_inside_an_exchange() -> None:
     parallel = [call("a", "b", "c"), *(result(one, LONG) for one in "abc")]
     said = [user(LONG * 4), says("so"), user("two"), *parallel, says("ok")]
     for keep in range(0, 2400, 150):
-        ran = compact(said, max_tokens=1, keep_recent_tokens=keep, keep_recent_messages=2)
+        ran = compact(said, session_tokens=1, keep_recent_tokens=keep, keep_recent_messages=2)
         (one,) = read(ran.data or b"")[0].transcripts
         assert not shape(one.messages).unanswered
         assert sum(message.role == "tool" for message in one.messages) in (0, 3)
 
 
 def test_s3_3_what_is_kept_is_at_most_half_of_the_limit() -> None:
-    left = [len(contents(compact(talk(40), max_tokens=most, tool_cutoff=99).data)) for most in (2000, 4000, 8000)]
+    left = [len(contents(compact(talk(40), session_tokens=most, tool_cutoff=99).data)) for most in (2000, 4000, 8000)]
     assert left[0] < left[1] < left[2]
-    assert contents(compact(talk(40), max_tokens=8000, keep_recent_tokens=1000, tool_cutoff=99).data) == contents(
-        compact(talk(40), max_tokens=8000, keep_recent_tokens=1000, tool_cutoff=98).data
+    assert contents(compact(talk(40), session_tokens=8000, keep_recent_tokens=1000, tool_cutoff=99).data) == contents(
+        compact(talk(40), session_tokens=8000, keep_recent_tokens=1000, tool_cutoff=98).data
     )
 
 
@@ -126,10 +126,10 @@ def test_s3_10_without_tokens_to_keep_so_many_messages_are_kept() -> None:
 
 
 def test_s3_2_by_messages_it_keeps_so_many_where_tokens_would_keep_too_many() -> None:
-    ran = compact(talk(30, "short"), max_tokens=0)
+    ran = compact(talk(30, "short"), session_tokens=0)
     assert findings_of(ran, "trigger") == ["compaction is due: 69 messages >= the most of 50"]
     assert ran.rows[0].messages <= 7
-    assert compact(talk(20, "short"), max_tokens=0).data == conversation(talk(20, "short"))
+    assert compact(talk(20, "short"), session_tokens=0).data == conversation(talk(20, "short"))
 
 
 def test_s3_10_the_current_task_stays_however_old_and_the_summary_stands_before_it() -> None:
@@ -149,7 +149,7 @@ def test_s3_10_what_is_pinned_stays() -> None:
 
 
 def test_s3_11_results_that_are_too_many_among_the_recent_give_way_to_one_digest() -> None:
-    ran = compact(talk(40), max_tokens=8000, tool_cutoff=3)
+    ran = compact(talk(40), session_tokens=8000, tool_cutoff=3)
     after = json.loads(ran.data or b"")["messages"]
     assert sum(one["role"] == "tool" for one in after) == 3
     summary, digest = after[1]["content"].split(titles.END)
@@ -224,7 +224,7 @@ def test_s3_11_where_nothing_is_old_or_a_summary_would_not_be_smaller_nothing_is
     assert ran.data == alone
     assert findings_of(ran, "nothing-to-compact") == ["nothing was compacted: nothing is older than what is kept"]
     tiny = conversation([user("a"), says("b"), user("c " * 90)])
-    ran = run(tiny, [("compact", {"max_tokens": 10})])
+    ran = run(tiny, [("compact", {"session_tokens": 10})])
     assert ran.data == tiny
     assert findings_of(ran, "nothing-to-compact") == ["nothing was compacted: a summary would not be smaller"]
 
@@ -265,7 +265,7 @@ def test_s3_12_a_cause_compacts_what_the_trigger_would_leave() -> None:
     (one,) = read(conversation(talk(8)))[0].transcripts
     bound = Binding(tokenizer, None, "chars4").bind(one)
     assert Compact(bound.counter, bound.budget)(one).transcript == one
-    forced = Compact(bound.counter, bound.budget, cause="context length")(one)
+    forced = Compact(bound.counter, bound.budget, cause="context length", keep_recent_tokens=2000)(one)
     assert len(forced.transcript.messages) < 20
     assert bound.counter.tokens(forced.transcript) < bound.counter.tokens(one) * 0.6
     assert forced.findings[0].message == "compaction is due: context length"

@@ -43,7 +43,7 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "preserveSystemPrompt", False, {"trim.preserve-system-prompt": False}),
     ("contextManagement", "preserveRecentTurns", 2, {"trim.keep-recent-turns": 2}),
     ("compactor", "maxMessages", 30, {"compact.max-messages": 30}),
-    ("compactor", "maxTokens", 9000, {"compact.max-tokens": 9000}),
+    ("compactor", "maxTokens", 9000, {"compact.session-tokens": 9000}),
     ("compactor", "keepRecent", 3, {"compact.keep-recent-messages": 3}),
     ("compactor", "keepRecentTokens", 9000, {"compact.keep-recent-tokens": 9000}),
     ("compactor", "reserveTokens", 16384, {"reserve": 16384}),
@@ -64,7 +64,7 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
 OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "enabled", True, {"enabled": True}),
     ("contextManagement", "maxAge", 3, {"truncate.max-age": 3}),
-    ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900, "compact.max-tokens": 900}),
+    ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900}),
     ("contextManagement", "placeholder", "[{age}]", {"truncate.placeholder": "[{age}]"}),
     ("contextManagement", "keepErrors", False, {"truncate.keep-errors": False, "trim.keep-errors": False}),
     ("contextManagement", "contextWindow", 64000, {"context-window": 64000}),

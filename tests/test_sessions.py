@@ -59,7 +59,7 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
 def test_s3_8_and_s3_11_no_call_is_parted_from_its_result_and_turns_are_taken_as_before(
     data: bytes, one: tuple[str, dict[str, Any]], name: str
 ) -> None:
-    ran = run(data, [one], tokenizer=name, model=MODEL, limit=one[1].get("max_tokens") or None)
+    ran = run(data, [one], tokenizer=name, model=MODEL, limit=one[1].get("session_tokens") or None)
     for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
         assert unpaired(after) <= unpaired(before)
         takes_turns = is_alternating(before.messages, shape(before.messages))

@@ -12,6 +12,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result
 from ctxtrim.plain import Conversation, PlainMessages, System, Tools
 from ctxtrim.summaries import Summarizer
+from ctxtrim.trigger import estimate
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ def with_recovery(
 ) -> T:
     """What `send` gives for the messages; on a context-length error it is called once more, with a compacted list.
 
-    The list is compacted, and trimmed where that is not enough: to the window that the error tells, else the one in
+    The list is compacted to half at least, and trimmed where that is not enough: to the window that the error tells, else the one in
     force, and to three quarters of what was refused. All other errors are raised as they come, and so is that of the
     second call. A `ContextOverflowError` from the first one where the list cannot be made to fit. `on_event` is told
     when the compaction starts and how it ended.
@@ -57,7 +58,10 @@ def _shorter(read: Conversation, config: Options | None, window: int | None, bes
     bound = replace(bound, budget=replace(bound.budget, limit=most, known_room=most))
 
     def work() -> Result:
-        stages = [asked.config.spec(name) for name in ("compact", "trim")]
+        spec = asked.config.spec("compact")
+        recent = min(spec.settings["keep_recent_tokens"], estimate(read.transcript).tokens // 2)
+        spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
+        stages = [spec, asked.config.spec("trim")]
         result = ran(read, asked, bound, stages, replace(beside, on_event=None, cause=_CAUSE))
         must_fit(result, bound)
         return result

@@ -40,7 +40,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
     ),
     COMPACTOR: (
         Alias("maxMessages", "compact.max-messages"),
-        Alias("maxTokens", "compact.max-tokens"),
+        Alias("maxTokens", "compact.session-tokens"),
         Alias("keepRecent", "compact.keep-recent-messages"),
         Alias("keepRecentTokens", "compact.keep-recent-tokens"),
         Alias("reserveTokens", "reserve"),

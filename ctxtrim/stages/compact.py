@@ -48,7 +48,7 @@ class Compact:
     summarizer: Summarizer | None = seam()
     cause: str | None = seam()
     max_messages: int = setting(MAX_MESSAGES, "Compact at this many messages, where tokens have no limit.", least=0)
-    max_tokens: int = setting(
+    session_tokens: int = setting(
         MAX_TOKENS, "Compact at this many tokens, where no window is known; 0 for no such limit.", least=0
     )
     keep_recent_messages: int = setting(5, "How many of the last messages stay, where no tokens are said.", least=0)
@@ -76,7 +76,7 @@ class Compact:
     @property
     def limit(self) -> int | None:
         """The tokens at which it is compacted; None where there is no such limit."""
-        return effective_token_limit(self.budget.known_room, 0, self.max_tokens)
+        return effective_token_limit(self.budget.known_room, 0, self.session_tokens)
 
     def trigger(self, transcript: Transcript) -> Trigger:
         """Whether a transcript is to be compacted, and why."""
@@ -111,15 +111,12 @@ class Compact:
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:
         """Where what is kept begins: by tokens, by messages where those are none, or would have it compacted again.
 
-        What a message begins with that was put there before takes no room from what is recent. Where it was asked for,
-        at most half of all is kept.
+        What a message begins with that was put there before takes no room from what is recent.
         """
         costs = [rough(without_leads(message)) for message in messages]
         tokens = self.keep_recent_tokens
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
-        if trigger.rule == "asked":
-            tokens = min(tokens, sum(costs) // 2)
         first = kept_from(messages, where.exchange, costs, tokens, self.keep_recent_messages)
         kept = sum(one.agent_visible and home >= first for one, home in zip(messages, where.exchange, strict=True))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:

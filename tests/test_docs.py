@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
 DESIGNS = (ROOT / "docs/from-the-designs.md").read_text()
 DEFAULTS = parse("truncate", {}).settings
-ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \|", LIFECYCLE, re.MULTILINE)
+ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \| .", LIFECYCLE, re.MULTILINE)
+COMPACT = re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", LIFECYCLE, re.MULTILINE)
 
 
 def spelled(value: object) -> str:
@@ -27,6 +28,12 @@ def spelled(value: object) -> str:
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() & dict(ROWS).keys()))
 def test_the_lifecycle_names_the_defaults_of_the_code(name: str) -> None:
     assert dict(ROWS)[name] == spelled(DEFAULTS[name])
+
+
+def test_the_lifecycle_names_the_defaults_of_compaction() -> None:
+    settings = parse("compact", {}).settings
+    assert len(COMPACT) == 7
+    assert {name: spelled(settings[name]).strip("`") for name, _ in COMPACT} == dict(COMPACT)
 
 
 def test_every_setting_that_the_lifecycle_names_is_one() -> None:
@@ -64,8 +71,8 @@ def test_the_designs_show_a_test_in_every_row() -> None:
     assert [row for row in rows if "`test_" not in row] == []
 
 
-def test_every_row_of_truncation_and_retention_has_a_test_named_after_it() -> None:
+def test_every_row_has_a_test_named_after_it() -> None:
     names = " ".join(re.findall(r"def (test_\w+)", "".join(path.read_text() for path in (ROOT / "tests").glob("*.py"))))
     rows = [f"s0_{number}" for number in range(1, 15)] + [f"s2_{number}" for number in range(1, 8)]
-    rows += [f"s4_{number}" for number in range(1, 8)] + [f"s3_{number}" for number in (5, 6, 7)]
+    rows += [f"s4_{number}" for number in range(1, 8)] + [f"s3_{number}" for number in range(1, 14)]
     assert [row for row in rows if f"test_{row}_" not in names] == []

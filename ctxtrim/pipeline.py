@@ -79,7 +79,7 @@ def run(
     thinking: Thinking = "keep",
     keeper: Keeper | None = None,
     summarizer: Summarizer | None = None,
-    stored: str | None = None,
+    stored: Written | None = None,
     on_event: OnEvent | None = None,
     cause: str | None = None,
 ) -> Result:

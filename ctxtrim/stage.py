@@ -103,7 +103,7 @@ class Keeper(Protocol):
 class Memory(Protocol):
     """Keeps the summaries of transcripts from run to run: the seam between stages and a summary store."""
 
-    def recall(self, key: str) -> str | None:
+    def recall(self, key: str) -> Written | None:
         """The summary that was stored for a transcript, None where there is none."""
         ...
 

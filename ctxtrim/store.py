@@ -80,10 +80,10 @@ class Store:
             self._write(entries)
         return entry
 
-    def recall(self, key: str) -> str | None:
-        """The text of the summary of a transcript, None where there is none."""
+    def recall(self, key: str) -> Written | None:
+        """The summary of a transcript as a stage wrote it, None where there is none."""
         entry = self.get(key)
-        return entry.content if entry is not None else None
+        return None if entry is None else Written(entry.content, entry.tokens, entry.messages_included)
 
     def remember(self, key: str, written: Written) -> None:
         """Store the summary that a stage wrote."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ctxtrim.counter import Counter
 from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.stage import Written
 from ctxtrim.summaries import (
     FALLBACK,
     INPUT,
@@ -49,7 +50,7 @@ class Summing:
     redacts: bool = True
     is_checkpoint: bool = False
     is_titled: bool = False
-    earlier: str | None = None
+    earlier: Written | None = None
     answers: int = 0
     most_input: int | None = None
 
@@ -63,8 +64,8 @@ class Summing:
         where = shape(told)
         room = min(limit, self.most)
         below = room - tokenizer.count(titles.titled("", self.answers)) - 1
-        is_told = any(message.is_summary for message in told) or self._is_covered(told)
-        earlier = None if is_told or self.earlier is None else titles.untitled(self.earlier)
+        stored = self.merges(told)
+        earlier = None if stored is None else titles.untitled(stored.text)
         write = checkpoint if self.is_checkpoint else facts
 
         def fallback() -> str:
@@ -93,16 +94,16 @@ class Summing:
         most = self.most_input
         return next((one for one in prompts if most is None or self.counter.text(one) <= most), None)
 
-    def _is_covered(self, told: Sequence[Message]) -> bool:
-        """Whether the stored summary says nothing that these messages do not say themselves, then or later."""
-        if self.earlier is None:
-            return False
-        stored, own = read(titles.untitled(self.earlier)).lines, gathered(told, shape(told), self.redacts).lines
+    def merges(self, told: Sequence[Message]) -> Written | None:
+        """The earlier summary, where it says something that these messages do not say themselves, then or later."""
+        if self.earlier is None or any(message.is_summary for message in told):
+            return None
+        stored, own = read(titles.untitled(self.earlier.text)).lines, gathered(told, shape(told), self.redacts).lines
         keys = {one.name: set(map(one.key, own.get(one.name, ()))) for one in SECTIONS}
         keys[READ.name] |= keys[CHANGED.name]  # a file that was changed later is no longer one that was only read
-        return all(
-            keys[one.name].issuperset(map(one.key, stored.get(one.name, ()))) for one in SECTIONS if one.merge != "sum"
-        )
+        sections = (one for one in SECTIONS if one.merge != "sum")
+        is_covered = all(keys[one.name].issuperset(map(one.key, stored.get(one.name, ()))) for one in sections)
+        return None if is_covered else self.earlier
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,13 @@ def summed(
     kept = [message for place, message in enumerate(transcript.messages) if place not in dropped]
     told = [one for place, message in enumerate(read_as) for one in _to_tell(message, place in dropped)]
     takes_turns = alternates(read_as)
+    stored = summing.merges([one for message in told for one in apart(message)])
+    number = sum(map(_told, told)) + (0 if stored is None else stored.messages)
 
     def within(summary: Summary) -> Summed | None:
         new, place, is_joined = put(kept, summary.text, takes_turns)
         whole = replace(transcript, messages=tuple(new))
         tokens = counter.tokens(whole)
-        number = sum(_told(message) for message in told)
         if tokens > available:
             return None
         return Summed(whole.messages, place, is_joined, tokens, summary, number, counter.text(summary.text))
@@ -158,18 +160,18 @@ def summed(
     return None if has_earlier else within(Summary(titles.OMITTED, FALLBACK, summary.trouble))
 
 
-def put_back(counter: Counter, transcript: Transcript, stored: str, available: int) -> Summed | None:
+def put_back(counter: Counter, transcript: Transcript, stored: Written, available: int) -> Summed | None:
     """A transcript with a summary that was stored; None where it has one, or there is no room."""
     messages = transcript.messages
     if any(message.is_summary or _joined(message)[1] is not None for message in messages):
         return None
-    new, place, is_joined = put(messages, stored, alternates(messages))
+    new, place, is_joined = put(messages, stored.text, alternates(messages))
     whole = replace(transcript, messages=tuple(new))
     tokens = counter.tokens(whole)
     if tokens > available:
         return None
-    summary = Summary(stored, "store")
-    return Summed(whole.messages, place, is_joined, tokens, summary, read(stored).messages, counter.text(stored))
+    summary = Summary(stored.text, "store")
+    return Summed(whole.messages, place, is_joined, tokens, summary, stored.messages, counter.text(stored.text))
 
 
 def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:

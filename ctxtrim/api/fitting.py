@@ -11,7 +11,7 @@ from ctxtrim.events import OnEvent
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.plain import Conversation, PlainMessages, System, Tools, conversation, place_of
 from ctxtrim.stage import Written
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries import Summarizer, sections, titles
 from ctxtrim.thinking import thinking_of
 
 
@@ -101,10 +101,15 @@ def ran(read: Conversation, asked: Settings, bound: Bound, stages: Sequence[Spec
         bound.budget,
         asked.thinking or thinking_of(bound.model),
         summarizer=beside.summarizer,
-        stored=beside.stored,
+        stored=None if beside.stored is None else _kept(beside.stored, bound),
         on_event=beside.on_event,
         cause=beside.cause,
     )
+
+
+def _kept(text: str, bound: Bound) -> Written:
+    """A summary that was kept as a text, which says for how many messages it stands, or counts as one."""
+    return Written(text, bound.counter.text(text), sections.read(titles.untitled(text)).messages)
 
 
 def must_fit(result: Result, bound: Bound) -> None:

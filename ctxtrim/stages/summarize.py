@@ -18,7 +18,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
 from ctxtrim.recency import recent
-from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
+from ctxtrim.stage import Change, Finding, Outcome, Written, change_of, seam, setting
 from ctxtrim.summaries import Summarizer, titles
 from ctxtrim.summing import Summing, put_back, summed
 from ctxtrim.telling import told
@@ -33,7 +33,7 @@ class Summarize:
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
-    stored: str | None = seam()
+    stored: Written | None = seam()
     keep_recent_turns: int = setting(5, "These last turns stay.", least=0)
     keep_recent_messages: int = setting(0, "And these last messages.", least=0)
     keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)

@@ -21,7 +21,7 @@ from ctxtrim.recency import recent
 from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.results import results
 from ctxtrim.retaining import Retaining, kept
-from ctxtrim.stage import Action, Finding, Outcome, change_of, describe, overflow, seam, setting
+from ctxtrim.stage import Action, Finding, Outcome, Written, change_of, describe, overflow, seam, setting
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summing import Summing, put_back, summed
 from ctxtrim.telling import told
@@ -49,7 +49,7 @@ class Trim:
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
-    stored: str | None = seam()
+    stored: Written | None = seam()
     strategy: str = setting("priority", "What goes first.", choices=STRATEGIES)
     target: float = setting(1.0, "Once over the budget, trim down to this share of it.", check=share)
     keep_recent_turns: int = setting(5, "These last turns stay while anything older is left to go.", least=0)

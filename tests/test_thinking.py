@@ -24,7 +24,7 @@ def run(data: bytes, mode: Thinking | None, budget: int, stage: str = "trim", mo
     job = Job((parse(stage, {}),), Binding(tokenizer, model, "chars4", limit=budget), thinking=mode)
     done = list(stream("file", open_reading(BytesIO(data)), job))
     written = [one.data for one in done if one.data is not None]
-    return Ran(b"".join(written), tuple(row for one in done for row in one.rows), ())
+    return Ran(b"".join(written), tuple(row for one in done for row in one.rows), (), {})
 
 
 def thought(text: str) -> dict[str, Any]:

@@ -32,9 +32,9 @@ def with_recovery(
 ) -> T:
     """What `send` gives for the messages; on a context-length error it is called once more, with a compacted list.
 
-    The list is compacted to half at least, and trimmed where that is not enough: to the window that the error tells, else the one in
-    force, and to three quarters of what was refused. All other errors are raised as they come, and so is that of the
-    second call. A `ContextOverflowError` from the first one where the list cannot be made to fit. `on_event` is told
+    The list is compacted to half at least, and trimmed where that is not enough: to the window that the error tells,
+    else the one in force, and to three quarters of what was refused. All other errors are raised as they come, and so
+    is that of the second call. A `ContextOverflowError` from the first one where the list cannot be made to fit. `on_event` is told
     when the compaction starts and how it ended.
     """
     try:

@@ -34,8 +34,8 @@ def with_recovery(
 
     The list is compacted to half at least, and trimmed where that is not enough: to the window that the error tells,
     else the one in force, and to three quarters of what was refused. All other errors are raised as they come, and so
-    is that of the second call. A `ContextOverflowError` from the first one where the list cannot be made to fit. `on_event` is told
-    when the compaction starts and how it ended.
+    is that of the second call. A `ContextOverflowError` from the first one where the list cannot be made to fit.
+    `on_event` is told when the compaction starts and how it ended.
     """
     try:
         return send(list(messages))

@@ -15,7 +15,6 @@ LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
 DESIGNS = (ROOT / "docs/from-the-designs.md").read_text()
 DEFAULTS = parse("truncate", {}).settings
 ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \| .", LIFECYCLE, re.MULTILINE)
-COMPACT = re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", LIFECYCLE, re.MULTILINE)
 
 
 def spelled(value: object) -> str:
@@ -30,10 +29,13 @@ def test_the_lifecycle_names_the_defaults_of_the_code(name: str) -> None:
     assert dict(ROWS)[name] == spelled(DEFAULTS[name])
 
 
-def test_the_lifecycle_names_the_defaults_of_compaction() -> None:
-    settings = parse("compact", {}).settings
-    assert len(COMPACT) == 7
-    assert {name: spelled(settings[name]).strip("`") for name, _ in COMPACT} == dict(COMPACT)
+@pytest.mark.parametrize(("stage", "rows"), [("trim", 9), ("compact", 7)])
+def test_the_lifecycle_names_the_defaults_of_the_stage(stage: str, rows: int) -> None:
+    table = LIFECYCLE.partition(f"| {stage} | default |\n")[2].partition("\n\n")[0]
+    found = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", table, re.MULTILINE))
+    settings = parse(stage, {}).settings
+    assert len(found) == rows
+    assert {name: spelled(settings[name]).strip("`") for name in found} == found
 
 
 def test_every_setting_that_the_lifecycle_names_is_one() -> None:
@@ -73,6 +75,7 @@ def test_the_designs_show_a_test_in_every_row() -> None:
 
 def test_every_row_has_a_test_named_after_it() -> None:
     names = " ".join(re.findall(r"def (test_\w+)", "".join(path.read_text() for path in (ROOT / "tests").glob("*.py"))))
-    rows = [f"s0_{number}" for number in range(1, 15)] + [f"s2_{number}" for number in range(1, 8)]
+    rows = [f"s0_{number}" for number in range(1, 15)] + [f"s1_{number}" for number in range(1, 15)]
+    rows += [f"s2_{number}" for number in range(1, 8)]
     rows += [f"s4_{number}" for number in range(1, 8)] + [f"s3_{number}" for number in range(1, 14)]
     assert [row for row in rows if f"test_{row}_" not in names] == []

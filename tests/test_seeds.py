@@ -29,3 +29,26 @@ def test_turns_1_to_3_seen_from_turn_4(ctxtrim: Run, tmp_path: object, snapshot:
     ran = ctxtrim(*RETENTION, "--archive", f"{tmp_path}/a", stdin=data)
     assert ran.out == snapshot
     assert [json.loads(line)["content"] for line in ran.out.splitlines()] == [one["content"] for one in after]
+
+
+LAYER = ("trim", "--budget", "2000", "--quiet", "fixtures/gates.jsonl")
+
+
+def test_more_than_ten_results_fit_the_budget(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
+    talk = json.loads((FIXTURES / "gates.jsonl").read_text())
+    assert sum(one["role"] == "tool" for one in talk["messages"]) == 12
+    ran = ctxtrim(*LAYER)
+    assert ran.code == 0
+    assert ran.out == snapshot
+
+
+def test_more_than_ten_results_become_one_summary(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
+    ran = ctxtrim(*LAYER, "--summarize", "--keep-recent-turns", "1", "--budget", "500")
+    assert ran.code == 0
+    assert ran.out == snapshot
+
+
+def test_an_overflow_is_said_and_nothing_is_written(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
+    ran = ctxtrim(*LAYER, "--budget", "20")
+    assert (ran.code, ran.out) == (3, b"")
+    assert ran.err.encode() == snapshot

@@ -498,3 +498,11 @@ def test_s1_14_a_session_ten_times_concatenated() -> None:
         assert ran.rows[0].count.tokens <= 2000
         assert ran.rows[0].is_written
         assert result("x", "y") not in json.loads(ran.data or b"")["messages"]
+
+
+def test_s1_8_an_answer_that_keeps_two_prompts_apart_is_nothing_to_summarize() -> None:
+    talk = [user("a pinned task"), says("first " * 90), user("second"), says("so"), user("now")]
+    how = [("summarize", {"keep_recent_turns": 0, "pin": ("pinned",)})]
+    once = run(conversation(talk), how).data or b""
+    assert contents(once)[1:] == ["so", "now"]
+    assert run(once, how).data == once

@@ -1,15 +1,20 @@
 """The promises of trim and summarize over generated transcripts: every strategy, every tokenizer that trims."""
 
+from collections import Counter as Tally
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import Ran, read, run
 from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
 
 from ctxtrim.model import Transcript
+from ctxtrim.pins import pinned
 from ctxtrim.stages.trim import STRATEGIES
+from ctxtrim.structure import PROFILES, findings
+from ctxtrim.summing import apart
+from ctxtrim.turns import shape
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
 NAMES = ("o200k_base", "cl100k_base", "claude-v3", "claude-v4.7", "claude-v4.8", "llama", "chars4", "bytes4")
@@ -57,6 +62,7 @@ def within(ran: Ran, budget: int, **binding: Any) -> None:
 
 @pytest.mark.parametrize("summarize", [False, True])
 @pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(max_examples=30)  # of each of ten; a thousand of each were run
 @given(inputs, trims, budgets, st.sampled_from(NAMES))
 def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
     strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
@@ -67,3 +73,39 @@ def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
     within(ran, budget, **binding)
     if ran.data is not None:
         assert run(ran.data, stages, limit=budget, **binding).data == ran.data
+
+
+@settings(max_examples=150)
+@given(inputs, edits, budgets)
+def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_more_to_refuse(
+    data: bytes, edit: tuple[str, dict[str, Any]], budget: int
+) -> None:
+    ran = run(data, [edit], limit=budget, model=MODEL)
+    before, after = transcripts(data), transcripts(ran.data)
+    if ran.data is None or len(before) != len(after):
+        return
+    assert run(ran.data, [edit], limit=budget, model=MODEL).data == ran.data
+    for old, new in zip(before, after, strict=True):
+        assert unpaired(new) <= unpaired(old)
+        assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
+        said = [(one.role, apart(one)[-1].parts) for one in new.messages]
+        for place in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
+            message = old.messages[place]
+            assert (message.role, apart(message)[-1].parts) in said
+
+
+def unpaired(transcript: Transcript) -> Tally[str]:
+    """How many results have no call, and how many calls no result."""
+    where = shape(transcript.messages)
+    results = Tally(
+        "result"
+        for place, one in enumerate(transcript.messages)
+        if one.role == "tool" and one.agent_visible and where.call[place] is None
+    )
+    return results + Tally("call" for _ in where.unanswered)
+
+
+def refused(profile: str, transcript: Transcript) -> bool:
+    """Whether a provider would refuse a conversation."""
+    found = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
+    return any(one.severity == "error" for one in found)

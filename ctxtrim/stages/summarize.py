@@ -51,11 +51,11 @@ class Summarize:
         )
         stays = held(messages, where, self.pin)
         old = {place for place in range(len(messages)) if not last[place] and place not in stays}
-        if all(messages[place].is_summary for place in old):
-            return self._put_back(Outcome(transcript, (), (_nothing("nothing is older than what is kept"),)))
         tokens = self.counter.tokens(transcript)
         if is_alternating(messages, where):
             set_apart(messages, where, costs, tokens - 1, old, stays)
+        if all(messages[place].is_summary for place in old):
+            return self._put_back(Outcome(transcript, (), (_nothing("nothing is older than what is kept"),)))
         summing = Summing(
             self.counter,
             self.summary_tokens,

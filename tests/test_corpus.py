@@ -260,3 +260,26 @@ def test_the_turns_of_a_question_are_one_conversation(path: Path) -> None:
     asked = [[message["content"] for turn in value["question"] for message in turn] for value in values]
     assert [[part.text for message in one.messages for part in message.parts] for one in found] == asked
     assert [one.tools is not None for one in found] == ["function" in value for value in values]
+
+
+SHARED = [path for number, path in enumerate(TIER_1) if number % 8 == 0]
+HARD = ("system", "current task", "last exchange", "hidden")
+
+
+@needs_corpus
+@files(SHARED)
+@pytest.mark.parametrize("summarize", [False, True], ids=["dropped", "summarized"])
+@pytest.mark.parametrize("budget", [2000, 8000])
+def test_trim_overflows_only_where_what_can_never_go_is_above_the_budget(
+    path: Path, summarize: bool, budget: int
+) -> None:
+    data, stages = path.read_bytes(), [("trim", {"summarize": summarize})]
+    ran = run(data, stages, limit=budget, tokenizer="o200k_base")
+    assert [one.code for one in ran.findings if one.code == "self-check"] == []
+    for row in ran.rows:
+        assert row.count.tokens <= budget or row.overflows
+        changes = [one.change for one in row.steps[0].changes]
+        left = {one.reason for one in changes if one.action != "dropped"} if row.overflows else set()
+        assert left <= set(HARD)
+    if ran.data is not None:
+        assert run(ran.data, stages, limit=budget, tokenizer="o200k_base").data == ran.data

@@ -57,7 +57,8 @@ def within(ran: Ran, budget: int, **binding: Any) -> None:
         assert row.count.tokens <= budget or row.overflows
         assert not (row.is_written and row.overflows)
         assert row.count.tokens <= row.tokens_read
-    assert all(row.count.tokens <= budget for row in run(ran.data or b"", limit=budget, **binding).rows)
+    again = run(ran.data or b"", limit=budget, **binding).rows
+    assert all(row.count.tokens <= budget for row in again if row.messages)  # else there was nothing to leave out
 
 
 @pytest.mark.parametrize("summarize", [False, True])

@@ -90,18 +90,27 @@ class Compact:
         stays = held(messages, where, self.pin)
         first = self._first(messages, where, trigger)
         old = {place for place, home in enumerate(where.exchange) if home < first and place not in stays}
-        if all(has_summary(messages[place]) for place in old):
-            return Outcome(transcript, (), (_nothing("nothing is older than what is kept"),))
         costs = [cost.total for cost in self.counter.costs(messages)]
         tokens = self.counter.tokens(transcript)
         if is_alternating(messages, where):
             set_apart(messages, where, costs, tokens - 1, old, stays)
+        if all(has_summary(messages[place]) for place in old):
+            return Outcome(transcript, (), (_nothing("nothing is older than what is kept"),))
         answers = sum(
             message.role == "assistant" and message.agent_visible and place not in old
             for place, message in enumerate(messages)
         )
         most = min(_MOST, self.limit // _SHARE) if self.limit is not None else _MOST
-        summing = Summing(self.counter, most, self.summarizer, self.redact, True, True, answers=answers)
+        summing = Summing(
+            self.counter,
+            most,
+            self.summarizer,
+            self.redact,
+            is_checkpoint=True,
+            is_titled=True,
+            answers=answers,
+            most_input=self.budget.available,
+        )
         found = summed(summing, messages, transcript, old, tokens - 1)
         if found is None or found.summary.text == titles.OMITTED:
             return Outcome(transcript, (), (_nothing("a summary would not be smaller"),))

@@ -6,13 +6,13 @@
                                           └── Step ─┴── Step ──▶ Row
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 from ctxtrim.binding import USAGE, Binding, Bound
-from ctxtrim.errors import ArchiveError, SelfCheckError, UsageError
+from ctxtrim.errors import BUG, ArchiveError, SelfCheckError, UsageError
 from ctxtrim.events import Event
 from ctxtrim.formats.chunks import Chunk, Reading
 from ctxtrim.formats.rewrite import check, rewrite
@@ -86,7 +86,8 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
     try:
-        data = _written(chunk, out, failed)
+        data, again = _written(chunk, out, failed)
+        worked = [(bound, _recounted(bound, result, again.get(at))) for at, (bound, result) in enumerate(worked)]
     except SelfCheckError as error:
         data, failed = None, [True] * len(failed)
         findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
@@ -109,13 +110,29 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     return Done(chunk.data, data, rows, findings, data != chunk.data, any(failed))
 
 
-def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes | None:
+def _recounted(bound: Bound, result: Result, again: Transcript | None) -> Result:
+    """A result with the count of what was read back: what was put in may stand in one message with its neighbour.
+
+    Where that does not fit though it was meant to, a `SelfCheckError`.
+    """
+    if again is None:
+        return result
+    count = bound.counter.fresh().count(again)
+    if count.tokens > max(result.count.tokens, bound.budget.available):
+        raise SelfCheckError(
+            f"the edited transcript has {count.tokens} tokens, where {result.count.tokens} were meant; {BUG}"
+        )
+    return replace(result, count=count)
+
+
+def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[bytes | None, Mapping[int, Transcript]]:
     """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
 
-    A document, or a line, of several transcripts cannot be written in part: with one of them it goes as a whole.
+    Beside that, what reads back of those into which something was put, by their places. A document, or a line, of
+    several transcripts cannot be written in part: with one of them it goes as a whole.
     """
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
-        return None
+        return None, {}
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
     lost = {
         message.spans[0].line
@@ -125,10 +142,13 @@ def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> bytes |
     }
     is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)
     if chunk.format is None or is_same:
-        return chunk.data
+        return chunk.data, {}
     written = rewrite(chunk.format, chunk.lines, kept, lost)
-    check(chunk.format, chunk.lines, written, kept)
-    return b"".join(written)
+    found = check(chunk.format, chunk.lines, written, kept)
+    places = [at for at, (one, is_lost) in enumerate(zip(out, failed, strict=True)) if one.messages and not is_lost]
+    again = dict(zip(places, found, strict=True))
+    put = {at for at in places if any(message.index is None for message in out[at].messages)}
+    return b"".join(written), {at: again[at] for at in put}
 
 
 def _key(transcript: Transcript, path: str, index: int) -> str:

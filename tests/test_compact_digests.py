@@ -14,7 +14,7 @@ def test_s3_10_commands_files_and_errors_of_digests_are_told_by_the_summary() ->
         said += step(f"r{place}", f"{place} {LONG}", name="Read", file_path=f"/app/{place}.py")
     said += step("m", "make: *** [all] Error 2\nexit code 2\n" + LONG, command="make all")
     said += [says("Mended."), user("And the docs?"), says("word " * 2000), user("now"), says("yes")]
-    pipeline = [("cutoff", {"tool_cutoff": 0}), ("compact", {"max_tokens": 3000})]
+    pipeline = [("cutoff", {"tool_cutoff": 0}), ("compact", {"session_tokens": 3000})]
     ran = run(conversation(said), pipeline)
     text = contents(ran.data)[0]
     assert text.startswith(titles.TITLE)

@@ -125,22 +125,24 @@ def _insertions(dialect: Format, transcript: Transcript, known: _Lines) -> Itera
         earlier = message
 
 
-def check(dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]) -> None:
-    """Read what was written and compare it with what was meant; a difference is a `SelfCheckError`.
+def check(
+    dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]
+) -> list[Transcript]:
+    """The transcripts read from what was written that hold messages; a `SelfCheckError` where they are not as meant.
 
-    What was put in must be read in its place and by its speaker. Whether a result names its tool beside the call that
-    it answers is up to the format, and beside a text of the same speaker in one element it is part of that message.
+    What was put in must be read in its place and by its speaker; beside a text of the same speaker in one element it
+    is part of that message. Whether a result names its tool beside its call is up to the format.
     """
     records: list[Record] = []
     for data in written:
         whole = document(data) if len(lines) == 1 else None
         records += [whole] if whole else split(data, 1)
     again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
-    found = [transcript for transcript in again if transcript.messages]
-    expected = [transcript for transcript in meant if transcript.messages]
-    is_new = any(message.index is None for transcript in expected for message in transcript.messages)
+    found, expected = ([one for one in some if one.messages] for some in (again, meant))
+    is_new = any(message.index is None for one in expected for message in one.messages)
     if found != expected and not (is_new and list(map(_told, found)) == list(map(_told, expected))):
         raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {BUG}")
+    return found
 
 
 def _told(transcript: Transcript) -> tuple[object, ...]:

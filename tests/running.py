@@ -1,5 +1,6 @@
 """Runs files through the library as the command line does, in memory."""
 
+from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -8,12 +9,14 @@ from typing import Any
 
 from ctxtrim.binding import Binding
 from ctxtrim.formats.chunks import Chunk, open_reading
+from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec
 from ctxtrim.report import Row
 from ctxtrim.specs import parse
 from ctxtrim.stage import Finding, Original
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
+from ctxtrim.turns import shape
 
 
 @dataclass(frozen=True)
@@ -60,3 +63,14 @@ def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **bindin
 def read(data: bytes) -> list[Chunk]:
     """The chunks of a file."""
     return list(open_reading(BytesIO(data)).chunks)
+
+
+def unpaired(transcript: Transcript) -> Tally[str]:
+    """Results without calls and calls without results, of what the model sees."""
+    where = shape(transcript.messages)
+    results = Tally(
+        "result"
+        for place, one in enumerate(transcript.messages)
+        if one.role == "tool" and one.agent_visible and where.call[place] is None
+    )
+    return results + Tally("call" for _ in where.unanswered)

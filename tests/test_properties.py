@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from collections import Counter as Tally
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from running import read, run
+from running import read, run, unpaired
 from strategies import budgets, conversations, files, summaries, trims, truncations
 
 from ctxtrim.model import Transcript
@@ -121,17 +120,7 @@ def test_pairing_no_stage_parts_a_call_from_its_result(
     ran = run(data, pipeline, limit=budget)
     for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
         if len([row for row in ran.rows if row.messages]) == 1:
-            assert _unpaired(after) <= _unpaired(before)
-
-
-def _unpaired(transcript: Transcript) -> Tally[str]:
-    where = shape(transcript.messages)
-    results = Tally(
-        "result"
-        for place, one in enumerate(transcript.messages)
-        if one.role == "tool" and one.agent_visible and where.call[place] is None
-    )
-    return results + Tally("call" for _ in where.unanswered)
+            assert unpaired(after) <= unpaired(before)
 
 
 @given(files(), stages, trims, budgets, tokenizers)

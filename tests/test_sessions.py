@@ -1,11 +1,10 @@
 """What holds of cutoff and compact whatever they are given, alone and among the other stages."""
 
-from collections import Counter as Tally
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from running import read, run
+from running import read, run, unpaired
 from strategies import budgets, compactions, cutoffs, files, summaries, trims, truncations
 
 from ctxtrim.model import Transcript
@@ -31,17 +30,6 @@ Stages = list[tuple[str, dict[str, Any]]]
 def transcripts(data: bytes | None) -> list[Transcript]:
     """All transcripts of a file that hold messages."""
     return [one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages]
-
-
-def unpaired(transcript: Transcript) -> Tally[str]:
-    """Calls without results and results without calls, of what the model sees."""
-    where = shape(transcript.messages)
-    results = Tally(
-        "result"
-        for place, one in enumerate(transcript.messages)
-        if one.role == "tool" and one.agent_visible and where.call[place] is None
-    )
-    return results + Tally("call" for _ in where.unanswered)
 
 
 @given(files(), pipelines, budgets, tokenizers)

@@ -1,12 +1,11 @@
 """The promises of trim and summarize over generated transcripts: every strategy, every tokenizer that trims."""
 
-from collections import Counter as Tally
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from running import Ran, read, run
+from running import Ran, read, run, unpaired
 from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
 
 from ctxtrim.model import Transcript
@@ -93,17 +92,6 @@ def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_m
         for place in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
             message = old.messages[place]
             assert (message.role, apart(message)[-1].parts) in said
-
-
-def unpaired(transcript: Transcript) -> Tally[str]:
-    """How many results have no call, and how many calls no result."""
-    where = shape(transcript.messages)
-    results = Tally(
-        "result"
-        for place, one in enumerate(transcript.messages)
-        if one.role == "tool" and one.agent_visible and where.call[place] is None
-    )
-    return results + Tally("call" for _ in where.unanswered)
 
 
 def refused(profile: str, transcript: Transcript) -> bool:

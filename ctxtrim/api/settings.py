@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxtrim.binding import USAGE, Binding
-from ctxtrim.config import SHARED, Config, program
+from ctxtrim.config import Config, program
 from ctxtrim.errors import UsageError
 from ctxtrim.models import Model
 from ctxtrim.pipeline import Spec
@@ -45,22 +45,10 @@ def settings(options: Options | None, where: str, preset: str = "budget") -> Set
     A `UsageError` begins with `where` they were given, and names what is none of ours or has no such value.
     """
     config = program(dict(options or {}), where, preset)
-    values: dict[str, Any] = {name: None if (said := config.shared(name).value) == "" else said for name in SHARED}
+    values = config.values
     if values["tokenizer"] == USAGE:
         raise UsageError(f"{where}: tokenizer {USAGE}: recorded usage is no measure to trim by; name another one")
-    binding = Binding(
-        tokenizer,
-        values["model"],
-        values["tokenizer"],
-        values["context_window"],
-        values["reserve"],
-        values["budget"],
-        values["safety"],
-        values["calibrate"],
-        _with_own(config.model_of),
-        config.preset.window,
-        config.preset.reserve,
-    )
+    binding = config.binding(tokenizer, _with_own(config.model_of))
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, binding, config.pipeline(), config.enabled.value, thinking)
 

@@ -10,7 +10,7 @@ from typing import Any
 from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.beside import store_of, summarizer_of
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
-from ctxtrim.config import SHARED, Config, configured
+from ctxtrim.config import Config, configured
 from ctxtrim.errors import UsageError
 from ctxtrim.files import Input, inputs
 from ctxtrim.folders import own_archive, own_settings, spill_folder
@@ -66,7 +66,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
     specs = _specs(stages, values, config)
     if values.get("archive") is not None and not writes:
         raise UsageError("--archive keeps what an edit removes; check edits nothing without --fix")
-    values = {**values, **{name: None if (said := config.shared(name).value) == "" else said for name in SHARED}}
+    values = {**values, **config.values}
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
     sources = tuple(inputs(values["files"] or (), skip))
@@ -81,7 +81,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         must_be_apart(report, sources, aims)
     job = Job(
         specs,
-        _binding(values, sources, config),
+        _binding(sources, config),
         _on_overflow(values, writes),
         _thinking(values) if writes else "keep",
         is_quick=[spec.name for spec in specs] == ["check"]
@@ -148,23 +148,10 @@ def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tupl
     return tuple(config.spec(text) for text in named)
 
 
-def _binding(values: Values, sources: Sequence[Input], config: Config) -> Binding:
+def _binding(sources: Sequence[Input], config: Config) -> Binding:
     sizes = [source.size for source in sources]
     is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
-    make = partial(tokenizer, is_light=is_light)
-    return Binding(
-        make,
-        values["model"],
-        values["tokenizer"],
-        values["context_window"],
-        values["reserve"],
-        values["budget"],
-        values["safety"],
-        values["calibrate"],
-        config.model_of,
-        config.preset.window,
-        config.preset.reserve,
-    )
+    return config.binding(partial(tokenizer, is_light=is_light), config.model_of)
 
 
 def _archive(values: Values, writes: bool, aims: Targets, preset: Preset) -> Path | None:

@@ -1,11 +1,12 @@
 """All that the sources say, the strongest first, and what is in force."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ctxtrim.binding import Binding
 from ctxtrim.config.agents import agents_file
 from ctxtrim.config.command_line import command_line
 from ctxtrim.config.environment import CONFIG, environment
@@ -19,6 +20,7 @@ from ctxtrim.pipeline import Spec
 from ctxtrim.presets import Preset, merged
 from ctxtrim.specs import complete, given, named
 from ctxtrim.stage import Finding
+from ctxtrim.tokens import Tokenizer
 
 OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agents.config.json")
 DEFAULT = "default"
@@ -43,6 +45,29 @@ class Config:
         """A setting of the whole run."""
         found = (said.shared[name] for said in self.sources if name in said.shared)
         return next(found, Value(SHARED[name].default, DEFAULT))
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """All settings of the whole run; None where a text is empty, which leaves it to the transcript."""
+        said = {name: self.shared(name).value for name in SHARED}
+        return {name: None if value == "" else value for name, value in said.items()}
+
+    def binding(self, tokenizer_of: Callable[[str], Tokenizer], model_of: ModelOf) -> Binding:
+        """What transcripts are measured with; the preset's window and reserve count where nothing else is said."""
+        values = self.values
+        return Binding(
+            tokenizer_of,
+            values["model"],
+            values["tokenizer"],
+            values["context_window"],
+            values["reserve"],
+            values["budget"],
+            values["safety"],
+            values["calibrate"],
+            model_of,
+            self.preset.window,
+            self.preset.reserve,
+        )
 
     @property
     def enabled(self) -> Value:

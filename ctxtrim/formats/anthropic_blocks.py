@@ -9,10 +9,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.format import METADATA
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Span
+from ctxtrim.results import METADATA
 
 _INJECTED = (
     "<command-name>", "<command-message>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",

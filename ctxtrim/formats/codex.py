@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Format, Insertion, Layout, Mended, Site
+from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.item_lists import apart, called, spelled
 from ctxtrim.formats.items import is_prompt, is_summary, kind_of, read_items
 from ctxtrim.formats.lists import Element, Found, beside
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.lines import Record, document, dump, split
 from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
+from ctxtrim.results import METADATA
 
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Format, Insertion, Layout, Site
+from ctxtrim.formats.format import Format, Insertion, Layout, Site
 from ctxtrim.formats.lists import beside
 from ctxtrim.lines import Record, dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Line, Message, Part, Path, Role, Source, Span, Transcript
+from ctxtrim.results import METADATA
 
 _TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed")
 _ITEMS = ("item.started", "item.updated", "item.completed")

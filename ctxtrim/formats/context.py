@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.made import made_id
 from ctxtrim.model import Message, Part, Path, Role, Span
+from ctxtrim.results import METADATA
 
 ROLES: dict[object, Role] = {
     "user": "user",

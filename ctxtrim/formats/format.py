@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from ctxtrim.lines import Record, give_up_if_deep
 from ctxtrim.model import Line, Message, Path, Span, Transcript
-from ctxtrim.results import METADATA as METADATA
 from ctxtrim.summaries.titles import pieces, stands_alone
 
 Layout = Literal["conversation", "events"]

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Path, Role, Span
+from ctxtrim.results import METADATA
 
 ROLES: dict[object, Role] = {
     "user": "user",

@@ -13,10 +13,10 @@ The next answer begins after an output or another speaker, with reasoning, and w
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from ctxtrim.formats.format import METADATA
 from ctxtrim.formats.item_parts import answered, call_id, content, output, sealed
 from ctxtrim.formats.lists import Element, Found
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.results import METADATA
 
 Kind = Literal["reasoning", "text", "call", "said", "result", "aside", "unknown"]
 """What an item is: three that make up an answer, what others say, an output, nothing that is sent, or who knows."""

@@ -8,12 +8,13 @@ of the message before it.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.sharegpt import calls_in, tools_in
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Path, Role, Span
+from ctxtrim.results import METADATA
 
 ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 

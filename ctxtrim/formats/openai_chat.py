@@ -8,12 +8,13 @@ bare array of messages. Content is a string, a list of blocks, null or absent. T
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Path, Role, Span
+from ctxtrim.results import METADATA
 
 ROLES: dict[object, Role] = {
     "system": "system",

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.formats.format import METADATA
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Span
+from ctxtrim.results import METADATA
 
 SOURCES = ("agent", "user", "environment")
 SILENT = (

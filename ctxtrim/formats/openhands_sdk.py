@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ctxtrim.formats.format import METADATA
 from ctxtrim.formats.openhands_actions import Told, call_of
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.results import METADATA
 
 _ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 _SPOKEN = (

@@ -8,13 +8,14 @@ message whose metadata hides it from the agent is a hidden one; one that is excl
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.pi_visibility import names_in, spelled_for, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
 from ctxtrim.model import Message, Part, Path, Role, Span, Usage
+from ctxtrim.results import METADATA
 
 ROLES: dict[object, Role] = {
     "user": "user",

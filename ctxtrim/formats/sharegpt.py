@@ -12,10 +12,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.format import METADATA, Insertion, Site
+from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Part, Path, Role, Span
+from ctxtrim.results import METADATA
 from ctxtrim.splice import locate
 
 ROLES: dict[object, Role] = {

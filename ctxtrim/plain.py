@@ -11,8 +11,9 @@ from typing import Any
 
 from ctxtrim.errors import InputError
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import Chunk, open_reading
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Message, Source, Transcript
 
 PlainMessage = Mapping[str, Any]

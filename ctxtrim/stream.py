@@ -14,8 +14,9 @@ from typing import Literal
 from ctxtrim.binding import USAGE, Binding, Bound
 from ctxtrim.errors import BUG, ArchiveError, SelfCheckError, UsageError
 from ctxtrim.events import Event
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import Chunk, Reading
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row

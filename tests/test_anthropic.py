@@ -9,7 +9,8 @@ import pytest
 from running import read, run
 
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.agreement import check
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.media import Media
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.turns import current_task, shape

@@ -9,7 +9,8 @@ from running import read, run
 from test_insertion import SUMMARY, written
 
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.agreement import check
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.media import Media
 from ctxtrim.model import Transcript
 

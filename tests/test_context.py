@@ -9,8 +9,9 @@ import pytest
 from running import read, run
 
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Message, Part
 from ctxtrim.turns import shape
 

@@ -9,8 +9,9 @@ import pytest
 from running import read, run
 from spelling_gemini import snake
 
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.media import Media
 from ctxtrim.model import Message, Part, Transcript, Usage
 

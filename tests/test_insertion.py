@@ -10,9 +10,10 @@ from running import read
 from strategies import files
 
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import Chunk, open_reading
 from ctxtrim.formats.format import Format
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.turns import shape
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from running import read, run
 
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.media import Media
 from ctxtrim.model import Message, Part, Transcript, Usage
 

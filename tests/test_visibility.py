@@ -15,8 +15,9 @@ from test_insertion import format_of, written
 from ctxtrim.binding import Binding
 from ctxtrim.counter import Counter
 from ctxtrim.errors import SelfCheckError
+from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import Chunk
-from ctxtrim.formats.rewrite import check, rewrite
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.recorded import recorded
 from ctxtrim.stage import Outcome

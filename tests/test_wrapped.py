@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from running import run
 from strategies import texts
 
 from ctxtrim.counter import Counter
@@ -75,3 +76,22 @@ def test_the_wrapper_costs_what_the_model_reads_of_it() -> None:
     whole = Message("tool", (Part("tool_result", string, "a"),))
     inner = Message("tool", (Part("tool_result", found.text, "a", wrapper=found.wrapper),))
     assert counter.cost(inner, 1) == counter.cost(whole, 1)
+
+
+def test_json_that_has_become_short_may_be_read_as_a_wrapper() -> None:
+    """With more than a wrapper's text beside its output it is one text; clipped, what is left may be a wrapper."""
+    trace = "".join(f"  File 'step_{number}.py', line {number}\n" for number in range(60))
+    output = json.dumps({"status": "error", "output": trace, "error": trace})
+    call = {"type": "function_call", "call_id": "c1", "name": "run", "arguments": "{}"}
+    items = [
+        {"role": "user", "content": "go"},
+        call,
+        {"type": "function_call_output", "call_id": "c1", "output": output},
+    ]
+    data = json.dumps({"input": items, "model": "gpt-4o"}).encode()
+    ran = run(data, [("truncate", {"max_tokens": 120})], tokenizer="o200k_base")
+    assert [finding.code for finding in ran.findings] == []
+    clip = json.loads(ran.data or b"")["input"][2]["output"]
+    assert json.loads(clip).keys() == {"status", "output", "error"}
+    assert tokenizer("o200k_base").count(clip) <= 120
+    assert run(ran.data or b"", [("truncate", {"max_tokens": 120})], tokenizer="o200k_base").data == ran.data

@@ -7,14 +7,14 @@ it, and a container that has become empty goes too.
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats.format import Format, Insertion, Site
-from ctxtrim.formats.visibility import changes, seen
-from ctxtrim.lines import Record, document, split
+from ctxtrim.formats.visibility import changes
+from ctxtrim.lines import document, split
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.splice import splice
 
@@ -123,36 +123,6 @@ def _insertions(dialect: Format, transcript: Transcript, known: _Lines) -> Itera
             yield from dialect.insert(run, Site(earlier, message, transcript.source.messages, known.at))
             run = []
         earlier = message
-
-
-def check(
-    dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]
-) -> list[Transcript]:
-    """The transcripts read from what was written that hold messages; a `SelfCheckError` where they are not as meant.
-
-    What was put in must be read in its place and by its speaker; beside a text of the same speaker in one element it
-    is part of that message. Whether a result names its tool beside its call is up to the format.
-    """
-    records: list[Record] = []
-    for data in written:
-        whole = document(data) if len(lines) == 1 else None
-        records += [whole] if whole else split(data, 1)
-    again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
-    found, expected = ([one for one in some if one.messages] for some in (again, meant))
-    is_new = any(message.index is None for one in expected for message in one.messages)
-    if found != expected and not (is_new and list(map(_told, found)) == list(map(_told, expected))):
-        raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {BUG}")
-    return found
-
-
-def _told(transcript: Transcript) -> tuple[object, ...]:
-    """What a model reads, part by part, and from whom."""
-    parts = [
-        (message.role, message.metadata, seen(message), replace(part, name=None) if message.role == "tool" else part)
-        for message in transcript.messages
-        for part in message.parts
-    ]
-    return parts, transcript.tools, transcript.tool_choice
 
 
 def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:

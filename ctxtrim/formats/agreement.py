@@ -1,0 +1,54 @@
+"""The self-check: what was written reads back as what was meant, or nothing of it is written."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.formats.format import Format
+from ctxtrim.formats.visibility import seen
+from ctxtrim.formats.wrapped import unwrapped
+from ctxtrim.lines import Record, document, split
+from ctxtrim.model import Line, Message, Part, Transcript
+
+
+def check(
+    dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]
+) -> list[Transcript]:
+    """The transcripts read from what was written that hold messages; a `SelfCheckError` where they are not as meant.
+
+    What was put in must be read in its place and by its speaker; beside a text of the same speaker in one element it
+    is part of that message. Whether a result names its tool beside its call is up to the format, and JSON that has
+    become short may be read as a wrapper around its output: the model reads the same.
+    """
+    records: list[Record] = []
+    for data in written:
+        whole = document(data) if len(lines) == 1 else None
+        records += [whole] if whole else split(data, 1)
+    again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
+    found, expected = ([one for one in some if one.messages] for some in (again, meant))
+    is_new = any(message.index is None for one in expected for message in one.messages)
+    if found != expected and [_told(one, is_new) for one in found] != [_told(one, is_new) for one in expected]:
+        raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {BUG}")
+    return found
+
+
+def _told(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
+    """What a model reads, and from whom: message by message, or part by part where something was put in."""
+    said = [
+        ((message.role, message.metadata, seen(message)), [_bare(message, part, is_new) for part in message.parts])
+        for message in transcript.messages
+    ]
+    parts = [(who, part) for who, parts in said for part in parts]
+    return parts if is_new else said, transcript.tools, transcript.tool_choice
+
+
+def _bare(message: Message, part: Part, is_new: bool) -> Part:
+    """A part as the model reads it; whether JSON around an output tells of a failure depends on how it is read."""
+    is_wrapped = part.kind == "tool_result" and unwrapped(part.spelled) is not None
+    return replace(
+        part,
+        text=part.spelled,
+        wrapper=None,
+        name=None if is_new and message.role == "tool" else part.name,
+        is_error=None if is_wrapped else part.is_error,
+    )

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import ceil
 from typing import Literal, Protocol, runtime_checkable
 
-from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import cut_after, cut_before
 
 Exactness = Literal["exact", "reconstructed", "bounded", "estimated"]
 ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ctxtrim.clipping import MODES, Mode, clip
 from ctxtrim.clipping.json_spans import Leaf
-from ctxtrim.graphemes import cut_before
+from ctxtrim.text.graphemes import cut_before
 from ctxtrim.tokenizers import tokenizer
 
 O200K, CHARS4 = tokenizer("o200k_base"), tokenizer("chars4")

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import line, long_chat, said, stuck
 
-from ctxtrim.archive import Archive
-from ctxtrim.objects import sha256
-from ctxtrim.recipe import joined, restored, segments
+from ctxtrim.archive.blobs import sha256
+from ctxtrim.archive.delta import joined, restored, segments
+from ctxtrim.archive.index import Archive
 
 EDITS = (
     ("truncate", "--max-age", "1"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxtrim.archive.summary_store import Store
 from ctxtrim.errors import InputError, OutputError
-from ctxtrim.store import Store
 
 
 def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ctxtrim.archive.summary_store import Store
 from ctxtrim.errors import UsageError
-from ctxtrim.store import Store
 from ctxtrim.summaries import Summarizer
 
 

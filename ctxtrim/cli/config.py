@@ -10,10 +10,11 @@ from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.config import SHARED, Config, Value
-from ctxtrim.reports.text import Table, clean, plain
-from ctxtrim.sinks import Stdout
+from ctxtrim.io.outputs import Stdout
+from ctxtrim.reports.text import Table, plain
 from ctxtrim.specs import spelled
 from ctxtrim.stages import STAGES
+from ctxtrim.text.escaping import clean
 
 _APP = typer.Typer(
     add_completion=False,

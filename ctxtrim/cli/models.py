@@ -11,9 +11,10 @@ from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.framing import Framing
+from ctxtrim.io.outputs import Stdout
 from ctxtrim.models import Model, find_model, framing_of, known_models, nearest_models
-from ctxtrim.reports.text import Table, clean, plain
-from ctxtrim.sinks import Stdout
+from ctxtrim.reports.text import Table, plain
+from ctxtrim.text.escaping import clean
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 

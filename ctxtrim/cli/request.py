@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.beside import store_of, summarizer_of
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
 from ctxtrim.config import Config, configured
 from ctxtrim.errors import UsageError
-from ctxtrim.files import Input, inputs
-from ctxtrim.folders import own_archive, own_settings, spill_folder
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Format
+from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.pipeline import Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from ctxtrim.archive import Archive, Run
+from ctxtrim.archive.blobs import sha256
+from ctxtrim.archive.delta import restored
+from ctxtrim.archive.index import Archive, Run
+from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.errors import ArchiveError
-from ctxtrim.files import Input, reading
-from ctxtrim.folders import own_archive
-from ctxtrim.objects import sha256
-from ctxtrim.recipe import restored
-from ctxtrim.sinks import Stdout, write_to
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.outputs import Stdout, write_to
 
 
 def restore(

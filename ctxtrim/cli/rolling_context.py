@@ -8,8 +8,8 @@ from ctxtrim.cli.request import configuration
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.config import WORDS, Config
 from ctxtrim.errors import UsageError
-from ctxtrim.reports.text import clean
-from ctxtrim.sinks import Stdout, write_to
+from ctxtrim.io.outputs import Stdout, write_to
+from ctxtrim.text.escaping import clean
 
 _STATUS = "status"
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import UsageError
-from ctxtrim.files import Input, is_same
-from ctxtrim.sinks import Nowhere, Sink, Stdout, write_to
+from ctxtrim.io.inputs import Input, is_same
+from ctxtrim.io.outputs import Nowhere, Sink, Stdout, write_to
 
 
 @dataclass(frozen=True)

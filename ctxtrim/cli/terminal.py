@@ -10,10 +10,10 @@ from io import StringIO
 from typing import Any
 
 from ctxtrim.cli.request import Request
-from ctxtrim.files import Input
+from ctxtrim.io.inputs import Input
+from ctxtrim.io.outputs import Stdout
 from ctxtrim.report import ASIDE, Report
 from ctxtrim.reports import REPORTS, text
-from ctxtrim.sinks import Stdout
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables that go to no terminal

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from ctxtrim.archive import Archive, Trace
+from ctxtrim.archive.index import Archive, Trace
+from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.errors import ArchiveError, UsageError
-from ctxtrim.folders import own_archive
-from ctxtrim.reports.text import Table, clean, plain
-from ctxtrim.sinks import Stdout
+from ctxtrim.io.outputs import Stdout
+from ctxtrim.reports.text import Table, plain
+from ctxtrim.text.escaping import clean
 
 Folder = Annotated[str | None, typer.Option("--archive", metavar="DIR", help="The archive. [default: the user's own]")]
 _APP = typer.Typer(

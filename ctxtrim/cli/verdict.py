@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ctxtrim.cli.terminal import say
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError
-from ctxtrim.sinks import silence_stdout
+from ctxtrim.io.outputs import silence_stdout
 
 
 def concluded(command: Callable[[], int]) -> int:

@@ -6,19 +6,20 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.archive import Archive, now
+from ctxtrim.archive.index import Archive
+from ctxtrim.archive.recorder import Recording, Spills
 from ctxtrim.cli import terminal
 from ctxtrim.cli.request import Request, request
 from ctxtrim.cli.verdict import concluded
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
-from ctxtrim.files import Input, reading
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
-from ctxtrim.recording import Recording, Spills
+from ctxtrim.io.clock import now
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.outputs import Appended, write_to
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS
-from ctxtrim.sinks import Appended, write_to
 from ctxtrim.stage import Finding
 from ctxtrim.stream import stream
 from ctxtrim.usage_log import entry

@@ -12,7 +12,7 @@ from ctxtrim.clipping.json_spans import Leaf, Member, members, scan
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined
 from ctxtrim.clipping.order import Mode
-from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import cut_after, cut_before
 from ctxtrim.tokens import head
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")

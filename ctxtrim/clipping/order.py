@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ctxtrim.clipping.markers import Range
-from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import cut_after, cut_before
 
 Mode = Literal["head", "tail", "head-tail"]
 Stream = Iterator[Range]

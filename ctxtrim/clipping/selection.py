@@ -6,7 +6,7 @@ from itertools import chain
 
 from ctxtrim.clipping.markers import Range, joined, marked, shown
 from ctxtrim.clipping.order import Stream
-from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import cut_after, cut_before
 from ctxtrim.tokens import Tokenizer, head
 
 _USUAL = 4  # characters a token, to begin with

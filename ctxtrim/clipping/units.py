@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import cut_after, cut_before
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from ctxtrim.config import documents
 from ctxtrim.config.aliases import ALIASES
 from ctxtrim.config.said import Said
 from ctxtrim.errors import InputError, reason
-from ctxtrim.reports.text import clean
+from ctxtrim.text.escaping import clean
 
 
 def agents_file(path: Path, *, must_exist: bool = False) -> Said:

@@ -8,8 +8,8 @@ from ctxtrim.config.meanings import in_table, meanings
 from ctxtrim.config.said import Said, put
 from ctxtrim.config.types import typed
 from ctxtrim.errors import UsageError
-from ctxtrim.reports.text import clean
 from ctxtrim.stages import STAGES
+from ctxtrim.text.escaping import clean
 
 
 class _Entry(NamedTuple):

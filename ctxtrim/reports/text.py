@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ctxtrim.report import Explained, Report, Row, pointer
 from ctxtrim.stage import Finding
+from ctxtrim.text.escaping import clean
 from ctxtrim.tokens import MARKS
 
 _TOOLS = 15  # rows of the table by tool
@@ -117,11 +118,6 @@ def verdict(row: Row) -> str:
     if row.overflows or not row.fits:
         return "overflow"
     return "malformed" if row.is_malformed else "fits"
-
-
-def clean(text: str) -> str:
-    """A text with control characters made visible: what stands in a transcript must not steer a terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _several(number: int, what: str) -> str:

@@ -1,6 +1,6 @@
 """Excerpts of texts, measured in characters."""
 
-from ctxtrim.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import cut_after, cut_before
 
 
 def bounded(text: str, limit: int) -> str:

@@ -1,4 +1,4 @@
-"""Inputs: paths, folders and standard input, compressed or not. Only this module and `sinks` open files."""
+"""Inputs: paths, folders and standard input, compressed or not. Only this module and `outputs` open files."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ctxtrim.errors import InputError, UsageError, reason
-from ctxtrim.packing import Kind, kind_named, kind_of, lines, unpacked
+from ctxtrim.io.compression import Kind, kind_named, kind_of, lines, unpacked
 
 STDIN = "-"
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")

@@ -10,14 +10,14 @@ Folders and files are the user's alone.
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ctxtrim.archive.blobs import Objects
 from ctxtrim.errors import ArchiveError, reason
-from ctxtrim.objects import Objects
+from ctxtrim.io.clock import now
 
 _VERSION = 1
 _SCHEMA = """
@@ -147,9 +147,3 @@ class Archive:
     def names(self) -> list[str]:
         """The names of all originals."""
         return self._objects.names()
-
-
-def now() -> str:
-    """The time of day that the index writes beside things, in UTC."""
-    seconds = time.time()
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(seconds % 1 * 1000):03}Z"

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.archive import now
 from ctxtrim.errors import InputError, OutputError, reason
-from ctxtrim.sinks import private
+from ctxtrim.io.clock import now
+from ctxtrim.io.outputs import private
 from ctxtrim.stage import Written
 
 try:

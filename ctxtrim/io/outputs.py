@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
-from ctxtrim.packing import Kind, kind_named, packer
+from ctxtrim.io.compression import Kind, kind_named, packer
 
 
 class Sink(Protocol):

@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from ctxtrim.archive import Archive, Trace, now
-from ctxtrim.objects import Objects
-from ctxtrim.recipe import Copy, Segment, joined, segments
+from ctxtrim.archive.blobs import Objects
+from ctxtrim.archive.delta import Copy, Segment, joined, segments
+from ctxtrim.archive.index import Archive, Trace
+from ctxtrim.io.clock import now
 from ctxtrim.stage import Original
 
 

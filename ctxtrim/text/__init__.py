@@ -1,0 +1,1 @@
+"""Characters and JSON text, without any notion of a conversation."""

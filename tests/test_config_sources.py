@@ -368,7 +368,8 @@ def test_flags_of_configuration_can_be_turned_off_by_options(ctxtrim: Run, tmp_p
 
 def test_a_configured_archive_is_none_where_nothing_is_written(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "ctxtrim.toml").write_text('archive = "kept"\n')
-    assert ctxtrim("count", "--tokenizer", "chars4", stdin=TALK, cwd=tmp_path).code == 0
+    words = ("--config", "ctxtrim.toml", "--tokenizer", "chars4")
+    assert ctxtrim("count", *words, stdin=TALK, cwd=tmp_path).code == 0
     assert not (tmp_path / "kept").exists()
-    assert ctxtrim("trim", "--tokenizer", "chars4", stdin=TALK, cwd=tmp_path).out == TALK
+    assert ctxtrim("trim", *words, stdin=TALK, cwd=tmp_path).out == TALK
     assert (tmp_path / "kept").is_dir()

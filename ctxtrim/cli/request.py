@@ -111,7 +111,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         color=values["color"],
         notes=tuple(config.notes),
         log=Path(values["log"]) if values["log"] else None,
-        events=Path(values["events"]) if values.get("events") else None,
+        events=Path(values["events"]) if writes and values["events"] else None,
     )
 
 

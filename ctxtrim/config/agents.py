@@ -5,22 +5,27 @@ from pathlib import Path
 
 from ctxtrim.config import documents
 from ctxtrim.config.aliases import ALIASES
+from ctxtrim.config.contents import contents
 from ctxtrim.config.said import Said
-from ctxtrim.errors import InputError, reason
+from ctxtrim.errors import InputError
 from ctxtrim.text.escaping import clean
 
 
-def agents_file(path: Path, *, must_exist: bool = False) -> Said:
-    """What the blocks for us say; one that comes first counts more. Nothing where there is no file."""
-    said = Said(str(path))
+def agents_file(path: Path, *, is_named: bool = False) -> Said:
+    """What the blocks for us say; one that comes first counts more. Nothing where there is no file.
+
+    A named file must exist and is trusted.
+    """
+    said = Said(str(path), is_named)
     try:
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        if must_exist:
-            raise InputError(f"{path}: cannot be read: {reason(error)}") from error
-        return said
-    except OSError as error:
-        said.note(f"cannot be read: {reason(error)}")
+        data = contents(path, is_named=is_named)
+        if data is None:
+            return said
+        document = json.loads(data)
+    except InputError as error:
+        if is_named:
+            raise
+        said.note(str(error).removeprefix(f"{path}: "))
         return said
     except (ValueError, RecursionError) as error:
         said.note(f"no JSON: {clean(str(error))}")

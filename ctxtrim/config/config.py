@@ -16,6 +16,7 @@ from ctxtrim.config.preference import Preference
 from ctxtrim.config.said import Said, Value
 from ctxtrim.config.shared import SHARED, names
 from ctxtrim.config.toml import own_file, project_table
+from ctxtrim.io.inputs import is_same
 from ctxtrim.pipeline import Spec
 from ctxtrim.presets import Preset, merged
 from ctxtrim.specs import complete, given, named
@@ -140,6 +141,8 @@ def configured(
 ) -> Config:
     """All sources that there are: options, variables, files of this folder, and those of the user's own one.
 
+    Files of this folder are not trusted, unless `--config` names them: see `Said`.
+
     A `UsageError` names what is wrong in the sources of our own, an `InputError` a file that cannot be read.
     """
     named = values.get("config") or variables.get(CONFIG)
@@ -147,16 +150,22 @@ def configured(
         command_line(values),
         environment(variables),
         *([_named(Path(named))] if named else []),
-        own_file(OWN),
-        project_table(PROJECT),
-        agents_file(AGENTS),
-        own_file(folder / "config.toml"),
+        *(read(path) for path, read in _FOUND if not named or not is_same(path, Path(named))),
+        own_file(folder / "config.toml", is_trusted=True),
     )
     return Config(sources, Preference(folder / "rolling-context"), is_automatic)
 
 
+_FOUND: tuple[tuple[Path, Callable[[Path], Said]], ...] = (
+    (OWN, own_file),
+    (PROJECT, project_table),
+    (AGENTS, agents_file),
+)
+"""The files of the working directory, the strongest first, and how each is read."""
+
+
 def _named(path: Path) -> Said:
-    """What a file says that was asked for, as its name tells what it is."""
+    """What the file that `--config` names says; its name tells its kind."""
     if path.name == PROJECT.name:
-        return project_table(path, must_exist=True)
-    return (agents_file if path.suffix == ".json" else own_file)(path, must_exist=True)
+        return project_table(path, is_named=True)
+    return (agents_file if path.suffix == ".json" else own_file)(path, is_named=True)

@@ -17,4 +17,4 @@ def program(options: Mapping[str, Any], where: str, preset: str) -> Config:
     stored preference is ever looked for.
     """
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
-    return Config((documents.read(Said(where), options), Said("default", assumed)), Preference(Path()))
+    return Config((documents.read(Said(where), options), Said("default", shared=assumed)), Preference(Path()))

@@ -10,6 +10,12 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.stage import setting, settings_of
 from ctxtrim.thinking import MODES
+from ctxtrim.tokenizers.file import is_path
+
+
+def _restricted(default: Any, text: str, least: int | None = None) -> Any:
+    """A setting that configuration found in the working directory cannot set."""
+    return setting(default, text, least, is_restricted=lambda value: True)
 
 
 def names(text: str) -> list[str]:
@@ -34,18 +40,19 @@ class Shared:
     context_window: int | None = setting(None, "What the model can hold, in tokens.", least=1)
     reserve: int | None = setting(None, "Tokens kept free for the answer.", least=0)
     budget: int | None = setting(None, "Tokens the prompt may fill.", least=1)
-    tokenizer: str = setting("", "A tokenizer by name.")
+    tokenizer: str = setting("", "A tokenizer by name.", is_restricted=is_path)
     safety: float = setting(1.0, "Factor on estimated counts.", least=1)
     calibrate: bool = setting(False, "Learn from the usage that a transcript records.")
     thinking: str = setting("auto", "What becomes of it where messages are edited.", choices=("auto", *MODES))
     on_overflow: str = setting("fail", "What becomes of what cannot be made to fit.", choices=("fail", "keep"))
-    archive: str = setting("", "Keep the original of everything that is edited here.")
-    summary_store: str = setting("", "Keep summaries in this file, and put them back into later prompts.")
-    llm_model: str = setting("", "The model that writes summaries, at an OpenAI-compatible endpoint.")
-    llm_base_url: str = setting("", "The endpoint of that model.")
-    llm_command: str = setting("", "A command that writes summaries.")
-    llm_timeout: float = setting(60.0, "How many seconds a summary may take.", least=1)
-    log: str = setting("", "Append a JSON line for each transcript to this file.")
+    archive: str = _restricted("", "Keep the original of everything that is edited here.")
+    summary_store: str = _restricted("", "Keep summaries in this file, and put them back into later prompts.")
+    llm_model: str = _restricted("", "The model that writes summaries, at an OpenAI-compatible endpoint.")
+    llm_base_url: str = _restricted("", "The endpoint of that model.")
+    llm_command: str = _restricted("", "A command that writes summaries.")
+    llm_timeout: float = _restricted(60.0, "How many seconds a summary may take.", least=1)
+    events: str = _restricted("", "Append JSON lines to this file as compactions start and end.")
+    log: str = _restricted("", "Append a JSON line for each transcript to this file.")
     explain: bool = setting(False, "One row a message.")
     quiet: bool = setting(False, "Say nothing on standard error but errors.")
     progress: bool = setting(True, "A progress bar on standard error, where that is a terminal.")

@@ -4,41 +4,53 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.config import documents
+from ctxtrim.config.contents import contents
 from ctxtrim.config.models import checked_models
 from ctxtrim.config.said import Said
-from ctxtrim.errors import InputError, UsageError, reason
+from ctxtrim.errors import UsageError
+from ctxtrim.text.escaping import clean
+from ctxtrim.tokenizers.file import is_path
 
 
-def own_file(path: Path, *, must_exist: bool = False) -> Said:
-    """What a file of ours says; nothing where there is none, unless it must exist."""
-    data = _data(path, must_exist)
-    return _read(path, _document(path, data)) if data else Said(str(path))
+def own_file(path: Path, *, is_named: bool = False, is_trusted: bool = False) -> Said:
+    """What a file of ours says; nothing where there is none.
+
+    A named file must exist and is trusted.
+    """
+    said = Said(str(path), is_named or is_trusted)
+    data = contents(path, is_named=is_named)
+    return _read(said, path, _document(path, data)) if data else said
 
 
-def project_table(path: Path, *, must_exist: bool = False) -> Said:
-    """What `[tool.ctxtrim]` of a `pyproject.toml` says. One that does not speak of us is not looked into."""
-    data = _data(path, must_exist)
+def project_table(path: Path, *, is_named: bool = False) -> Said:
+    """What `[tool.ctxtrim]` of a `pyproject.toml` says. One that does not speak of us is not looked into.
+
+    A named file must exist and is trusted.
+    """
+    said = Said(str(path), is_named)
+    data = contents(path, is_named=is_named) or b""
     tools = _document(path, data).get("tool", {}) if b"ctxtrim" in data else {}
     table = tools.get("ctxtrim", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         raise UsageError(f"{path}: tool.ctxtrim: expected a table, found {table!r}")
-    return _read(path, table, "tool.ctxtrim") if table else Said(str(path))
+    return _read(said, path, table, "tool.ctxtrim") if table else said
 
 
-def _read(path: Path, document: dict[str, Any], table: str = "") -> Said:
-    said = Said(str(path))
+def _read(said: Said, path: Path, document: dict[str, Any], table: str = "") -> Said:
     dotted = f"{table}.models" if table else "models"
-    said.models.update(checked_models(f"{path}: {dotted}", document.get("models", {})))
+    models = checked_models(f"{path}: {dotted}", document.get("models", {}))
+    if not said.is_trusted:
+        _drop_tokenizer_files(said, dotted, models)
+    said.models.update(models)
     return documents.read(said, {key: value for key, value in document.items() if key != "models"}, table)
 
 
-def _data(path: Path, must_exist: bool) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        if isinstance(error, FileNotFoundError) and not must_exist:
-            return b""
-        raise InputError(f"{path}: cannot be read: {reason(error)}") from error
+def _drop_tokenizer_files(said: Said, table: str, models: dict[str, dict[str, Any]]) -> None:
+    """Remove tokenizers that are files from an untrusted source, with a warning for each."""
+    for name, model in models.items():
+        if is_path(model.get("tokenizer", "")):
+            del model["tokenizer"]
+            said.note_restricted(f"{table}.{clean(name)}.tokenizer")
 
 
 def _document(path: Path, data: bytes) -> dict[str, Any]:

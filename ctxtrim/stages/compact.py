@@ -10,6 +10,7 @@ It is done where the trigger says so. What is recent, the current task and what 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import not_
 
 from ctxtrim import pins
 from ctxtrim.apart import set_apart
@@ -19,7 +20,7 @@ from ctxtrim.digests import MODES, Digests, steps
 from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
-from ctxtrim.summaries import Summarizer, titles
+from ctxtrim.summaries import REDACT, Summarizer, titles
 from ctxtrim.summing import Summing, has_summary, summed, without_leads
 from ctxtrim.telling import told
 from ctxtrim.tokens import Budget
@@ -60,7 +61,7 @@ class Compact:
         "llm", "Who writes digests of tool results: an LLM where one is configured; off: they all stay.", choices=MODES
     )
     auto: bool = setting(True, "Compact where the trigger says so; else never.")
-    redact: bool = setting(True, "Mask what looks like a key in summaries, and in what is sent to be summarized.")
+    redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:

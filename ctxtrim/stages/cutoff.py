@@ -8,6 +8,7 @@ or whose digest would not be smaller.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import not_
 
 from ctxtrim import pins
 from ctxtrim.archiving import Archiving, fell_back
@@ -15,7 +16,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.digests import MODES, Digests, Step, steps
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Change, Outcome, change_of, seam, setting
-from ctxtrim.summaries import Summarizer, titles
+from ctxtrim.summaries import REDACT, Summarizer, titles
 from ctxtrim.tokens import Budget
 
 
@@ -35,7 +36,7 @@ class Cutoff:
         "Where digests stand: where the step was, or before the newest prompt.",
         choices=("in-place", "append"),
     )
-    redact: bool = setting(True, "Mask what looks like a key in summaries, and in what is sent to be summarized.")
+    redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:

@@ -11,6 +11,7 @@ done.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import not_
 
 from ctxtrim import pins
 from ctxtrim.apart import set_apart
@@ -19,7 +20,7 @@ from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
 from ctxtrim.recency import recent
 from ctxtrim.stage import Change, Finding, Outcome, Written, change_of, seam, setting
-from ctxtrim.summaries import Summarizer, titles
+from ctxtrim.summaries import REDACT, Summarizer, titles
 from ctxtrim.summing import Summing, put_back, summed
 from ctxtrim.telling import told
 from ctxtrim.tokens import Budget
@@ -38,7 +39,7 @@ class Summarize:
     keep_recent_messages: int = setting(0, "And these last messages.", least=0)
     keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)
     summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
-    redact: bool = setting(True, "Mask what looks like a key in summaries, and in what is sent to be summarized.")
+    redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:

@@ -10,6 +10,7 @@ is kept begins with a user message wherever the input did.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import not_
 
 from ctxtrim import pins
 from ctxtrim.apart import is_answer, set_apart
@@ -22,7 +23,7 @@ from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.results import results
 from ctxtrim.retaining import Retaining, kept
 from ctxtrim.stage import Action, Finding, Outcome, Written, change_of, describe, overflow, seam, setting
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.summing import Summing, put_back, summed
 from ctxtrim.telling import told
 from ctxtrim.tokens import MARKS, Budget
@@ -73,7 +74,7 @@ class Trim:
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
     summarize: bool = setting(False, "Put one summary in the place of all that was dropped.")
     summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
-    redact: bool = setting(True, "Mask what looks like a key in summaries, and in what is sent to be summarized.")
+    redact: bool = setting(True, REDACT, is_restricted=not_)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every message where any had to go."""

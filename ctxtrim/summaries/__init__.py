@@ -5,7 +5,7 @@ from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.facts import facts, is_facts
 from ctxtrim.summaries.redact import redacted
-from ctxtrim.summaries.summarizer import FALLBACK, Reply, Request, Summarizer, Summary, summarized
+from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Request, Summarizer, Summary, summarized
 from ctxtrim.summaries.transcribed import (
     DIGEST,
     HEURISTIC,
@@ -23,6 +23,7 @@ __all__ = [
     "HEADINGS",
     "HEURISTIC",
     "INPUT",
+    "REDACT",
     "RESULT",
     "Reply",
     "Request",

@@ -10,6 +10,9 @@ from ctxtrim.summaries.redact import redacted
 from ctxtrim.summaries.transcribed import INPUT
 from ctxtrim.tokens import Tokenizer
 
+REDACT = "Mask what looks like a key in summaries, and in what is sent to be summarized."
+"""The help of the setting `redact`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -78,3 +78,13 @@ def breaks_off(handler: BaseHTTPRequestHandler) -> None:
     handler.send_header("Content-Length", "1000")
     handler.end_headers()
     handler.wfile.write(b'{"choices"')
+
+
+def redirects(location: str, status: int = 307) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", location)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return answer

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from serving import Answer, Server, breaks_off, completion, local, sends
+from serving import Answer, Server, breaks_off, completion, local, redirects, sends
 
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries import Reply
@@ -199,6 +199,52 @@ def test_the_address_is_shown_without_a_login(server: Server) -> None:
     message = refused(Endpoint("small", url, retries=0))
     assert "hunter2" not in message
     assert message.startswith("the endpoint http://127.0.0.1:1/v1 cannot be reached")
+
+
+@local
+def test_a_redirect_to_another_origin_is_refused_and_nothing_is_sent_there(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    other = Server()
+    other.answers = [completion("stolen")]
+    server.answers = [redirects(f"{other.url}/chat/completions")]
+    try:
+        message = refused(Endpoint("small", server.url, retries=0))
+    finally:
+        other.close()
+    assert message.startswith(f"the endpoint {server.url} redirects to another origin (HTTP 307), which is refused")
+    assert other.asked == []
+
+
+@local
+def test_a_redirect_within_the_origin_is_followed(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    server.answers = [redirects("/v2/chat/completions"), completion("In short.")]
+    assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
+    assert [body["path"] for _, body in server.asked] == ["/v1/chat/completions", "/v2/chat/completions"]
+    server.asked.clear()
+    server.answers = [redirects("/v1/chat/completions")]
+    assert "redirects" in refused(Endpoint("small", server.url, retries=0))  # in a circle
+
+
+@pytest.mark.parametrize("url", ["http://192.0.2.1/v1", "http://models.example/v1", "http://localhost.example:80/v1"])
+def test_the_key_is_not_sent_unencrypted_to_another_machine(
+    bare: None, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    assert refused(Endpoint("small", url, retries=0)) == (
+        f"the endpoint {url} would get the key unencrypted; use https:// or unset the key"
+    )
+
+
+@local
+def test_what_goes_to_this_machine_goes_through_no_proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    server.answers = [completion("In short.")]
+    assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
 
 
 def test_without_a_key_openai_is_not_asked(bare: None) -> None:

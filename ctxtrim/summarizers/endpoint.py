@@ -1,4 +1,8 @@
-"""Any OpenAI-compatible endpoint, through the `openai` package, which is imported when a summary is first asked for."""
+"""Any OpenAI-compatible endpoint, through the `openai` package, which is imported for the first summary.
+
+The key goes to the configured host alone: over HTTPS, or over HTTP to this machine. A redirect to another origin is
+refused, because it would take the transcript there.
+"""
 
 import json
 import os
@@ -54,6 +58,8 @@ class Endpoint:
         """The bytes of an answer, or what went wrong."""
         try:
             import openai
+
+            from ctxtrim.summarizers.origins import SameOrigin, is_loopback, is_private
         except ImportError:
             return b"", "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
         # OpenAI's newer models refuse max_tokens, and others know nothing else
@@ -64,8 +70,18 @@ class Endpoint:
             limit: max_tokens,
         }
         try:
+            with openai.OpenAI(api_key="none", base_url=self.base_url) as client:
+                address = client.base_url
+            if key is not None and not is_private(address):
+                return b"", f"the endpoint{self._place} would get the key unencrypted; use https:// or unset the key"
+            # A proxy would read what goes to this machine over HTTP.
+            http = SameOrigin(timeout=self.timeout, trust_env=not is_loopback(address.host))
             with openai.OpenAI(
-                api_key=key or "none", base_url=self.base_url, timeout=self.timeout, max_retries=self.retries
+                api_key=key or "none",
+                base_url=address,
+                timeout=self.timeout,
+                max_retries=self.retries,
+                http_client=http,
             ) as client:
                 bare = {} if key else {"Authorization": openai.Omit()}
                 deadline = time.monotonic() + self.timeout * (1 + self.retries)
@@ -75,6 +91,11 @@ class Endpoint:
         except openai.APITimeoutError:
             return b"", self._late
         except openai.APIStatusError as error:
+            if error.response.has_redirect_location:
+                return b"", (
+                    f"the endpoint{self._place} redirects to another origin (HTTP {error.status_code}), which is "
+                    "refused; give the address of the endpoint itself"
+                )
             if error.status_code in (401, 403):
                 return b"", f"the endpoint{self._place} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
             return b"", f"the endpoint{self._place} answered HTTP {error.status_code}: {line(error.message, key)}"

@@ -54,7 +54,7 @@ class Result:
     """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go.
 
     `exactness_read` says how far `tokens_read` can be trusted, as `count` does for itself. `summary` is the last that
-    was put in.
+    was put in, and `summary_end` the index of the last message that it covers.
     """
 
     transcript: Transcript
@@ -64,6 +64,7 @@ class Result:
     steps: tuple[Step, ...]
     findings: tuple[Finding, ...]
     summary: Written | None = None
+    summary_end: int | None = None
 
     @property
     def overflows(self) -> bool:
@@ -96,6 +97,7 @@ def run(
     steps = []
     found: list[Finding] = []
     summary: Written | None = None
+    summary_end: int | None = None
     for spec in specs:
         stage = _stage(spec, counter, budget, beside)
         work = partial(_done, stage, spec.name, counter, transcript, thinking, keeper)
@@ -117,14 +119,17 @@ def run(
                 outcome.findings,
             )
         )
-        summary = outcome.summary or summary
+        if outcome.summary is not None:
+            summary = outcome.summary
+            dropped = _dropped(transcript, outcome.transcript)
+            summary_end = max(dropped) if dropped else summary_end
         found += (one for one in outcome.findings if one.severity != "info")
         transcript, tokens = outcome.transcript, after
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break
     count = counter.count(transcript)
     standing = _standing(found, count.tokens <= budget.available)
-    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing, summary)
+    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing, summary, summary_end)
 
 
 def _stage(spec: Spec, counter: Counter, budget: Budget, beside: Mapping[str, Any]) -> Stage:
@@ -146,6 +151,16 @@ def _ended(counter: Counter, done: tuple[Outcome, Mapping[int, str]]) -> tuple[i
     outcome, _ = done
     troubles = [one.message for one in outcome.findings if one.severity != "info"]
     return counter.tokens(outcome.transcript), _visible(outcome.transcript), "; ".join(troubles) or None
+
+
+def _dropped(before: Transcript, after: Transcript) -> set[int]:
+    """The indices of the messages that a stage dropped or hid."""
+    kept = {message.index for message in after.messages if message.agent_visible}
+    return {
+        message.index
+        for message in before.messages
+        if message.index is not None and message.agent_visible and message.index not in kept
+    }
 
 
 def _visible(transcript: Transcript) -> int:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ctxtrim.counter import Counter
 from ctxtrim.errors import does_not_fit
 from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.summaries.identity import Identity
 from ctxtrim.tokens import MARKS, MEANINGS, Budget, Exactness
 
 Action = Literal[
@@ -55,11 +56,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A summary that a stage has put in: its text, its tokens, and how many messages it stands for."""
+    """A summary that a stage has put in: its text, its tokens, and the number of messages that it covers.
+
+    `overlap` of these messages are in the transcript all the same: a stored summary may meet its last messages again.
+    """
 
     text: str
     tokens: int
     messages: int
+    overlap: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +105,22 @@ class Keeper(Protocol):
         ...
 
 
+class Recalled(NamedTuple):
+    """The summary that was stored for a transcript, None where there is none or `warning` says why it is not used."""
+
+    summary: Written | None
+    warning: str | None = None
+
+
 class Memory(Protocol):
     """Keeps the summaries of transcripts from run to run: the seam between stages and a summary store."""
 
-    def recall(self, key: str) -> Written | None:
-        """The summary that was stored for a transcript, None where there is none."""
+    def recall(self, identity: Identity) -> Recalled:
+        """The summary that was stored for a transcript."""
         ...
 
-    def remember(self, key: str, written: Written) -> None:
-        """Store one; what is there already takes the next version."""
+    def remember(self, identity: Identity, written: Written, covered: tuple[str, ...]) -> None:
+        """Keep a summary for later runs. `covered` are the fingerprints of the last messages that it covers."""
         ...
 
 

@@ -20,9 +20,10 @@ from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Explained, Row
-from ctxtrim.stage import Change, Finding, Keeper, Memory, overflow
+from ctxtrim.stage import Change, Finding, Keeper, Memory, Recalled, overflow
 from ctxtrim.stages import VERDICTS
 from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.identity import Identity, identity
 from ctxtrim.thinking import Thinking, thinking_of
 
 
@@ -81,8 +82,10 @@ def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) 
 
 
 def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
-    keys = [_key(transcript, path, index) for index, transcript in enumerate(chunk.transcripts)]
-    worked = [_run(transcript, job, keeper, key, path) for transcript, key in zip(chunk.transcripts, keys, strict=True)]
+    known = [_identity(transcript, path, index, job) for index, transcript in enumerate(chunk.transcripts)]
+    worked = [
+        _run(transcript, job, keeper, one, path) for transcript, one in zip(chunk.transcripts, known, strict=True)
+    ]
     out = [result.transcript for _, result in worked]
     failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
     findings = chunk.findings
@@ -92,10 +95,10 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     except SelfCheckError as error:
         data, failed = None, [True] * len(failed)
         findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
-    if job.memory is not None and job.remembers and data is not None:
-        for key, (_, result), lost in zip(keys, worked, failed, strict=True):
-            if result.summary is not None and not lost:
-                job.memory.remember(key, result.summary)
+    if data is not None:
+        for conversation, (_, result), lost in zip(known, worked, failed, strict=True):
+            if not lost:
+                _remember(job, conversation, result)
     rows = tuple(
         _row(
             path,
@@ -152,12 +155,24 @@ def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[b
     return b"".join(written), {at: again[at] for at in put}
 
 
-def _key(transcript: Transcript, path: str, index: int) -> str:
-    """What a memory knows a transcript by: its own id, else its file and its place in it."""
-    return transcript.id if transcript.id is not None else f"{path}#{transcript.line}.{index}"
+def _identity(transcript: Transcript, path: str, index: int, job: Job) -> Identity | None:
+    """What the memory knows a transcript by, None without a memory."""
+    if job.memory is None:
+        return None
+    return identity(transcript.messages, transcript.id, path, transcript.line, index)
 
 
-def _run(transcript: Transcript, job: Job, keeper: Keeper | None, key: str, path: str) -> tuple[Bound, Result]:
+def _remember(job: Job, conversation: Identity | None, result: Result) -> None:
+    """Keep the summary of a transcript for later runs."""
+    if job.memory is None or conversation is None or not job.remembers or result.summary is None:
+        return
+    covered = () if result.summary_end is None else conversation.covered_until(result.summary_end)
+    job.memory.remember(conversation, result.summary, covered)
+
+
+def _run(
+    transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
+) -> tuple[Bound, Result]:
     bound = job.binding.bind(transcript)
     thinking = job.thinking or thinking_of(bound.model)
     if job.is_quick:
@@ -166,16 +181,33 @@ def _run(transcript: Transcript, job: Job, keeper: Keeper | None, key: str, path
         if not result.overflows:
             return quick, result
     try:
-        stored = job.memory.recall(key) if job.memory is not None else None
+        stored = _recalled(job, conversation)
         on_event = partial(job.on_event, path, transcript.line) if job.on_event is not None else None
         result = run(
-            transcript, job.specs, bound.counter, bound.budget, thinking, keeper, job.summarizer, stored, on_event
+            transcript,
+            job.specs,
+            bound.counter,
+            bound.budget,
+            thinking,
+            keeper,
+            job.summarizer,
+            stored.summary,
+            on_event,
         )
+        if stored.warning is not None:
+            warning = Finding("summary", "warning", stored.warning, transcript.line)
+            result = replace(result, findings=(*result.findings, warning))
     except ArchiveError as error:
         return bound, _as_read(transcript, bound, job, not_archived(error))
     if result.overflows and job.on_overflow == "keep":
         result = replace(result, transcript=transcript, count=bound.counter.count(transcript))
     return bound, result
+
+
+def _recalled(job: Job, conversation: Identity | None) -> Recalled:
+    if job.memory is None or conversation is None:
+        return Recalled(None)
+    return job.memory.recall(conversation)
 
 
 def not_archived(error: ArchiveError) -> Finding:

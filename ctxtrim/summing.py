@@ -136,7 +136,7 @@ def summed(
     told = [one for place, message in enumerate(read_as) for one in _to_tell(message, place in dropped)]
     takes_turns = alternates(read_as)
     stored = summing.merges([one for message in told for one in apart(message)])
-    number = sum(map(_told, told)) + (0 if stored is None else stored.messages)
+    number = sum(map(_told, told)) + (0 if stored is None else stored.messages - stored.overlap)
 
     def within(summary: Summary) -> Summed | None:
         new, place, is_joined = put(kept, summary.text, takes_turns)

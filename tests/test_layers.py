@@ -51,7 +51,7 @@ OUTSIDE = {
     "time": {"cli", "io", "summarizers"},
     "tempfile": {"archive", "io"},
     "platformdirs": {"archive"},
-    "msgspec": {"config"},
+    "msgspec": {"archive", "config"},
     "tomllib": {"config"},
     "zstandard": {"io"},
     "sqlite3": {"archive"},

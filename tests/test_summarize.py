@@ -13,8 +13,11 @@ from running import read, run
 from serving import Server, breaks_off, completion, local, sends
 from strategies import CONVERSATIONS, EVENTS, spell
 
+from ctxtrim.archive.summary_store import Store
 from ctxtrim.model import Transcript
+from ctxtrim.stage import Written
 from ctxtrim.summaries import titles
+from ctxtrim.summaries.identity import identity
 from ctxtrim.summing import apart, has_summary
 from ctxtrim.tokenizers import tokenizer
 
@@ -39,6 +42,8 @@ def session(turns: int) -> list[dict[str, Any]]:
 
 
 TALK = [*session(4), user("And now?")]
+LAST = TALK[-2]
+"""The last message that a summary of `TALK` covers."""
 FACTS = """\
 [Summary of 24 earlier messages]
 ## User requests
@@ -232,10 +237,10 @@ def test_s1_7_a_stored_summary_is_put_back_as_one_message_after_the_system_promp
     ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
     assert entry(store)["content"] == FACTS
     assert (entry(store)["messages_included"], entry(store)["version"]) == (24, 1)
-    later = [SYSTEM, user("One more thing."), user("And this.")]
+    later = [SYSTEM, LAST, user("One more thing."), user("And this.")]
     for stage in ("trim", "summarize"):
         ran = ctxtrim(stage, "--summary-store", store, *CHARS, stdin=conversation(later, id="gates"))
-        assert contents(ran.out) == ["You are terse.", FACTS, "One more thing.", "And this."]
+        assert contents(ran.out) == ["You are terse.", FACTS, LAST["content"], "One more thing.", "And this."]
         assert ctxtrim(stage, "--summary-store", store, *CHARS, stdin=ran.out).out == ran.out
     assert entry(store)["version"] == 1
 
@@ -243,18 +248,19 @@ def test_s1_7_a_stored_summary_is_put_back_as_one_message_after_the_system_promp
 def test_s1_7_where_roles_alternate_it_is_the_leading_text_of_the_prompt(ctxtrim: Run, tmp_path: Path) -> None:
     store = tmp_path / "store.json"
     ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
-    later = [SYSTEM, user("One more thing."), says("Yes?"), user("This.")]
+    later = [SYSTEM, *turn(4), user("This.")]
     ran = ctxtrim("trim", "--summary-store", store, *CHARS, stdin=conversation(later, id="gates"))
-    assert contents(ran.out) == ["You are terse.", f"{FACTS}{titles.END}One more thing.", "Yes?", "This."]
+    assert contents(ran.out)[:2] == ["You are terse.", f"{FACTS}{titles.END}Please mend gate 4 of the harbour."]
+    assert contents(ran.out)[-1] == "This."
 
 
 def test_s1_7_it_is_put_back_within_the_budget_and_else_not(ctxtrim: Run, tmp_path: Path) -> None:
     store = tmp_path / "store.json"
     ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
-    later = [SYSTEM, user("One more thing."), user("And this.")]
+    later = [SYSTEM, LAST, user("One more thing."), user("And this.")]
     budget = tokens([SYSTEM, user(FACTS), *later[1:]])
     words = ("trim", "--summary-store", store, *CHARS, "--budget")
-    assert len(contents(ctxtrim(*words, budget, stdin=conversation(later, id="gates")).out)) == 4
+    assert len(contents(ctxtrim(*words, budget, stdin=conversation(later, id="gates")).out)) == 5
     data = conversation(later, id="gates")
     assert ctxtrim(*words, budget - 1, stdin=data).out == data
 
@@ -293,7 +299,7 @@ def test_s1_7_a_later_run_merges_what_is_no_longer_in_the_transcript(ctxtrim: Ru
     store = tmp_path / "store.json"
     words = (*ONE, "--summary-store", store)
     ctxtrim(*words, stdin=conversation([*session(2), user("On.")], id="gates"))
-    ran = ctxtrim(*words, stdin=conversation([SYSTEM, *turn(3), user("And?")], id="gates"))
+    ran = ctxtrim(*words, stdin=conversation([SYSTEM, turn(2)[-1], *turn(3), user("And?")], id="gates"))
     assert (entry(store)["version"], entry(store)["messages_included"]) == (2, 18)
     text = contents(ran.out)[1]
     assert [f"mend gate {number} " in text for number in (1, 2, 3, 4)] == [True, True, True, False]
@@ -303,8 +309,70 @@ def test_s1_7_the_stored_summary_of_a_model_is_read_as_what_it_says(ctxtrim: Run
     words = (*ONE, "--summary-store", tmp_path / "store.json")
     ctxtrim(*words, "--llm-command", "echo Two gates.", stdin=conversation([*session(2), user("On.")], id="gates"))
     assert entry(tmp_path / "store.json")["content"] == f"{titles.TITLE}\nTwo gates."
-    text = contents(ctxtrim(*words, stdin=conversation([SYSTEM, *turn(3), user("And?")], id="gates")).out)[1]
+    text = contents(ctxtrim(*words, stdin=conversation([SYSTEM, turn(2)[-1], *turn(3), user("And?")], id="gates")).out)[
+        1
+    ]
     assert "## Earlier summary\n> Two gates.\n## User" in text
+
+
+def test_two_conversations_of_one_id_have_a_summary_each(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    other = json.loads(json.dumps(TALK).replace("gate", "lock"))
+    (tmp_path / "gates.jsonl").write_bytes(conversation(TALK, id="1"))
+    (tmp_path / "locks.jsonl").write_bytes(conversation(other, id="1"))
+    for _ in range(2):
+        for name in ("gates", "locks"):
+            ran = ctxtrim(*ONE, "--summary-store", store, tmp_path / f"{name}.jsonl")
+            assert "[Summary of 24" in contents(ran.out)[1]
+            assert {"gates": "lock", "locks": "gate"}[name] not in contents(ran.out)[1].partition("## Files")[0]
+            assert "not used" not in ran.err
+    stored = json.loads(store.read_bytes())["conversation_summary"]
+    assert [(one["id"], one["version"]) for one in stored.values()] == [("1", 1), ("1", 1)]
+    assert len({one["fingerprint"] for one in stored.values()}) == 2
+
+
+def test_text_of_one_conversation_never_reaches_another_of_its_id(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="1"))
+    for other in (
+        [user("What is for dinner?"), says("Soup."), user("Again?")],
+        [SYSTEM, user("What is for dinner?"), LAST, user("Again?")],  # by chance it has the same message
+    ):
+        data = conversation(other, id="1")
+        assert ctxtrim("trim", "--summary-store", store, *CHARS, stdin=data).out == data
+
+
+def test_a_stored_summary_without_its_messages_is_ignored_with_a_warning(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
+    data = conversation([SYSTEM, TALK[1], says("Which one was it?"), user("The first.")], id="gates")
+    ran = ctxtrim("trim", "--summary-store", store, *CHARS, stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    assert "-:1: warning: the stored summary is not used: neither the summary nor the last message" in ran.err
+
+
+def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    words = (*ONE, "--summary-store", store)
+    first = ctxtrim(*words, stdin=conversation([*session(2), user("On.")], id="gates"))
+    grown = json.loads(first.out)
+    grown["messages"] += [*turn(3), user("And?")]
+    ctxtrim(*words, stdin=json.dumps(grown).encode() + b"\n")
+    stored = json.loads(store.read_bytes())["conversation_summary"]
+    assert [(one["version"], one["messages_included"]) for one in stored.values()] == [(2, 19)]
+
+
+def test_the_store_is_written_once_a_run(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store.json")
+    for number in range(3):
+        found = identity((), f"id {number}", "file", 1, 0)
+        store.remember(found, Written("said", 1, 2), ("aa",))
+        assert not store.path.exists()
+    store.commit()
+    assert len(json.loads(store.path.read_bytes())["conversation_summary"]) == 3
+    before = store.path.stat().st_ino
+    store.commit()
+    assert store.path.stat().st_ino == before
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 9, "conversation_summary": {}}'])

@@ -1,14 +1,15 @@
-"""Summaries that are put back into later prompts: one JSON file with an entry for each transcript.
+"""Summaries that are put back into later prompts: one JSON file with an entry for each conversation.
 
 ::
 
     {"version": 1,
      "conversation_summary": {
-       "the transcript's id": {"content": "…", "tokens": 120, "messages_included": 40,
-                               "created": "2025-01-31T12:00:00.000Z", "updated": "…", "version": 3}}}
+       "the transcript's id#5f0c…": {"content": "…", "tokens": 120, "messages_included": 40,
+                                     "created": "2025-01-31T12:00:00.000Z", "updated": "…", "version": 3,
+                                     "id": "the transcript's id", "fingerprint": "5f0c…", "covered": ["90ab…", …]}}}
 
-The file is the user's alone and is replaced as a whole. An entry is written under a lock of the folder, after the file
-was read again, so that several processes lose nothing; where a system has no such locks, the last one wins. A file
+The file is the user's alone and is replaced as a whole, once per run. It is written under a lock of the folder, after
+it was read again, so that several processes lose nothing; where a system has no such locks, the last one wins. A file
 that cannot be read is left as it is.
 """
 
@@ -16,14 +17,15 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ctxtrim.errors import InputError, OutputError, reason
 from ctxtrim.io.clock import now
 from ctxtrim.io.outputs import private
-from ctxtrim.stage import Written
+from ctxtrim.stage import Recalled, Written
+from ctxtrim.summaries.identity import Identity
 
 try:
     import fcntl
@@ -32,14 +34,19 @@ except ImportError:  # no such locks on Windows
 
 _VERSION = 1
 _ENTRIES = "conversation_summary"
+_NOT_HERE = (
+    "the stored summary is not used: neither the summary nor the last message that it covers is in this transcript"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The summary of one transcript.
+    """The summary of one conversation.
 
-    `content` is its text, `tokens` what that has, `messages_included` how many messages it stands for; `created` and
-    `updated` are times in UTC, `version` is 1 for the first and grows with each that takes its place.
+    `content` is its text, `tokens` what that has, `messages_included` the number of messages that it covers; `created`
+    and `updated` are times in UTC, `version` is 1 for the first and grows with each that replaces it. `id` is the
+    transcript's id, else its path and position. `fingerprint` is that of the system and opening prompt as first seen,
+    and `covered` are those of the last messages that the summary covers; entries of older versions have neither.
     """
 
     content: str
@@ -48,46 +55,85 @@ class Entry:
     created: str
     updated: str
     version: int
+    id: str = ""
+    fingerprint: str = ""
+    covered: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
 class Store:
-    """A summary store in a file, which need not exist yet."""
+    """A summary store in a file, which need not exist yet. What is remembered is written by `commit`."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: dict[str, Entry] | None = None
+        self._changed: dict[str, Entry] = {}
 
     def check(self) -> None:
-        """An `InputError` where it cannot be read, an `OutputError` where it cannot be written. Changes nothing."""
-        self._entries()
+        """Read the file and make sure that it can be written. Changes nothing.
+
+        Raises `InputError` where it cannot be read, `OutputError` where it cannot be written.
+        """
+        self._known = dict(self._entries())
         private(self.path).discard()
 
-    def get(self, key: str) -> Entry | None:
-        """The summary of a transcript, None where there is none."""
-        return self._entries().get(key)
+    def recall(self, identity: Identity) -> Recalled:
+        """The summary that belongs to a transcript, or why the one that is stored does not."""
+        key = self._key(identity)
+        if key is not None:
+            entry = self._all[key]
+            overlap = identity.overlap(entry.covered)
+            return Recalled(Written(entry.content, entry.tokens, entry.messages_included, overlap))
+        is_known = any(self._all[key].fingerprint in ("", identity.opening) for key in self._candidates(identity))
+        return Recalled(None, _NOT_HERE if is_known else None)
 
-    def put(self, key: str, content: str, tokens: int, messages_included: int) -> Entry:
-        """Store a summary and return its entry; one that is there already stays as it is, version and all."""
+    def remember(self, identity: Identity, written: Written, covered: tuple[str, ...]) -> None:
+        """Keep a summary for `commit`. `covered` are the fingerprints of the last messages that it covers."""
+        key = self._key(identity)
+        known = self._all.get(key or identity.key)
+        is_same = key is not None or (known is not None and known.fingerprint == identity.opening)
+        opening = known.fingerprint or identity.opening if known is not None and is_same else identity.opening
+        entry = Entry(
+            content=written.text,
+            tokens=written.tokens,
+            messages_included=written.messages,
+            created="",
+            updated="",
+            version=0,
+            id=identity.name,
+            fingerprint=opening,
+            covered=covered or (known.covered if known is not None and is_same else ()),
+        )
+        self._all[key or identity.key] = self._changed[key or identity.key] = entry
+
+    def commit(self) -> None:
+        """Write what was remembered since the last commit, if that changes anything."""
+        if not self._changed:
+            return
         with self._locked():
             entries = dict(self._entries())
-            old = entries.get(key)
-            if old is not None and (old.content, old.tokens, old.messages_included) == (
-                content, tokens, messages_included
-            ):  # fmt: skip
-                return old
             time = now()
-            created, version = (time, 0) if old is None else (old.created, old.version)
-            entries[key] = entry = Entry(content, tokens, messages_included, created, time, version + 1)
-            self._write(entries)
-        return entry
+            for key, new in self._changed.items():
+                entries[key] = _continued(entries.get(key), new, time)
+            if entries != self._entries():
+                self._write(entries)
+        self._known, self._changed = entries, {}
 
-    def recall(self, key: str) -> Written | None:
-        """The summary of a transcript as a stage wrote it, None where there is none."""
-        entry = self.get(key)
-        return None if entry is None else Written(entry.content, entry.tokens, entry.messages_included)
+    @property
+    def _all(self) -> dict[str, Entry]:
+        if self._known is None:
+            self._known = dict(self._entries())
+        return self._known
 
-    def remember(self, key: str, written: Written) -> None:
-        """Store the summary that a stage wrote."""
-        self.put(key, written.text, written.tokens, written.messages)
+    def _key(self, identity: Identity) -> str | None:
+        """The key of the entry that belongs to a transcript: the one of its own key, else the newest."""
+        owned = [key for key in self._candidates(identity) if _owns(identity, self._all[key])]
+        if identity.key in owned:
+            return identity.key
+        return max(owned, key=lambda key: (self._all[key].updated, key), default=None)
+
+    def _candidates(self, identity: Identity) -> list[str]:
+        """The keys of the entries with the id of a transcript, or with its path and position."""
+        return [key for key, entry in self._all.items() if (entry.id or key) == identity.name]
 
     def _entries(self) -> Mapping[str, Entry]:
         try:
@@ -107,10 +153,12 @@ class Store:
         return {key: self._entry(key, one) for key, one in value[_ENTRIES].items()}
 
     def _entry(self, key: str, value: Any) -> Entry:
-        for field in fields(Entry):
-            if not isinstance(value, dict) or type(value.get(field.name)) is not field.type:
-                raise self._strange(f"entry {key!r} has no proper {field.name!r}")
-        return Entry(**{field.name: value[field.name] for field in fields(Entry)})
+        import msgspec  # most runs have no store
+
+        try:
+            return msgspec.convert(value, Entry)
+        except msgspec.ValidationError as error:
+            raise self._strange(f"entry {key!r} is invalid ({error})") from None
 
     def _strange(self, what: str) -> InputError:
         return InputError(
@@ -148,3 +196,15 @@ class Store:
             raise OutputError(f"{self.path}: cannot be locked: {reason(error)}") from error
         finally:
             os.close(folder)
+
+
+def _owns(identity: Identity, entry: Entry) -> bool:
+    return identity.owns(entry.content, entry.fingerprint, entry.covered)
+
+
+def _continued(old: Entry | None, new: Entry, time: str) -> Entry:
+    """An entry with its times and version: those of the old entry of the same conversation go on."""
+    if old is None or old.fingerprint not in ("", new.fingerprint):
+        return replace(new, created=time, updated=time, version=1)
+    same = replace(new, created=old.created, updated=old.updated, version=old.version)
+    return same if same == old else replace(same, updated=time, version=old.version + 1)

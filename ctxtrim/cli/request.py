@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
+from ctxtrim.archive.summary_store import Store
 from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.beside import store_of, summarizer_of
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
@@ -35,7 +36,7 @@ class Request:
     form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to
     standard output; `writes`: it is a command whose output is the transcript; `notes` are findings about configuration
     files, with their paths; `log` gets a line for each transcript, `events` one
-    for the start and the end of each compaction.
+    for the start and the end of each compaction; `store` keeps summaries and is written at the end.
     """
 
     sources: tuple[Input, ...]
@@ -56,6 +57,7 @@ class Request:
     notes: tuple[tuple[str, Finding], ...]
     log: Path | None
     events: Path | None
+    store: Store | None
 
 
 def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -79,6 +81,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
     report = Path(path) if path not in (None, "-") else None
     if report is not None:
         must_be_apart(report, sources, aims)
+    store = store_of(values) if writes else None
     job = Job(
         specs,
         _binding(sources, config),
@@ -90,7 +93,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
         summarizer=summarizer_of(values),
-        memory=store_of(values) if writes else None,
+        memory=store,
         remembers=not values.get("dry_run"),
     )
     return Request(
@@ -111,6 +114,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         color=values["color"],
         notes=tuple(config.notes),
         log=Path(values["log"]) if values["log"] else None,
+        store=store,
         events=Path(values["events"]) if writes and values["events"] else None,
     )
 

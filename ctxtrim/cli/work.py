@@ -57,6 +57,8 @@ def _work(asked: Request) -> int:
             stack.callback(archive.close)
         with terminal.progress(asked.sources, enabled=asked.has_progress) as watch:
             _each(asked, held, Recordings(archive, asked), report, watch)
+        if asked.store is not None:
+            asked.store.commit()
         if sink is not None:
             sink.write(REPORTS[asked.form or "text"](report).encode(errors="backslashreplace"))
             sink.commit()

@@ -1,0 +1,108 @@
+"""Which conversation a stored summary belongs to: ids repeat between files, so content decides.
+
+A stored summary belongs to a transcript that contains the summary itself, or the last message that it covers. In the
+second case the transcript has the same system and opening prompt, or starts later in the same conversation.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtrim.model import Message
+from ctxtrim.summaries import titles
+
+KEPT = 256
+"""The most messages that an entry remembers of those that its summary covers, the newest."""
+_DIGITS = 16  # hexadecimal digits of a fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a summary store knows a transcript by.
+
+    `name` is its id, else its path and position, in which case `is_place` is true. `opening` is the fingerprint of its
+    system and opening prompt. `messages` are the fingerprints of all messages as read, empty for system messages.
+    `summaries` are the texts of the summaries in it.
+    """
+
+    name: str
+    is_place: bool
+    opening: str
+    messages: tuple[str, ...]
+    summaries: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The key of its entry in a store."""
+        return self.name if self.is_place else f"{self.name}#{self.opening}"
+
+    def covered_until(self, index: int) -> tuple[str, ...]:
+        """The fingerprints of the last messages up to an index, at most `KEPT`."""
+        return tuple(found for found in self.messages[: index + 1] if found)[-KEPT:]
+
+    def owns(self, content: str, opening: str, covered: Sequence[str]) -> bool:
+        """Whether a stored summary belongs to this transcript.
+
+        `content` is its text, `opening` the fingerprint of the conversation as first seen, and `covered` are the
+        fingerprints of the last messages that it covers.
+        """
+        if content in self.summaries:
+            return True
+        if not covered or covered[-1] not in self.messages:
+            return False
+        return opening == self.opening or self._starts_within(covered)
+
+    def overlap(self, covered: Sequence[str]) -> int:
+        """The number of messages of this transcript that are among the covered ones, up to the last of them."""
+        if not covered or covered[-1] not in self.messages:
+            return 0
+        return len(set(self._until(covered[-1])).intersection(covered))
+
+    def _starts_within(self, covered: Sequence[str]) -> bool:
+        """Whether all messages up to the last covered one are covered.
+
+        Another conversation with the same id has messages of its own before one that happens to be the same.
+        """
+        return set(self._until(covered[-1])[-len(covered) :]).issubset(covered)
+
+    def _until(self, last: str) -> list[str]:
+        """The fingerprints of all messages up to the newest one that has a fingerprint."""
+        end = len(self.messages) - self.messages[::-1].index(last)
+        return [found for found in self.messages[:end] if found]
+
+
+def identity(messages: Sequence[Message], transcript_id: str | None, path: str, line: int, index: int) -> Identity:
+    """The identity of a transcript: its messages as read, its id, and its place (`line` of the file, from 1)."""
+    prompts = [message for message in messages if message.role == "user" and not message.is_summary]
+    opening = next((message for message in prompts if not message.is_injected), None)
+    start = [message for message in messages if message.role == "system"]
+    start += [opening] if opening is not None else prompts[:1]
+    return Identity(
+        transcript_id if transcript_id is not None else f"{path}#{line}.{index}",
+        transcript_id is None,
+        _digest(*map(fingerprint, start)),
+        tuple("" if message.role == "system" else fingerprint(message) for message in messages),
+        tuple(summary for message in messages if (summary := _summary(message)) is not None),
+    )
+
+
+def fingerprint(message: Message) -> str:
+    """A short hash of the role of a message and of all that the model reads of it."""
+    parts = (text for part in message.parts for text in (part.kind, part.name or "", part.call_id or "", part.text))
+    return _digest(message.role, *parts)
+
+
+def _summary(message: Message) -> str | None:
+    """The summary that a message is or begins with."""
+    if message.role != "user":
+        return None
+    found = (titles.parted(part.text)[0] for part in message.parts if part.kind == "text")
+    return next((summary for summary in found if summary is not None), None)
+
+
+def _digest(*texts: str) -> str:
+    found = hashlib.sha256()
+    for text in texts:
+        data = text.encode(errors="surrogatepass")
+        found.update(b"%d:" % len(data) + data)
+    return found.hexdigest()[:_DIGITS]

@@ -74,7 +74,7 @@ def test_a_restricted_setting_of_a_found_file_is_ignored_with_a_warning(
     before = sorted(tmp_path.iterdir())
     ran = ctxtrim("trim", "--summarize", "--budget", "900", stdin=LONG, cwd=tmp_path)
     assert ran.code == 0
-    assert ran.err.splitlines()[0].startswith(f"{file}: warning: {place} is ignored: ")
+    assert ran.err.splitlines()[0].startswith(f"{file}: warning: {place} is ignored, ")
     assert "use `--config FILE` to allow it" in ran.err.splitlines()[0]
     assert sorted(tmp_path.iterdir()) == before
 
@@ -136,7 +136,7 @@ def test_a_tokenizer_file_of_a_model_is_ignored_and_its_limits_apply(
     assert "tokenizer.json" not in model.tokenizer
     [(path, note)] = config.notes
     assert path == "ctxtrim.toml"
-    assert note.message.startswith("models.m.tokenizer is ignored: ")
+    assert note.message.startswith("models.m.tokenizer is ignored, ")
     named = configured({"config": "ctxtrim.toml"}, {}, tmp_path / "user")
     assert named.model_of("m").tokenizer == "../x/tokenizer.json"
     assert named.notes == []

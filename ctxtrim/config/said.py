@@ -39,8 +39,7 @@ class Said:
         finding = Finding(
             "config-ignored",
             "warning",
-            f"{key} is ignored: it can run a program, send data or name a file, and this file was found in the "
-            "working directory; use `--config FILE` to allow it",
+            f"{key} is ignored, because this file was found in the working directory; use `--config FILE` to allow it",
         )
         if finding not in self.notes:
             self.notes.append(finding)

@@ -4,7 +4,7 @@ from ctxtrim.summaries import titles
 from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.facts import facts, is_facts
-from ctxtrim.summaries.redact import redacted
+from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Request, Summarizer, Summary, summarized
 from ctxtrim.summaries.transcribed import (
     DIGEST,

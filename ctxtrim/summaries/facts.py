@@ -22,7 +22,7 @@ from ctxtrim.evidence import (
 from ctxtrim.evidence.tools import accesses
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.excerpts import head
-from ctxtrim.summaries.redact import redacted
+from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import (
     CHANGED,
     COMMANDS,

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries.excerpts import bounded
-from ctxtrim.summaries.redact import redacted
+from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.transcribed import INPUT
 from ctxtrim.tokens import Tokenizer
 

@@ -7,7 +7,7 @@ from ctxtrim.evidence import result_text, tool_of
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.checkpoint import HEADINGS
 from ctxtrim.summaries.excerpts import bounded
-from ctxtrim.summaries.redact import redacted
+from ctxtrim.summaries.redaction import redacted
 from ctxtrim.turns import Shape
 
 INPUT = 12_000

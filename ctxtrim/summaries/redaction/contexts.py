@@ -130,7 +130,7 @@ CONTEXTS = (
         ("uthorization", "UTHORIZATION"),
         re.compile(
             rf"(?:[Aa]uthorization|AUTHORIZATION){_SIGN}(?:{_QUOTE})?(?:[A-Za-z][A-Za-z0-9-]{{1,20}}[ \t]{{1,8}})?"
-            r"(?P<secret>[^\s\"'`,;\\<>(){}\[\]$]{8,}+)"
+            r"(?P<secret>[^\s\"'`,;\\<>(){}\[\]$]{8,}+)(?![(\[])"
         ),
         _is_credential,
     ),

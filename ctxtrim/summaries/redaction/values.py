@@ -5,8 +5,8 @@ import re
 
 _RANDOM = 12  # characters from which on a value can look random
 _PLACEHOLDER = re.compile(
-    r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?|\$[{(].*|\$[0-9@*#?]|%[A-Za-z_]+%|%[sdvqr]|%\(.*|@[A-Za-z_]+@"  # variables
-    r"|[<{\[(].*|.*[<{]\w+[>}].*|\.{2,}.*|…+|[xX*.•#_=?-]+"  # markup and filling
+    r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?|\$[{(].*|\$[0-9@*#?]|%[A-Za-z_]+%|.*%[sdvqr]\b.*|%\(.*|@[A-Za-z_]+@"  # variables
+    r"|.*\$\{.*|[<{\[(].*|.*[<{]\w+[>}].*|\.{2,}.*|…+|[xX*.•#_=?-]+"  # markup and filling
     r"|your.*|change[_-]?(?:me|it|this)"
     r"|(?:example|placeholder|dummy|sample|redacted|hidden|insert|replace)(?:[_ .-].*)?"
     r"|(?:os|env|process|self|this|config|settings|secrets?|vars?|data|args?|options?|props?|req|request)\.\w.*"
@@ -17,6 +17,7 @@ _PLAIN = frozenset((
     "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bytes", "password", "secret",
     "token", "required", "optional", "changeme",
 ))  # fmt: skip
+_FLAG_WORDS = ("flag", "option", "argument", "parameter", "value")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*\.[A-Za-z_]\w*")
 _PROSE = re.compile(
     r"\b(?:a|an|and|are|at|be|by|can|cannot|do|does|for|from|if|in|incorrect|invalid|is|may|missing|must|no|not|of|on"
@@ -74,4 +75,4 @@ def is_password_argument(value: str, is_quoted: bool, is_last: bool) -> bool:
         return False
     if is_quoted or not value.isalpha():
         return not value.isupper() or not value.replace("_", "").isalpha()
-    return value.islower() and is_last and value not in ("flag", "option", "argument", "parameter")
+    return value.islower() and is_last and value.removesuffix("s") not in _FLAG_WORDS

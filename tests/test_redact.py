@@ -91,12 +91,84 @@ def test_what_is_no_key_stays(text: str) -> None:
     assert redacted(text) == (text, 0)
 
 
-@given(
-    st.lists(
-        st.one_of(st.text(max_size=20), st.sampled_from([*KEYS, "password=", "token: ", "-----BEGIN ", "Bearer ", "@"]))
-    )
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://$TOKEN@github.com/acme/app.git",
+        "https://robot:${TOKEN}@github.com/acme/app.git",
+        "postgres://user:<password>@db/app",
+        "docker://alpine:3.18@sha256:e3b0c44298fc1c149afbf4c8996fb924",
+        "http://localhost:8080/packages/@acme/app",
+        "git clone git@github.com:acme/app.git",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: token <your-token>",
+        'headers["Authorization"] = f"Bearer {token2_of_the_user}"',
+        "authorization = base64.decodebytes(header)",
+        "Basic authentication is required here",
+        "Cookie: theme=dark; lang=en",
+        "document.cookie = `session=${session}`",
+        '"auth": "required"',
+        "a login form with a password field",
+        "docker run -u 1000:1000 image",
+        "ls -pa && mkdir -p a/b",
+        "gcc -lmysqlclient -pthread a.c",
+        "the --password option sets it",
+        "--username and --password options",
+        "tool --password PASSWORD --token TOKEN",
+        "--max-tokens 4096 --token-limit 100",
+        "password = '${DB_PASSWORD}'",
+        "password: 'Enter your password'",
+        "TOKEN=xxxxxxxxxxxxxxxxxxxx",
+        "token = parse_token(header)",
+        "const apiKey = process.env.API_KEY_2;",
+        "tokenizer: o200k_base_2024",
+        "import secrets; secrets.token_hex(16)",
+        '"sessionId": "550e8400-e29b-41d4-a716-446655440000"',
+        "hooks.slack.com/services/T00000000/B00000000/XXXXXXXX",
+        "if text.startswith('-----BEGIN PRIVATE KEY-----'):",
+        "passed: 12, pass: true",
+    ],
 )
-def test_masking_again_changes_nothing(pieces: list[str]) -> None:
-    once = redacted(" ".join(pieces))[0]
+def test_code_and_prose_that_only_mention_secrets_stay(text: str) -> None:
+    assert redacted(text) == (text, 0)
+
+
+def test_a_private_key_without_a_beginning_is_masked() -> None:
+    body = "\n".join(noise(64, seed=number) for number in range(12))
+    rest = f"tail -n 14 key.pem\n{body}\n{noise(20)}==\n-----END RSA PRIVATE KEY-----\nafter"
+    assert redacted(rest) == ("tail -n 14 key.pem\n[REDACTED private key]\nafter", 1)
+    assert redacted(rest.replace("\n", "\\n")) == ("tail -n 14 key.pem\\n[REDACTED private key]\\nafter", 1)
+    in_a_line = f"...{noise(30)}\n{body}\n-----END PRIVATE KEY-----"
+    assert redacted(in_a_line) == ("...[REDACTED private key]", 1)
+    mention = "It ends with\n-----END PRIVATE KEY-----"
+    assert redacted(mention) == (mention, 0)
+
+
+def test_a_private_key_without_an_end_is_masked_up_to_its_last_line() -> None:
+    lines = [noise(64, seed=number) for number in range(6)]
+    numbered = "\n".join(f"{number:6}→{line}" for number, line in enumerate(lines, 2))
+    cut = f"     1→-----BEGIN PRIVATE KEY-----\n{numbered}\n     8→{noise(20)}"
+    assert redacted(cut) == ("     1→[REDACTED private key]", 1)
+    encrypted = f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,A1\n\n{lines[0]}"
+    assert redacted(encrypted) == ("[REDACTED private key]", 1)
+    putty = f"Private-Lines: 2\n{lines[0]}\n{lines[1]}\nPrivate-MAC: 1"
+    assert redacted(putty) == ("[REDACTED private key]\nPrivate-MAC: 1", 1)
+
+
+PIECES = (
+    "password=", "--password ", "token: ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "Bearer ", "@",
+    "://", ":", "Cookie: ", "a=", "; ", "Authorization: ", "token ", "curl -u a:", "mysql -p", "sshpass -p ", "'", '"',
+    "\\", "&sig=", "hooks.slack.com/services/",
+    "machine a login b password ", "auth: ", noise(24), noise(64), "\n", "=",
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.one_of(st.text(max_size=20), st.sampled_from([*KEYS, *PIECES]))),
+    st.sampled_from(["", " "]),
+)
+def test_masking_again_changes_nothing(pieces: list[str], between: str) -> None:
+    once = redacted(between.join(pieces))[0]
     assert redacted(once) == (once, 0)
-    assert not any(key in once for key in KEYS)
+    if between:
+        assert not any(key in once for key in KEYS)

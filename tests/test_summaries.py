@@ -167,6 +167,18 @@ def test_s3_9_a_summary_of_more_than_1200_characters_is_not_taken() -> None:
     )
 
 
+def test_secrets_in_the_answer_of_a_summarizer_are_masked() -> None:
+    summary = summarized(REQUEST, Answers(f"The key is {KEY}."), lambda: "facts")
+    assert (summary.text, summary.by) == ("The key is [REDACTED api key].", "answers")
+    unmasked = summarized(replace(REQUEST, redacts=False), Answers(f"The key is {KEY}."), lambda: "facts")
+    assert unmasked.text == f"The key is {KEY}."
+
+
+def test_secrets_in_the_error_of_a_summarizer_are_masked() -> None:
+    summary = summarized(REQUEST, Answers(SummaryError(f"{KEY} is refused")), lambda: "facts")
+    assert summary.trouble == "answers: [REDACTED api key] is refused"
+
+
 def test_what_is_sent_is_bounded_and_holds_no_key() -> None:
     request = replace(REQUEST, prompt=f"{KEY} " + "x" * 20_000, limit=5000, replaces=5000)
     sent = summarized(request, Answers("PROMPT"), lambda: "facts").text

@@ -201,6 +201,13 @@ def test_s1_6_what_looks_like_a_key_is_masked_in_what_is_sent_and_in_the_facts(c
             assert (SECRET not in text, "[REDACTED api key]" in text) == (is_masked, is_masked)
 
 
+def test_a_secret_that_a_command_answers_is_masked(ctxtrim: Run) -> None:
+    talk = [user("Go on. " * 60), says("I do. " * 60), user("And now?")]
+    command = ("--llm-command", f"echo The key is {SECRET}.")
+    for words, shown in (((), "[REDACTED api key]"), (("--no-redact",), SECRET)):
+        assert f"The key is {shown}." in contents(ctxtrim(*ONE, *words, *command, stdin=conversation(talk)).out)[0]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

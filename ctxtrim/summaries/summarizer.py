@@ -42,7 +42,7 @@ class Request:
 
     `prompt` has at most `most_input` characters or is cut; the answer may have `limit` tokens and `most` characters
     (None: as many as it likes), and must have fewer tokens than `replaces`, those of what it stands for. `redacts`:
-    what looks like a key is masked in the prompt.
+    secrets are masked in the prompt and in the answer.
     """
 
     prompt: str
@@ -78,9 +78,9 @@ def summarized(request: Request, summarizer: Summarizer | None, fallback: Callab
     prompt = bounded(redacted(request.prompt)[0] if request.redacts else request.prompt, request.most_input)
     try:
         reply = summarizer.summarize(prompt, request.limit)
-    except SummaryError as error:
-        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {error}")
-    text = reply.text.strip()
+    except SummaryError as error:  # reports and logs show its message, which may quote what the summarizer read
+        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {redacted(str(error))[0]}")
+    text = (redacted(reply.text)[0] if request.redacts else reply.text).strip()
     trouble = _trouble(request, text)
     if trouble is None:
         return Summary(text, summarizer.name, None, reply)

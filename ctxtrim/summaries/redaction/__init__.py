@@ -14,12 +14,24 @@ from ctxtrim.summaries.redaction.private_keys import without_private_keys
 
 __all__ = ["redacted"]
 
+_ROUNDS = 10  # a mask can reveal a further secret, as in `mysql -pA -pB`; the number is bounded to keep the time linear
+
 
 def redacted(text: str) -> tuple[str, int]:
     """The text with `[REDACTED kind]` instead of each secret, and the number of secrets masked in this call.
 
     Masking a masked text changes nothing.
     """
+    masked = 0
+    for _ in range(_ROUNDS):
+        text, number = _masked_once(text)
+        if number == 0:
+            break
+        masked += number
+    return text, masked
+
+
+def _masked_once(text: str) -> tuple[str, int]:
     text, private_keys = without_private_keys(text)
     text, keys = KEYS.subn(lambda match: f"[REDACTED {kind_of(match[0])}]", text)
     text, cookies = without_cookies(text)

@@ -108,7 +108,7 @@ CONTEXTS = (
             r"|webhook\.office\.com/webhookb2|hooks\.zapier\.com/hooks/catch|chat\.googleapis\.com/v1/spaces)"
             r"/(?P<secret>[A-Za-z0-9_@/?&=.%+-]{20,}+)"
         ),
-        _is_random,
+        lambda match: _is_random(match) and not values.is_placeholder(match["secret"].rpartition("/")[2]),
     ),
     Context(
         "token",
@@ -173,7 +173,7 @@ CONTEXTS = (
         "password",
         ("curl",),
         re.compile(
-            rf"(?<![A-Za-z0-9_-])(?:-u|-U|--user|--proxy-user){_NEXT}?(?:{_QUOTE})?[^\s:\"'`\\]{{0,64}}:"
+            rf"(?<![A-Za-z0-9_\]-])(?:-u|-U|--user|--proxy-user){_NEXT}?(?:{_QUOTE})?[^\s:\"'`\\]{{0,64}}:"
             r"(?P<secret>[^\s\"'`\\]{1,200}+)"
         ),
         _is_after_curl,
@@ -203,7 +203,7 @@ CONTEXTS = (
         "password",
         ("-pa", "-pwd", "-storepass", "-keypass"),
         re.compile(
-            r"(?<![A-Za-z0-9_-])--?(?:[a-z]{1,20}-){0,3}(?:store|key)?(?:password|passwd|passphrase|pass|pwd)"
+            r"(?<![A-Za-z0-9_\]-])--?(?:[a-z]{1,20}-){0,3}(?:store|key)?(?:password|passwd|passphrase|pass|pwd)"
             rf"(?!=){_NEXT}{_ARGUMENT}(?=[ \t]{{0,8}}(?P<next>[A-Za-z0-9(.,:]?))"
         ),
         _is_password_argument,
@@ -212,7 +212,7 @@ CONTEXTS = (
         "key",
         ("token ", 'token"', "token'", "secret ", 'secret"', "secret'", "key ", 'key"', "key'"),
         re.compile(
-            r"(?<![A-Za-z0-9_-])--(?:[a-z]{1,20}-){0,3}(?:token|secret|(?:api|access|account|auth|private|secret)-?key)"
+            r"(?<![A-Za-z0-9_\]-])--(?:[a-z]{1,20}-){0,3}(?:token|secret|(?:api|access|account|auth|private|secret)-?key)"
             rf"(?!=){_NEXT}{_ARGUMENT}"
         ),
         lambda match: values.is_random(match["secret"], 8),

@@ -1,11 +1,11 @@
 """Formats of keys that their own characters identify: a prefix, an alphabet and a length.
 
 Prefixes, alphabets and lengths in `_GITLEAKS` come from the default rules of gitleaks (`config/gitleaks.toml` at
-commit 009e025ad4106ab333aa0b9dc4f2a884390d134c). Formats in `_VENDORS` come from the vendors' own documentation. A
-fixed length in a source is the shortest length here, so that no end of a longer key survives.
+commit 009e025ad4106ab333aa0b9dc4f2a884390d134c). Formats in `_VENDORS` come from the vendors' own documentation.
+Lengths are shortest lengths: a match extends to the end of its word, so that no rest of a longer key survives.
 
-`KEYS` takes linear time: a match begins at the start of a word, a mismatch reads no further than that word, and a match
-is never read again.
+`KEYS` takes linear time: a match begins at the start of a word, and a mismatch reads only the word and a bounded number
+of words after it.
 """
 
 import re
@@ -199,7 +199,7 @@ def _compiled(formats: Iterable[_Format]) -> re.Pattern[str]:
         by_first.setdefault(prefix[0], []).append(re.escape(prefix[1:]) + rest)
     branches = [f"{first}(?:{'|'.join(rests)})" for first, rests in sorted(by_first.items())]
     start = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))(?=[^\s\"'`<>]{15})"
-    return re.compile(f"{start}(?:{'|'.join((*branches, *_UNPREFIXED))})")
+    return re.compile(f"{start}(?:{'|'.join((*branches, *_UNPREFIXED))})[A-Za-z0-9]*+")
 
 
 KEYS = _compiled((*_GITLEAKS, *_VENDORS))

@@ -5,7 +5,8 @@ import re
 _MASK = "[REDACTED private key]"
 _LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _GAP = r"(?:[\s0-9>|+\"',→]|\\[nrt]){1,32}"  # a line break, with a line number or the marks of a quote or a diff
-_LINES = rf"(?:{_GAP}(?:[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,100}}|[A-Za-z0-9+/=]{{16,}}+))+"
+_HEADERS = rf"(?:{_GAP}[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,100}}){{0,8}}"
+_LINES = rf"{_HEADERS}(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)+"
 _BLOCK = re.compile(
     rf"-----BEGIN {_LABEL}(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END {_LABEL}|{_LINES})"
     rf"|Private-Lines: [0-9]{{1,4}}{_LINES}"

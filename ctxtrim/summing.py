@@ -24,6 +24,7 @@ from ctxtrim.summaries import (
     checkpoint,
     checkpoint_prompt,
     facts,
+    redacted,
     summarized,
     titles,
     transcribed,
@@ -89,7 +90,9 @@ class Summing:
         """What a summarizer is asked, within the tokens that it may read; None where that is not enough."""
         text = transcribed(told, where, redacts=self.redacts)
         has_earlier = earlier is not None or any(message.is_summary for message in told)
-        text = f"{earlier}\n\n{text}" if earlier else text
+        if earlier:
+            earlier = redacted(earlier)[0] if self.redacts else earlier  # before a prompt is cut to its limit
+            text = f"{earlier}\n\n{text}"
         prompts = (checkpoint_prompt(text, below, INPUT // part, has_earlier) for part in _PARTS)
         most = self.most_input
         return next((one for one in prompts if most is None or self.counter.text(one) <= most), None)

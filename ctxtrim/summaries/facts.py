@@ -91,7 +91,7 @@ def facts(
 
     `where` is the shape of exactly these messages. Empty where nothing fits, or where the text would be longer than
     what it replaces. Summaries among the messages are merged too, hidden messages are
-    left out. `redacts`: what looks like a key is masked.
+    left out. `redacts`: secrets are masked.
     """
     found = facts_of(messages, where, earlier, redacts)
     text = fitted(found, limit, tokenizer, layout)

@@ -225,7 +225,7 @@ CONTEXTS = (
     ),
     Context(
         "key",
-        ("ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ey", "EY"),
+        ("ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "key", "Key", "KEY"),
         re.compile(rf"(?P<name>{_KEYS}){_SIGN}{_VALUE}"),
         _is_key,
     ),

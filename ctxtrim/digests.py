@@ -90,8 +90,10 @@ class Digests:
 
     def of(self, some: Sequence[Step], title: str, limit: int) -> Summary:
         """The digest of some steps in fewer than `limit` tokens as a message; its text is empty where there is none."""
-        opening = "\n".join((title, *(f"> {head(self._clean(step.said), _QUOTE)}" for step in some if step.said)))
-        lines = self._clean("\n".join(_line(one) for step in some for one in step.results))
+        if self.redacts:
+            some = [_masked(step) for step in some]
+        opening = "\n".join((title, *(f"> {head(step.said, _QUOTE)}" for step in some if step.said)))
+        lines = "\n".join(_line(one) for step in some for one in step.results)
         short = self._closed(bounded(f"{opening}\n{lines}", HEURISTIC))
         if self.size(short) >= limit:
             return Summary("", FALLBACK)
@@ -123,9 +125,9 @@ class Digests:
     def _full(self, some: Sequence[Step], opening: str) -> str:
         """Each result as a line, and its head and tail where there is room for them."""
         found = [one for step in some for one in step.results]
-        lines = [self._clean(_line(one)) for one in found]
+        lines = [_line(one) for one in found]
         room = (HEURISTIC - len(opening) - sum(len(line) + 2 for line in lines)) // max(1, len(found))
-        texts = [heuristic(self._clean(one.text), room) if room >= _EXCERPT else "" for one in found]
+        texts = [heuristic(one.text, room) if room >= _EXCERPT else "" for one in found]
         body = "\n".join(piece for pair in zip(lines, texts, strict=True) for piece in pair if piece)
         return self._closed(bounded(f"{opening}\n{body}", HEURISTIC))
 
@@ -136,12 +138,19 @@ class Digests:
         texts = [one.text if len(found) == 1 else f"{_line(one)}\n{one.text}" for one in found]
         return tool_prompt(names, arguments, "\n\n".join(texts), redacts=self.redacts)
 
-    def _clean(self, text: str) -> str:
-        return redacted(text)[0] if self.redacts else text
-
     def _closed(self, text: str) -> str:
         """A digest in which nothing reads as its end."""
         return text.replace(titles.END, "\n").strip()
+
+
+def _masked(step: Step) -> Step:
+    """A step without secrets, masked before anything is cut: no format identifies a part of a key."""
+
+    def masked(result: Result) -> Result:
+        call = result.call and replace(result.call, text=redacted(result.call.text)[0])
+        return replace(result, text=redacted(result.text)[0], call=call)
+
+    return replace(step, results=tuple(map(masked, step.results)), said=redacted(step.said)[0])
 
 
 def _line(one: Result) -> str:

@@ -240,6 +240,16 @@ def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
     assert KEY in prompts[0]
 
 
+def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
+    command = "echo " + "x" * 60 + f" {KEY}"
+    said = [user("go"), *step("a", LONG, command=command), says("ok")]
+    (one,) = read(conversation(said))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(one)
+    outcome = Cutoff(bound.counter, bound.budget, Answers("fine", []), tool_cutoff=0, tool_summary="heuristic")(one)
+    text = "".join(part.text for message in outcome.transcript.messages for part in message.parts)
+    assert "sk-abc" not in text
+
+
 def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> None:
     said = [user("go"), *step("a", "x" + titles.END + LONG), says("ok")]
     ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])

@@ -1,7 +1,7 @@
 """Formats of keys that their own characters identify: a prefix, an alphabet and a length.
 
 Prefixes, alphabets and lengths in `_GITLEAKS` come from the default rules of gitleaks (`config/gitleaks.toml` at
-commit 009e025ad4106ab333aa0b9dc4f2a884390d134c). Formats in `_VENDORS` come from the vendors' own documentation.
+commit 009e025ad4106ab333aa0b9dc4f2a884390d134c). Formats in `_VENDORS` are not in that file; they are common knowledge.
 Lengths are shortest lengths: a match extends to the end of its word, so that no rest of a longer key survives.
 
 `KEYS` takes linear time: a match begins at the start of a word, and a mismatch reads only the word and a bounded number

@@ -4,11 +4,13 @@
 def main() -> None:
     """Run the command line."""
     try:
-        from ctxtrim.cli.app import app
+        from ctxtrim.cli.app import command_line
+        from ctxtrim.cli.verdict import concluded
 
-        app(prog_name="ctxtrim")
-    except KeyboardInterrupt:  # before a command could take it
-        raise SystemExit(130) from None
+        code = concluded(command_line)
+    except KeyboardInterrupt:  # before `concluded` is loaded
+        code = 130
+    raise SystemExit(code)
 
 
 if __name__ == "__main__":

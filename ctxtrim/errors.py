@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
-"""What is said with an error that no input should bring about."""
+"""The end of the message of an error that no input should cause."""
 
 
 class CtxtrimError(Exception):
@@ -89,6 +89,16 @@ def does_not_fit(current: int, most: int) -> str:
         f"Cannot fit request within context limit. Current: {current} tokens, Max: {most} tokens. "
         "Please narrow the scope or start a new session."
     )
+
+
+def unexpected(error: BaseException) -> str:
+    """The line that describes an exception that no code foresaw, and how to report it."""
+    if isinstance(error, MemoryError):
+        return "not enough memory; split the input into smaller files"
+    if isinstance(error, OSError):
+        return reason(error) if error.filename is None else f"{error.filename}: {reason(error)}"
+    kind, text = type(error).__name__, str(error)
+    return f"unexpected {kind}{f' ({text})' if text else ''}; {BUG}; --debug shows the traceback"
 
 
 def reason(error: OSError) -> str:

@@ -7,7 +7,7 @@ from ctxtrim.counter import Count
 from ctxtrim.framing import Addends
 from ctxtrim.model import Path, Usage
 from ctxtrim.pipeline import Spec, Step
-from ctxtrim.stage import OVERFLOW, Finding
+from ctxtrim.stage import NOT_HANDLED, OVERFLOW, SELF_CHECK, Finding
 from ctxtrim.tokens import ORDER, Budget, Exactness
 
 
@@ -68,6 +68,11 @@ class Row:
         return any(finding.code == OVERFLOW for finding in self.findings)
 
     @property
+    def is_handled(self) -> bool:
+        """Whether the stages ran and their outcome passed the self-check."""
+        return all(finding.code not in (NOT_HANDLED, SELF_CHECK) for finding in self.findings)
+
+    @property
     def is_malformed(self) -> bool:
         """Whether it breaks a structure rule."""
         others = (OVERFLOW, *INCOMPLETE)
@@ -77,7 +82,9 @@ class Row:
 ASIDE = ("claude-bounded",)
 """The codes of findings that only reports show."""
 
-INCOMPLETE = ("unreadable", "no-transcript", "not-json", "self-check", "not-written", "not-archived", "no-trace-id")
+INCOMPLETE = (
+    "unreadable", "no-transcript", "not-json", SELF_CHECK, NOT_HANDLED, "not-written", "not-archived", "no-trace-id"
+)  # fmt: skip
 """The codes of findings that leave the answer incomplete."""
 
 

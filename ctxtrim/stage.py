@@ -172,6 +172,10 @@ def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
 
 
 OVERFLOW = "overflow"
+NOT_HANDLED = "not-handled"
+"""Finding code: an unforeseen exception ended the work on a transcript, or on a line; it is left out."""
+SELF_CHECK = "self-check"
+"""Finding code: an edited transcript does not read back as intended; it is left out."""
 
 
 def overflow(

@@ -6,21 +6,23 @@
                                           └── Step ─┴── Step ──▶ Row
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 from ctxtrim.binding import USAGE, Binding, Bound
-from ctxtrim.errors import BUG, ArchiveError, SelfCheckError, UsageError
+from ctxtrim.errors import BUG, ArchiveError, CtxtrimError, SelfCheckError, UsageError, unexpected
 from ctxtrim.events import Event
 from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import Chunk, Reading
 from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
-from ctxtrim.report import Explained, Row
-from ctxtrim.stage import Change, Finding, Keeper, Memory, Recalled, overflow
+from ctxtrim.report import Row
+from ctxtrim.reports.rows import row
+from ctxtrim.stage import NOT_HANDLED, SELF_CHECK, Finding, Keeper, Memory, Recalled, overflow
 from ctxtrim.stages import VERDICTS
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
@@ -35,7 +37,8 @@ class Job:
     `summarizer` writes the summaries that stages ask for, and `memory` keeps them from run to run,
     new ones where it `remembers`. `on_event` is told of each compaction, with the path and the line of its transcript.
     `thinking`: what becomes of it in edited transcripts, None for what the model needs. `is_quick`: an upper bound of
-    the tokens is enough wherever it fits. `keeps_changes`: rows carry every change.
+    the tokens is enough wherever it fits. `keeps_changes`: rows carry every change. `shows_tracebacks`: the finding
+    about a transcript that cannot be handled has the traceback as its details.
     """
 
     specs: tuple[Spec, ...]
@@ -45,6 +48,7 @@ class Job:
     is_quick: bool = False
     keeps_changes: bool = True
     explains: bool = False
+    shows_tracebacks: bool = False
     summarizer: Summarizer | None = None
     memory: Memory | None = None
     remembers: bool = True
@@ -82,36 +86,81 @@ def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) 
 
 
 def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
+    if chunk.error is not None:
+        finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
+        return Done(chunk.data, None, (), (finding,), is_changed=True, is_lossy=True)
     known = [_identity(transcript, path, index, job) for index, transcript in enumerate(chunk.transcripts)]
     worked = [
-        _run(transcript, job, keeper, one, path) for transcript, one in zip(chunk.transcripts, known, strict=True)
+        _attempt(transcript, job, keeper, one, path) for transcript, one in zip(chunk.transcripts, known, strict=True)
     ]
     out = [result.transcript for _, result in worked]
-    failed = [result.overflows and job.on_overflow == "fail" for _, result in worked]
-    findings = chunk.findings
+    failed = [_is_left_out(result, job) for _, result in worked]
     try:
         data, again = _written(chunk, out, failed)
         worked = [(bound, _recounted(bound, result, again.get(at))) for at, (bound, result) in enumerate(worked)]
-    except SelfCheckError as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, nothing of these lines is written
+        found = [not_handled(error, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
         data, failed = None, [True] * len(failed)
-        findings = (*findings, Finding("self-check", "error", str(error), chunk.lines[0].number))
+        worked = [
+            (bound, replace(result, findings=(*result.findings, finding)))
+            for (bound, result), finding in zip(worked, found, strict=True)
+        ]
     if data is not None:
         for conversation, (_, result), lost in zip(known, worked, failed, strict=True):
             if not lost:
                 _remember(job, conversation, result)
+    name = chunk.format.name if chunk.format else ""
     rows = tuple(
-        _row(
+        row(
             path,
-            chunk.format.name if chunk.format else "",
+            name,
             index,
-            chunk,
-            *work,
+            transcript,
+            bound,
+            result,
             is_written=data is not None and not lost,
-            job=job,
+            keeps_changes=job.keeps_changes,
+            explains=job.explains and _is_handled(result),
         )
-        for index, (work, lost) in enumerate(zip(worked, failed, strict=True))
+        for index, (transcript, (bound, result), lost) in enumerate(zip(chunk.transcripts, worked, failed, strict=True))
     )
-    return Done(chunk.data, data, rows, findings, data != chunk.data, any(failed))
+    return Done(chunk.data, data, rows, chunk.findings, data != chunk.data, any(failed))
+
+
+def _attempt(
+    transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
+) -> tuple[Bound, Result]:
+    """The result of the stages; if they end in an unforeseen exception, the transcript as read and a finding."""
+    try:
+        return _run(transcript, job, keeper, conversation, path)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other transcripts can still be handled
+        finding = not_handled(error, transcript.line, job.shows_tracebacks)
+    try:
+        bound = job.binding.bind(transcript)
+        count = bound.counter.count(transcript)
+    except Exception:  # noqa: BLE001 - counting is what failed, so there is nothing to count
+        empty = replace(transcript, messages=(), tools=None, tool_choice=None, model=None, usages=())
+        bound = job.binding.bind(empty)
+        count = bound.counter.count(empty)
+    return bound, Result(transcript, count, count.tokens, count.exactness, (), (finding,))
+
+
+def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Finding:
+    """The finding that what starts at a line of the file cannot be handled. A trouble of the run is raised again."""
+    if isinstance(error, CtxtrimError) and not isinstance(error, SelfCheckError):
+        raise error
+    is_self_check = isinstance(error, SelfCheckError)
+    text = str(error) if is_self_check else f"cannot be handled: {unexpected(error)}"
+    frames = "".join(traceback.format_exception(error)).splitlines() if shows_traceback else ()
+    return Finding(SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames))
+
+
+def _is_handled(result: Result) -> bool:
+    return all(finding.code not in (NOT_HANDLED, SELF_CHECK) for finding in result.findings)
+
+
+def _is_left_out(result: Result, job: Job) -> bool:
+    return not _is_handled(result) or (result.overflows and job.on_overflow == "fail")
 
 
 def _recounted(bound: Bound, result: Result, again: Transcript | None) -> Result:
@@ -222,75 +271,3 @@ def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -
     if count.tokens > bound.budget.available and any(spec.name == "trim" for spec in job.specs):
         findings.append(overflow(transcript, count.tokens, bound.budget.available, (), count.exactness))
     return Result(transcript, count, count.tokens, count.exactness, (), tuple(findings))
-
-
-def _row(
-    path: str,
-    dialect: str,
-    index: int,
-    chunk: Chunk,
-    bound: Bound,
-    result: Result,
-    *,
-    is_written: bool,
-    job: Job,
-) -> Row:
-    steps = result.steps if job.keeps_changes else tuple(replace(step, changes=()) for step in result.steps)
-    transcript = chunk.transcripts[index]
-    messages = transcript.messages
-    return Row(
-        path,
-        transcript.line,
-        index,
-        transcript.pointer,
-        transcript.id,
-        dialect,
-        bound.model,
-        bound.counter.tokenizer.name,
-        len(messages),
-        len(result.transcript.messages),
-        result.tokens_read,
-        result.exactness_read,
-        result.count,
-        bound.budget,
-        is_written,
-        steps,
-        (*bound.notes, *_uncounted(transcript), *result.findings),
-        transcript.usage,
-        {message.index: transcript.line_of(message) or 0 for message in messages if message.index is not None}
-        if job.keeps_changes
-        else {},
-        tuple(_explain(transcript, bound, result)) if job.explains else (),
-    )
-
-
-def _uncounted(transcript: Transcript) -> Iterator[Finding]:
-    if transcript.uncounted:
-        text = f"{transcript.uncounted} messages of roles nobody knows are kept as they are and not counted"
-        yield Finding("not-counted", "warning", text)
-
-
-def _explain(transcript: Transcript, bound: Bound, result: Result) -> Iterable[Explained]:
-    """Every message as read, with the last thing that was said of it."""
-    where = bound.counter.shape(transcript.messages)
-    said: dict[int, Change] = {}
-    for change in (one.change for step in result.steps for one in step.changes):
-        if change.message is None:
-            continue
-        if change.action != "kept" or said.get(change.message, change).action == "kept":
-            said[change.message] = change  # what was done counts more than what was left alone
-    for position, cost in enumerate(bound.counter.costs(transcript.messages)):
-        message = transcript.messages[position]
-        last = said.get(position)
-        step = where.step[position]
-        yield Explained(
-            position,
-            transcript.line_of(message),
-            message.role,
-            step,
-            where.steps - step,
-            cost.total,
-            bound.counter.addends(message, where.fan[position]),
-            last.action if last else "kept",
-            last.reason if last else "nothing to do" if message.agent_visible else "hidden",
-        )

@@ -21,7 +21,10 @@ from ctxtrim.turns import shape
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a file: None where nothing was written; `kept` are the originals of what was replaced."""
+    """What became of a file: None where nothing was written; `kept` are the originals of what was replaced.
+
+    `findings` are those about the file, and those about transcripts that could not be handled.
+    """
 
     data: bytes | None
     rows: tuple[Row, ...]
@@ -55,9 +58,13 @@ def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **bindin
     return Ran(
         b"".join(written) if written or not done else None,
         tuple(row for one in done for row in one.rows),
-        tuple(finding for one in done for finding in one.findings),
+        tuple(finding for one in done for finding in (*one.findings, *_unhandled(one.rows))),
         shelf.kept,
     )
+
+
+def _unhandled(rows: Sequence[Row]) -> list[Finding]:
+    return [finding for row in rows for finding in row.findings if finding.code in ("self-check", "not-handled")]
 
 
 def read(data: bytes) -> list[Chunk]:

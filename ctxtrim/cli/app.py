@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from ctxtrim import __version__
+from ctxtrim.text.escaping import clean
 
 COMMANDS = {
     "count": "How many tokens, and where they sit.",
@@ -42,6 +43,9 @@ class Lazy(TyperGroup):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+_USAGE_ERROR: Any = typer.BadParameter.__base__
+"""The base class of wrong usage, which Typer does not export by name."""
+
 app = typer.Typer(
     cls=Lazy,
     add_completion=False,
@@ -69,3 +73,13 @@ def main(
 
     Exit codes: 0 done, 1 no complete answer, 2 wrong usage, 3 overflow, 4 structure broken (check).
     """
+
+
+def command_line() -> int:
+    """Parse the command line, run the command and return its exit code."""
+    try:
+        return app(prog_name="ctxtrim", standalone_mode=False) or 0
+    except _USAGE_ERROR as error:
+        error.message = clean(error.message)  # quotes what the user typed
+        error.show()
+        return int(error.exit_code)

@@ -1,20 +1,18 @@
 """`ctxtrim config`: the settings in force."""
 
-import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.terminal import say
-from ctxtrim.cli.verdict import concluded
+from ctxtrim.cli.terminal import print_text, say
+from ctxtrim.cli.verdict import Debug, concluded
 from ctxtrim.config import SHARED, Config, Value
-from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.text import Table, plain
 from ctxtrim.specs import spelled
 from ctxtrim.stages import STAGES
-from ctxtrim.text.escaping import clean
+from ctxtrim.text.escaping import json_text
 
 _APP = typer.Typer(
     add_completion=False,
@@ -36,27 +34,28 @@ def show(
     ] = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="Settings by name.")] = None,
     is_json: Annotated[bool, typer.Option("--json", help="The settings as JSON.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Each setting, its value, and where that came from: a variable, a file and the key in it, a preset, or nowhere.
 
     A setting of a stage stands behind the name of the stage. What is empty or none is left to the transcript and its
     model.
     """
-    raise typer.Exit(concluded(lambda: _show({"config": config, "preset": preset}, is_json)))
+    raise typer.Exit(concluded(lambda: _show({"config": config, "preset": preset}, is_json), shows_traceback=debug))
 
 
 def _show(values: dict[str, Any], is_json: bool) -> int:
     config = configuration(values)
     rows = list(_rows(config))
     for path, note in config.notes:
-        say(f"{clean(path)}: {note.severity}: {note.message}")
+        say(f"{path}: {note.severity}: {note.message}")
     if is_json:
         shown = [{"key": key, "value": value, "origin": origin} for key, (value, origin) in rows]
-        text = json.dumps({"version": 1, "settings": shown}, indent=2) + "\n"
+        text = json_text({"version": 1, "settings": shown}, indent=2) + "\n"
     else:
-        cells = tuple((key, _shown(value), clean(origin)) for key, (value, origin) in rows)
+        cells = tuple((key, _shown(value), origin) for key, (value, origin) in rows)
         text = plain(Table("", ("setting", "value", "origin"), cells))
-    Stdout().write(text.encode(errors="backslashreplace"))
+    print_text(text)
     return 0
 
 
@@ -74,7 +73,7 @@ def _shown(value: Any) -> str:
         return "-"
     if isinstance(value, tuple):
         return ", ".join(map(_shown, value))
-    return str(value).lower() if isinstance(value, bool) else clean(str(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 COMMAND = typer.main.get_command(_APP)

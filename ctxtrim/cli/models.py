@@ -1,6 +1,5 @@
 """`ctxtrim models`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -8,13 +7,12 @@ import typer
 
 from ctxtrim.binding import BOUND
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.terminal import say
-from ctxtrim.cli.verdict import concluded
+from ctxtrim.cli.terminal import print_text, say
+from ctxtrim.cli.verdict import Debug, concluded
 from ctxtrim.framing import Framing
-from ctxtrim.io.outputs import Stdout
 from ctxtrim.models import Model, find_model, framing_of, known_models, nearest_models
 from ctxtrim.reports.text import Table, plain
-from ctxtrim.text.escaping import clean
+from ctxtrim.text.escaping import clean, json_text
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 
@@ -24,12 +22,13 @@ _ALSO = 8  # names told beside the one explained
 def models(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A model, or a part of its name.")] = None,
     is_json: Annotated[bool, typer.Option("--json", help="The models as JSON.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Window, limits, tokenizer, exactness, source and date of a model.
 
     Without NAME all models are listed. A part of several names lists those; a name that no model has tells the nearest.
     """
-    raise typer.Exit(concluded(lambda: _models(name, is_json)))
+    raise typer.Exit(concluded(lambda: _models(name, is_json), shows_traceback=debug))
 
 
 def _models(name: str | None, is_json: bool) -> int:
@@ -39,19 +38,19 @@ def _models(name: str | None, is_json: bool) -> int:
     if model is None and not listed:
         nearest = ", ".join(nearest_models(name or ""))
         say(
-            f"ctxtrim: no model {clean(name or '')} is known"
+            f"ctxtrim: no model {name or ''} is known"
             + (f" (nearest names: {nearest})" if nearest else "")
             + "; --context-window and --tokenizer make up for it"
         )
         return 1
     if is_json:
         shown = {"version": 1, "models": [_fields(one) for one in ([model] if model else listed)]}
-        text = json.dumps(shown, indent=2) + "\n"
+        text = json_text(shown, indent=2) + "\n"
     elif model is not None:
         text = _explained(model, [one.name for one in listed if one.name != model.name])
     else:
         text = plain(_table(listed)) + f"{len(listed):,} model{'' if len(listed) == 1 else 's'}\n"
-    Stdout().write(text.encode())
+    print_text(text)
     return 0
 
 
@@ -121,7 +120,7 @@ def _explained(model: Model, others: Sequence[str]) -> str:
         rest = f" and {len(others) - _ALSO} more" if len(others) > _ALSO else ""
         facts["see also"] = ", ".join(others[:_ALSO]) + rest
     width = max(map(len, facts))
-    return "".join(f"{fact.ljust(width)}  {value}\n" for fact, value in facts.items())
+    return "".join(f"{fact.ljust(width)}  {clean(value)}\n" for fact, value in facts.items())
 
 
 def _table(listed: Sequence[Model]) -> Table:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxtrim.cli.verdict import DEBUG_HELP
 from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.reports import REPORTS
@@ -48,6 +49,7 @@ COMMON: tuple[Option, ...] = (
     ("quiet", None, None, "Say nothing on standard error but errors."),
     ("progress", None, None, "A progress bar on standard error, where that is a terminal."),
     ("color", "auto|always|never", None, "Colours; NO_COLOR is honoured. [default: auto]"),
+    ("debug", None, False, DEBUG_HELP),
 )
 
 ENABLED: Option = ("enabled", None, None, "Whether the configured stages run, where neither -s nor --preset names any.")

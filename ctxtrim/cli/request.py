@@ -13,6 +13,7 @@ from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.beside import store_of, summarizer_of
 from ctxtrim.cli.targets import Targets, must_be_apart, targets
 from ctxtrim.config import Config, configured
+from ctxtrim.config.environment import DEBUG
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Format
@@ -92,6 +93,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
+        shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
         summarizer=summarizer_of(values),
         memory=store,
         remembers=not values.get("dry_run"),

@@ -11,7 +11,7 @@ from ctxtrim.archive.delta import restored
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import say
-from ctxtrim.cli.verdict import concluded
+from ctxtrim.cli.verdict import Debug, concluded
 from ctxtrim.errors import ArchiveError
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Stdout, write_to
@@ -26,12 +26,13 @@ def restore(
     source: Annotated[
         str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")
     ] = None,
+    debug: Debug = False,
 ) -> None:
     """The input of a run back, byte for byte, from its output and an archive.
 
     What was compressed comes back as the bytes inside. Two runs in a row are undone one at a time.
     """
-    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source)))
+    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source), shows_traceback=debug))
 
 
 def _restore(file: str, folder: str | None, output: str | None, source: str | None) -> int:

@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.verdict import concluded
+from ctxtrim.cli.terminal import print_text
+from ctxtrim.cli.verdict import Debug, concluded
 from ctxtrim.config import WORDS, Config
 from ctxtrim.errors import UsageError
-from ctxtrim.io.outputs import Stdout, write_to
+from ctxtrim.io.outputs import write_to
 from ctxtrim.text.escaping import clean
 
 _STATUS = "status"
@@ -18,25 +19,26 @@ def rolling_context(
     wanted: Annotated[
         str | None, typer.Argument(metavar="[on|off|status]", help="Turn it on or off, or only say how it is.")
     ] = None,
+    debug: Debug = False,
 ) -> None:
     """Whether `ctxtrim run` runs the configured pipeline where no stage and no preset is named.
 
     Without an argument it is turned over. What is stored counts more than configuration files, and less than
     CTXTRIM_ENABLED and --enabled.
     """
-    raise typer.Exit(concluded(lambda: _rolling_context(wanted)))
+    raise typer.Exit(concluded(lambda: _rolling_context(wanted), shows_traceback=debug))
 
 
 def _rolling_context(wanted: str | None) -> int:
     if wanted not in (None, _STATUS, *WORDS):
-        raise UsageError(f"rolling-context {clean(wanted or '')}: expected on, off or status")
+        raise UsageError(f"rolling-context {wanted}: expected on, off or status")
     config = configuration({})
     if wanted != _STATUS:
         is_on = WORDS[wanted] if wanted is not None else not _stored(config)
         sink = write_to(config.preference.path, makes_folders=True)
         sink.write(b"on\n" if is_on else b"off\n")
         sink.commit()
-    Stdout().write(f"{_told(config)}\n".encode(errors="backslashreplace"))
+    print_text(f"{clean(_told(config))}\n")
     return 0
 
 
@@ -50,9 +52,9 @@ def _told(config: Config) -> str:
     stored = config.preference.value
     state = f"rolling context is {'on' if value else 'off'}"
     if stored is not None and origin == stored.origin:
-        return f"{state} (kept in {clean(origin)})"
+        return f"{state} (kept in {origin})"
     kept = "nothing is stored" if stored is None else f"what is stored says {'on' if stored.value else 'off'}"
-    return f"{state} ({clean(origin)}; {kept} in {clean(str(config.preference.path))})"
+    return f"{state} ({origin}; {kept} in {config.preference.path})"
 
 
 _SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

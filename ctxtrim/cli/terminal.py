@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from io import StringIO
 from typing import Any
@@ -14,6 +14,7 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.report import ASIDE, Report
 from ctxtrim.reports import REPORTS, text
+from ctxtrim.text.escaping import clean, clean_lines
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables that go to no terminal
@@ -24,9 +25,15 @@ Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 
 def say(line: str) -> None:
-    """One line on standard error, if there is one."""
+    """One line on standard error, safe to print. If standard error cannot be written, the line is lost."""
     if sys.stderr is not None:
-        sys.stderr.write(line + "\n")
+        with suppress(OSError):
+            sys.stderr.write(clean(line) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Lines on standard output, safe to print."""
+    Stdout().write(_encoded(clean_lines(text)))
 
 
 def tell(report: Report, asked: Request, *, is_shown: bool) -> None:
@@ -47,7 +54,8 @@ def tell(report: Report, asked: Request, *, is_shown: bool) -> None:
     if len(troubled) > _TOLD:
         say(f"… and {len(troubled) - _TOLD} transcripts more; --report has all of them")
     for row in rows if asked.job.explains else ():
-        say(text.plain(text.explained(row)))
+        for line in text.plain(text.explained(row)).split("\n"):
+            say(line)
 
 
 def summary(report: Report) -> None:
@@ -65,7 +73,7 @@ def show(report: Report, form: str, color: str) -> None:
         color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
     ):
         shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
-        Stdout().write(_encoded(REPORTS[form](shown)))
+        print_text(REPORTS[form](shown))
         return
     from rich import box
     from rich.console import Console

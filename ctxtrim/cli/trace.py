@@ -7,12 +7,11 @@ import typer
 
 from ctxtrim.archive.index import Archive, Trace
 from ctxtrim.archive.locations import own_archive
-from ctxtrim.cli.terminal import say
-from ctxtrim.cli.verdict import concluded
+from ctxtrim.cli.terminal import print_text, say
+from ctxtrim.cli.verdict import Debug, concluded
 from ctxtrim.errors import ArchiveError, UsageError
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.text import Table, plain
-from ctxtrim.text.escaping import clean
 
 Folder = Annotated[str | None, typer.Option("--archive", metavar="DIR", help="The archive. [default: the user's own]")]
 _APP = typer.Typer(
@@ -29,21 +28,22 @@ def get(
     name: Annotated[str, typer.Argument(metavar="ID", help="The trace id, or the call id, of a result.")],
     archive: Folder = None,
     sha256: Annotated[str | None, typer.Option(metavar="SHA", help="Which original, where there are several.")] = None,
+    debug: Debug = False,
 ) -> None:
     """The original of a result, byte for byte, on standard output."""
-    raise typer.Exit(concluded(lambda: _get(name, archive, sha256)))
+    raise typer.Exit(concluded(lambda: _get(name, archive, sha256), shows_traceback=debug))
 
 
 @_APP.command("list", context_settings=_CONTEXT)
-def listed(archive: Folder = None) -> None:
+def listed(archive: Folder = None, debug: Debug = False) -> None:
     """Every result that was replaced: id, original, tool, stage, time, file and line."""
-    raise typer.Exit(concluded(lambda: _list(archive)))
+    raise typer.Exit(concluded(lambda: _list(archive), shows_traceback=debug))
 
 
 @_APP.command(context_settings=_CONTEXT)
-def verify(archive: Folder = None) -> None:
+def verify(archive: Folder = None, debug: Debug = False) -> None:
     """Compare every original with its hash, and every entry of the index with the originals."""
-    raise typer.Exit(concluded(lambda: _verify(archive)))
+    raise typer.Exit(concluded(lambda: _verify(archive), shows_traceback=debug))
 
 
 def _opened(folder: str | None) -> Archive:
@@ -58,12 +58,12 @@ def _get(name: str, folder: str | None, wanted: str | None) -> int:
     names = list(dict.fromkeys(one.sha256 for one in traces))
     if not names:
         raise ArchiveError(
-            f"TRACE_NOT_FOUND: {clean(name)}: no result of this id was replaced with {archive.folder} as archive"
+            f"TRACE_NOT_FOUND: {name}: no result of this id was replaced with {archive.folder} as archive"
         )
     if len(names) > 1:
-        say(f"ctxtrim: {clean(name)}: several results have this id; choose one with --sha256 SHA:")
+        say(f"ctxtrim: {name}: several results have this id; choose one with --sha256 SHA:")
         for one in traces:
-            say(f"  {one.sha256}  {clean(one.path)}:{one.line}  ({one.stage}, {one.time})")
+            say(f"  {one.sha256}  {one.path}:{one.line}  ({one.stage}, {one.time})")
         return 1
     Stdout().write(archive.get(names[0]))
     return 0
@@ -72,18 +72,18 @@ def _get(name: str, folder: str | None, wanted: str | None) -> int:
 def _list(folder: str | None) -> int:
     traces = _opened(folder).traces()
     columns = ("id", "sha256", "tool", "stage", "time", "from")
-    Stdout().write((plain(Table("", columns, tuple(map(_cells, traces)))) if traces else "").encode(errors="replace"))
+    print_text(plain(Table("", columns, tuple(map(_cells, traces)))) if traces else "")
     return 0
 
 
 def _cells(one: Trace) -> tuple[str, ...]:
     return (
-        clean(one.id),
+        one.id,
         one.sha256[:12],
-        clean(one.tool or "-"),
+        one.tool or "-",
         one.stage,
         one.time,
-        clean(f"{one.path}:{one.line}"),
+        f"{one.path}:{one.line}",
     )
 
 
@@ -98,7 +98,7 @@ def _verify(folder: str | None) -> int:
             bad.append(str(error))
     for line in bad:
         say(f"ctxtrim: {line}")
-    Stdout().write(f"{len(names):,} originals, {len(bad)} missing or changed\n".encode())
+    print_text(f"{len(names):,} originals, {len(bad)} missing or changed\n")
     return 1 if bad else 0
 
 

@@ -1,14 +1,27 @@
-"""From what a command raises to its exit code: the one place for commands that do not run stages."""
+"""From an exception to a line on standard error and an exit code: the one place where that is decided."""
 
+import os
+import traceback
 from collections.abc import Callable
+from typing import Annotated
+
+import typer
 
 from ctxtrim.cli.terminal import say
-from ctxtrim.errors import CtxtrimError, OutputError, UsageError
+from ctxtrim.config.environment import DEBUG
+from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
 
+DEBUG_HELP = "Show the traceback of an unexpected error."
+Debug = Annotated[bool, typer.Option("--debug", help=DEBUG_HELP)]
+"""The option `--debug` of a command that runs no stages."""
 
-def concluded(command: Callable[[], int]) -> int:
-    """Run a command and return its exit code; every trouble is one line on standard error."""
+
+def concluded(command: Callable[[], int], *, shows_traceback: bool = False) -> int:
+    """Run a command and return its exit code. Every error is one line on standard error.
+
+    `shows_traceback`: so is the traceback of an unforeseen exception. The variable `CTXTRIM_DEBUG` does the same.
+    """
     try:
         return command()
     except CtxtrimError as error:
@@ -18,6 +31,16 @@ def concluded(command: Callable[[], int]) -> int:
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has read enough
         silence_stdout()
         return 0
+    except Exception as error:  # noqa: BLE001 - no exception may reach a user as a traceback
+        say(f"ctxtrim: {unexpected(error)}")
+        for line in _frames(error) if shows_traceback or os.environ.get(DEBUG) else ():
+            say(line)
+        silence_stdout()
+        return 1
+
+
+def _frames(error: Exception) -> list[str]:
+    return "".join(traceback.format_exception(error)).splitlines()

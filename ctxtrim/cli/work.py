@@ -11,7 +11,7 @@ from ctxtrim.archive.recorder import Recording, Spills
 from ctxtrim.cli import terminal
 from ctxtrim.cli.request import Request, request
 from ctxtrim.cli.verdict import concluded
-from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
+from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
@@ -21,14 +21,14 @@ from ctxtrim.io.outputs import Appended, write_to
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import Finding
-from ctxtrim.stream import stream
+from ctxtrim.stream import not_handled, stream
 from ctxtrim.usage_log import entry
 
 
 def work(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
     """Do it and return the exit code. Every trouble a user can have ends here as one line on standard error."""
     calm_collector()
-    return concluded(lambda: _work(request(stages, writes, values)))
+    return concluded(lambda: _work(request(stages, writes, values)), shows_traceback=values["debug"])
 
 
 def calm_collector() -> None:
@@ -152,6 +152,10 @@ def _each(
                 raise
             code = "not-written" if isinstance(error, OutputError) else "not-archived"
             report.note(source.path, Finding(code, "error", str(error)))
+        except (CtxtrimError, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other inputs can still be handled
+            report.note(source.path, not_handled(error, None, asked.job.shows_tracebacks))
     recordings.close()
 
 
@@ -187,10 +191,9 @@ def _one(
                 rows += done.rows
             else:
                 report.add(done.rows)
-        if not has_rows:
+        if not has_rows and not is_lossy:
             findings = [_nothing(found, is_empty, asked, findings)]
-        is_broken = any(finding.code == "self-check" for finding in findings)
-        stays = is_broken or (is_lossy and (aims.in_place or not any(row.is_written for row in rows)))
+        stays = is_lossy and (aims.in_place or not any(row.is_written for row in rows))
         if not (stays and aims.holds_back):
             recordings.finish(recording)
         if stays or (aims.in_place and not is_changed):

@@ -13,6 +13,8 @@ from ctxtrim.specs import checked
 PREFIX = "CTXTRIM_"
 CONFIG = f"{PREFIX}CONFIG"
 """The file that `--config` names."""
+DEBUG = f"{PREFIX}DEBUG"
+"""Not empty: show the traceback of an unforeseen exception, as `--debug` does."""
 KEY = f"{PREFIX}LLM_API_KEY"
 """The key of an endpoint, which is no setting: it stands nowhere else."""
 
@@ -21,7 +23,7 @@ def environment(variables: Mapping[str, str]) -> Said:
     """What some variables say; an empty one says nothing. A list is one text, or several as a JSON array."""
     said = Said("environment")
     for name, text in variables.items():
-        if not name.startswith(PREFIX) or name in (CONFIG, KEY) or not text:
+        if not name.startswith(PREFIX) or name in (CONFIG, DEBUG, KEY) or not text:
             continue
         try:
             meant, _ = meanings(name.removeprefix(PREFIX).lower(), text)

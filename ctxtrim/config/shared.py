@@ -61,5 +61,16 @@ class Shared:
 
 SHARED: dict[str, Field[Any]] = {field.name: field for field in settings_of(Shared)}  # type: ignore[arg-type]
 
-OPTIONS = ("explain_format", "report", "report_format", "json", "output", "in_place", "dry_run", "fix", "config")
+OPTIONS = (
+    "explain_format",
+    "report",
+    "report_format",
+    "json",
+    "output",
+    "in_place",
+    "dry_run",
+    "fix",
+    "config",
+    "debug",
+)
 """Options that no configuration can hold."""

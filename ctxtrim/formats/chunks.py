@@ -22,12 +22,16 @@ HEAD_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some lines, the transcripts in them, what was odd about the lines, and the format that they were read in."""
+    """Some lines, the transcripts in them, what was odd about the lines, and the format that they were read in.
+
+    `error`: the unforeseen exception that ended the reading of these lines, if any.
+    """
 
     lines: tuple[Line, ...]
     transcripts: tuple[Transcript, ...]
     findings: tuple[Finding, ...]
     format: Format | None = None
+    error: Exception | None = None
 
     @property
     def data(self) -> bytes:
@@ -190,9 +194,12 @@ def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
     lines = tuple(Line(record.data, record.number) for record in records)
     if dialect is None:
         return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
-    transcripts = dialect.transcripts(records, lines)
-    if len(lines) == 1 and not _is_line(lines[0].data):
-        transcripts = _placed(lines[0], transcripts)
+    try:
+        transcripts = dialect.transcripts(records, lines)
+        if len(lines) == 1 and not _is_line(lines[0].data):
+            transcripts = _placed(lines[0], transcripts)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
+        return Chunk(lines, (), (), dialect, error)
     return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
 
 

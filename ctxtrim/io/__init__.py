@@ -1,1 +1,1 @@
-"""Inputs, outputs and compression: the only package that opens transcripts and reports. It imports errors alone."""
+"""Inputs, outputs and compression: the only package that opens transcripts and reports."""

@@ -1,6 +1,5 @@
 """Outputs: standard output, and files that are replaced as a whole or not at all."""
 
-import json
 import os
 import stat
 import sys
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.io.compression import Kind, kind_named, packer
+from ctxtrim.text.escaping import json_text
 
 
 class Sink(Protocol):
@@ -93,7 +93,7 @@ class Appended:
 
     def add(self, values: Iterable[Mapping[str, Any]]) -> None:
         """Add a line for each value, all at once, so that those of several processes do not mix."""
-        lines = b"".join(json.dumps(value).encode() + b"\n" for value in values)
+        lines = b"".join(json_text(value).encode() + b"\n" for value in values)
         try:
             while lines:
                 lines = lines[os.write(self._handle, lines) :]

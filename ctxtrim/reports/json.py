@@ -1,6 +1,5 @@
 """The report as one JSON document, version 1."""
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -9,12 +8,13 @@ from ctxtrim.pipeline import Measured, Step
 from ctxtrim.report import Report, Row, pointer
 from ctxtrim.specs import spelled
 from ctxtrim.stage import Finding
+from ctxtrim.text.escaping import json_text
 
 
 def render(report: Report) -> str:
     """All of it, indented."""
     value = head(report) | {"transcripts": [transcript(row) for row in report.rows]} | foot(report)
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    return json_text(value, indent=1) + "\n"
 
 
 def head(report: Report) -> dict[str, Any]:

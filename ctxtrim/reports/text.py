@@ -13,11 +13,19 @@ _TOOLS = 15  # rows of the table by tool
 
 @dataclass(frozen=True)
 class Table:
-    """A title, column names (those that begin with `>` hold numbers and are set flush right), and rows."""
+    """A title, column names (those that begin with `>` hold numbers and are set flush right), and rows.
+
+    Its texts are safe to print.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        """Clean the texts here, once for every form in which a table is drawn."""
+        object.__setattr__(self, "title", clean(self.title))
+        object.__setattr__(self, "rows", tuple(tuple(map(clean, cells)) for cells in self.rows))
 
 
 def render(report: Report) -> str:
@@ -115,6 +123,8 @@ def place(row: Row) -> str:
 
 def verdict(row: Row) -> str:
     """Does it fit, and is it well formed: the word for it."""
+    if not row.is_handled:
+        return "not handled"
     if row.overflows or not row.fits:
         return "overflow"
     return "malformed" if row.is_malformed else "fits"

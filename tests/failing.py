@@ -1,0 +1,48 @@
+"""The command line with a stage and a format that fail: `python tests/failing.py trim FILE`.
+
+A transcript whose first text is `raise NAME` ends in that exception in its first stage, `cannot read NAME` while it is
+read. With `FAILS_EARLY` in the environment the exception of that name comes before any input is read.
+"""
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import ctxtrim.formats
+import ctxtrim.io.inputs
+from ctxtrim.__main__ import main
+from ctxtrim.stages import STAGES
+
+EXCEPTIONS = {one.__name__: one for one in (KeyError, MemoryError, RecursionError, ValueError, KeyboardInterrupt)}
+
+
+def fail(text: str, start: str) -> None:
+    if text.startswith(start):
+        raise EXCEPTIONS[text.removeprefix(start)]("\x1b[2J\n'x'")
+
+
+class Failing(STAGES["truncate"]):  # type: ignore[misc]
+    def __call__(self, transcript: Any) -> Any:
+        fail(transcript.messages[0].parts[0].text, "raise ")
+        return super().__call__(transcript)
+
+
+def read(records: Any, lines: Any) -> Any:
+    found = chat.read(records, lines)
+    for transcript in found:
+        fail(transcript.messages[0].parts[0].text, "cannot read ")
+    return found
+
+
+def early(*words: Any) -> Any:
+    fail(os.environ["FAILS_EARLY"], "")
+
+
+STAGES["truncate"] = Failing
+chat = ctxtrim.formats.FORMATS["openai-chat"]
+ctxtrim.formats.FORMATS["openai-chat"] = replace(chat, read=read)
+if "FAILS_EARLY" in os.environ:
+    ctxtrim.io.inputs.inputs = early
+
+if __name__ == "__main__":
+    main()

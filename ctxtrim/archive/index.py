@@ -12,12 +12,14 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from ctxtrim.archive.blobs import Objects
 from ctxtrim.errors import ArchiveError, reason
 from ctxtrim.io.clock import now
+from ctxtrim.text.escaping import clean
 
 _VERSION = 1
 _SCHEMA = """
@@ -114,7 +116,7 @@ class Archive:
             self._index.execute("BEGIN IMMEDIATE")
             self._index.executemany(
                 "INSERT OR IGNORE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(one.id, one.sha256, one.path, one.line, one.tool, one.stage, one.time) for one in traces],
+                [tuple(map(_stored, astuple(trace))) for trace in traces],
             )
 
     def record(self, output: str, source: str, recipe: Sequence[tuple[int, int] | str], path: str, did: str) -> None:
@@ -123,21 +125,30 @@ class Archive:
         with self._trouble(), self._index:
             self._index.execute("BEGIN IMMEDIATE")
             self._index.execute(
-                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", (output, source, name, path, did, now())
+                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+                (output, source, name, _stored(path), did, now()),
             )
 
     def runs(self, output: str) -> list[Run]:
         """The runs that gave an output, the newest last."""
         with self._trouble():
             rows = self._index.execute("SELECT * FROM runs WHERE output = ? ORDER BY time, input", (output,))
-            return [Run(*row) for row in rows]
+            return [Run(*map(_read, row)) for row in rows]
 
     def traces(self, name: str | None = None) -> list[Trace]:
-        """The originals of an id, or all of them, in the order in which they were stored."""
+        """The originals of an id, or all of them, in the order in which they were stored.
+
+        An id with characters that cannot be typed is also found by its escaped form, as `trace list` shows it.
+        """
+        if name is None:
+            return self._traces()
+        found = self._traces("WHERE id = ?", _stored(name))
+        return found or [trace for trace in self._traces() if clean(trace.id) == name]
+
+    def _traces(self, condition: str = "", *values: Any) -> list[Trace]:
         with self._trouble():
-            where, values = ("WHERE id = ?", (name,)) if name is not None else ("", ())
-            rows = self._index.execute(f"SELECT * FROM traces {where} ORDER BY time, path, line, id", values)
-            return [Trace(*row) for row in rows]
+            rows = self._index.execute(f"SELECT * FROM traces {condition} ORDER BY time, path, line, id", values)
+            return [Trace(*map(_read, row)) for row in rows]
 
     def recipes(self) -> list[str]:
         """The names of the recipes of all runs."""
@@ -147,3 +158,19 @@ class Archive:
     def names(self) -> list[str]:
         """The names of all originals."""
         return self._objects.names()
+
+
+def _stored(value: Any) -> Any:
+    """A value as the index holds it: a text with lone surrogates, for which SQLite has no spelling, as bytes."""
+    if not isinstance(value, str):
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def _read(value: Any) -> Any:
+    """The value that `_stored` was given."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

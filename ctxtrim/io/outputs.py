@@ -5,6 +5,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -159,8 +160,9 @@ class Atomic:
             raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
 
     def discard(self) -> None:
-        """The target stays as it was."""
-        self._file.close()
+        """Leave the target as it was; after `commit` do nothing."""
+        with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
+            self._file.close()
         self._temporary.unlink(missing_ok=True)
 
     def _mode(self) -> int:

@@ -1,10 +1,12 @@
 """Bytes to JSON values, one `Record` each, such that the records joined are the bytes again.
 
 orjson decodes what it can; what it refuses and Python's own parser takes (lone surrogates, NaN, a byte order mark)
-goes there. Two values glued on one line, left by concurrent writers, become two records.
+goes there, and so do integers of more than 64 bits, which orjson would turn into floats. Two values glued on one line,
+left by concurrent writers, become two records.
 """
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,6 +28,20 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 4300 else float("inf")
 
 
+_DIGITS: Final = bytes(ord("0") if chr(code) in "0123456789" else ord(" ") for code in range(256))
+_LONG: Final = b"0" * 19
+_INTEGER: Final = re.compile(rb"[:,\[]\s*-?[0-9]{19,}\s*[,}\]]")
+_WINDOW: Final = 1 << 20
+
+
+def _has_long_integer(data: bytes) -> bool:
+    """Whether some JSON may have an integer of more than 64 bits. Searching for digits alone is fast."""
+    starts = range(0, len(data), _WINDOW)
+    if not any(_LONG in data[start : start + _WINDOW + len(_LONG)].translate(_DIGITS) for start in starts):
+        return False
+    return _INTEGER.search(data) is not None
+
+
 _decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 
@@ -43,9 +59,10 @@ class Record:
 def split(line: bytes, number: int) -> list[Record]:
     """The records of one line: one, or several where values are glued together."""
     try:
-        return [Record(line, number, orjson.loads(line))]
+        value = orjson.loads(line)
     except orjson.JSONDecodeError:
         return _split_slowly(line, number)
+    return _split_slowly(line, number) if _has_long_integer(line) else [Record(line, number, value)]
 
 
 def _split_slowly(line: bytes, number: int) -> list[Record]:
@@ -114,7 +131,9 @@ def document(data: bytes) -> Record | None:
     lines are values of their own is none.
     """
     try:
-        return Record(data, 1, orjson.loads(data))
+        value = orjson.loads(data)
+        if not _has_long_integer(data):
+            return Record(data, 1, value)
     except orjson.JSONDecodeError:
         pass
     try:

@@ -26,8 +26,9 @@ class Result:
 
     @property
     def is_rewritable(self) -> bool:
-        """Whether all its texts can be spelled anew."""
-        return all(part.span is not None for part in self.message.parts if part.kind == "tool_result")
+        """Whether one text can replace all its texts: each can be rewritten, and the others can be dropped."""
+        texts = [part for part in self.message.parts if part.kind == "tool_result"]
+        return all(part.span is not None for part in texts) and all(part.block is not None for part in texts[1:])
 
     @property
     def id(self) -> str | None:

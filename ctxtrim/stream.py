@@ -164,9 +164,9 @@ def _is_left_out(result: Result, job: Job) -> bool:
 
 
 def _recounted(bound: Bound, result: Result, again: Transcript | None) -> Result:
-    """A result with the count of what was read back: what was put in may stand in one message with its neighbour.
+    """A result with the messages and the count of what was read back: neighbours may have become one message.
 
-    Where that does not fit though it was meant to, a `SelfCheckError`.
+    If that does not fit although it should, a `SelfCheckError`.
     """
     if again is None:
         return result
@@ -175,13 +175,13 @@ def _recounted(bound: Bound, result: Result, again: Transcript | None) -> Result
         raise SelfCheckError(
             f"the edited transcript has {count.tokens} tokens, where {result.count.tokens} were meant; {BUG}"
         )
-    return replace(result, count=count)
+    return replace(result, transcript=again, count=count)
 
 
 def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[bytes | None, Mapping[int, Transcript]]:
     """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
 
-    Beside that, what reads back of those into which something was put, by their places. A document, or a line, of
+    Beside that, what reads back of those whose messages may be others now, by their places. A document, or a line, of
     several transcripts cannot be written in part: with one of them it goes as a whole.
     """
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
@@ -200,8 +200,12 @@ def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[b
     found = check(chunk.format, chunk.lines, written, kept)
     places = [at for at, (one, is_lost) in enumerate(zip(out, failed, strict=True)) if one.messages and not is_lost]
     again = dict(zip(places, found, strict=True))
-    put = {at for at in places if any(message.index is None for message in out[at].messages)}
-    return b"".join(written), {at: again[at] for at in put}
+    return b"".join(written), {at: one for at, one in again.items() if _is_regrouped(out[at], one)}
+
+
+def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
+    """Whether messages may have become one with their neighbours, so that the count has to be made again."""
+    return len(meant.messages) != len(found.messages) or any(message.index is None for message in meant.messages)
 
 
 def _identity(transcript: Transcript, path: str, index: int, job: Job) -> Identity | None:

@@ -1,5 +1,6 @@
 """The group of commands. A command's module is imported when the command is run or its help is asked for."""
 
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -81,5 +82,6 @@ def command_line() -> int:
         return app(prog_name="ctxtrim", standalone_mode=False) or 0
     except _USAGE_ERROR as error:
         error.message = clean(error.message)  # quotes what the user typed
-        error.show()
+        with suppress(OSError):  # standard error cannot be written
+            error.show()
         return int(error.exit_code)

@@ -16,9 +16,10 @@ def check(
 ) -> list[Transcript]:
     """The transcripts read from what was written that hold messages; a `SelfCheckError` where they are not as meant.
 
-    What was put in must be read in its place and by its speaker; beside a text of the same speaker in one element it
-    is part of that message. Whether a result names its tool beside its call is up to the format, and JSON that has
-    become short may be read as a wrapper around its output: the model reads the same.
+    Inserted text must be read in its place and from its speaker. Neighbours of one speaker in one element are one
+    message when they are read, also those between which a result was dropped: parts are compared, not messages.
+    Whether a result names its tool beside its call is up to the format, and JSON that has become short may be read as
+    a wrapper around its output: the model reads the same.
     """
     records: list[Record] = []
     for data in written:
@@ -33,13 +34,14 @@ def check(
 
 
 def _told(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
-    """What a model reads, and from whom: message by message, or part by part where something was put in."""
-    said = [
-        ((message.role, message.metadata, seen(message)), [_bare(message, part, is_new) for part in message.parts])
-        for message in transcript.messages
-    ]
-    parts = [(who, part) for who, parts in said for part in parts]
-    return parts if is_new else said, transcript.tools, transcript.tool_choice
+    """What a model reads and from whom, part by part. An empty message counts unless something was inserted."""
+    parts: list[tuple[object, Part | None]] = []
+    for message in transcript.messages:
+        speaker = (message.role, message.metadata, seen(message))
+        parts += ((speaker, _bare(message, part, is_new)) for part in message.parts)
+        if not message.parts and not is_new:
+            parts.append((speaker, None))
+    return parts, transcript.tools, transcript.tool_choice
 
 
 def _bare(message: Message, part: Part, is_new: bool) -> Part:

@@ -66,7 +66,7 @@ def _content(content: Any, where: Span, is_alone: bool = False) -> Iterator[Part
         if not isinstance(block, dict):
             continue
         if isinstance(block.get("text"), str):
-            yield Part("text", block["text"], span=place.inside("text"))
+            yield Part("text", block["text"], span=place.inside("text"), block=None if is_alone else place)
         elif isinstance(block.get("image_urls"), list):
             for number, url in enumerate(block["image_urls"]):
                 media = media_of({"type": "image_url", "image_url": {"url": url}})

@@ -243,7 +243,7 @@ def _links(
                 changes.setdefault(index, {})[field] = heirs[target]
     before: int | None = None
     for index in live:
-        if index in gone:
+        if index in gone or not entries[index].value:  # a line that is no object has no links
             continue
         if index in new or before in new:
             changes.setdefault(index, {})["parentId"] = None if before is None else entries[before].id

@@ -1,5 +1,6 @@
 """Outputs: standard output, and files that are replaced as a whole or not at all."""
 
+import errno
 import os
 import stat
 import sys
@@ -50,7 +51,12 @@ class Stdout:
         if sys.stdout is None:
             raise OutputError("standard output is closed")
         try:
-            sys.stdout.buffer.write(data)
+            rest = memoryview(data)
+            while rest:  # without a buffer (PYTHONUNBUFFERED) one write may take only a part
+                written: int | None = sys.stdout.buffer.write(rest)
+                if written is None:
+                    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+                rest = rest[written:]
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             raise

@@ -31,7 +31,11 @@ class UsageError(CtxtrimError):
 
 
 class InputError(CtxtrimError):
-    """A file cannot be read, or is not what it should be."""
+    """A file cannot be read, or is not what it should be; `line` is where, counted from 1."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class OutputError(CtxtrimError):
@@ -104,3 +108,8 @@ def unexpected(error: BaseException) -> str:
 def reason(error: OSError) -> str:
     """Why the system refused, in its own words."""
     return (error.strerror or str(error)).lower()
+
+
+def too_large(what: str, most: int) -> str:
+    """The sentence for input that would need too much memory; `most` in bytes."""
+    return f"{what} has more than {most:,} bytes; raise --max-size to read it"

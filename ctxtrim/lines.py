@@ -18,6 +18,9 @@ BLANK: Final = object()
 NOT_JSON: Final = object()
 """The value of a line that is no JSON; its record says why."""
 
+MAX_SIZE: Final = 1 << 30
+"""Bytes that a line or a document may have by default, after decompression."""
+
 BOM: Final = b"\xef\xbb\xbf"
 ZIP: Final = b"PK\x03\x04"
 _SPACE: Final = " \t\r\n"

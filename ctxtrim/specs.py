@@ -120,10 +120,13 @@ def checked(where: str, field: Field[Any], value: Any) -> Any:
 
 def _number(where: str, field: Field[Any], value: Any, kind: type[int] | type[float]) -> int | float:
     text = _text(where, field, str(value))
+    units: dict[str, int] = field.metadata["units"]
+    unit = max((word for word in units if text.lower().endswith(word.lower())), key=len, default="")
     try:
-        number = kind(text)
+        number = kind(text[: len(text) - len(unit)]) * units.get(unit, 1)
     except ValueError:
         expected = "a whole number" if kind is int else "a number"
+        expected += f", or one with {', '.join(units)}" if units else ""
         raise UsageError(f"{where} {value}: expected {expected}") from None
     least = field.metadata["least"]
     if least is not None and not least <= number < float("inf"):

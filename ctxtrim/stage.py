@@ -144,16 +144,17 @@ def setting(
     choices: tuple[str, ...] | None = None,
     check: Callable[[str], object] | None = None,
     is_restricted: Callable[[Any], bool] | None = None,
+    units: Mapping[str, int] | None = None,
 ) -> Any:
     """A field that a user may set: its default, its help text, and what its values may be.
 
     `least` is the least number, `choices` are all the words; `check` raises a `ValueError` that says what is wrong with
     a text. A default of None is a number that is not given, one of `()` a list of texts, which may be given one by one.
     `is_restricted` returns whether a value runs a program, sends data, or names a file or folder. Configuration that is
-    found in the working directory cannot set such values.
+    found in the working directory cannot set such values. `units` are factors by the words that may follow a number.
     """
     metadata = {"help": text, "least": least, "choices": choices, "check": check, "is_restricted": is_restricted}
-    return field(default=default, metadata=metadata)
+    return field(default=default, metadata=metadata | {"units": units or {}})
 
 
 def seam() -> Any:

@@ -27,6 +27,7 @@ COMMON: tuple[Option, ...] = (
     ("format", "NAME", None, f"Dialect of the input: auto, {', '.join(FORMATS)}. [default: auto]"),
     ("explain_format", None, False, "Say of each input what it was taken for, and how sure that is."),
     ("messages_path", "PATH", None, "Where message lists are in larger documents, as in 'simulations[*].messages'."),
+    ("max_size", "BYTES", None, "Refuse a longer line or document, after decompression. [default: 1GiB]"),
     ("model", "NAME", None, "Which window, limits and tokenizer. [default: the last one the transcript records]"),
     ("context_window", "N", None, "What the model can hold, in tokens. [default: the model's, else 128000]"),
     ("reserve", "N", None, "Tokens kept free for the answer. [default: 4096]"),

@@ -33,11 +33,12 @@ Values = Mapping[str, Any]
 class Request:
     """A run: inputs, targets, what to do, and how to tell of it.
 
-    `formats` are those that an input may have; `report` is the file of the report, None where there is none; `form` the
-    form asked for; `archive` keeps all originals, else `spills` those of spilled results; `shows`: the report goes to
-    standard output; `writes`: it is a command whose output is the transcript; `notes` are findings about configuration
-    files, with their paths; `log` gets a line for each transcript, `events` one
-    for the start and the end of each compaction; `store` keeps summaries and is written at the end.
+    `formats` are those that an input may have; `max_size` are the bytes that a line or a document may have; `report` is
+    the file of the report, None where there is none; `form` the form asked for; `archive` keeps all originals, else
+    `spills` those of spilled results; `shows`: the report goes to standard output; `writes`: it is a command whose
+    output is the transcript; `notes` are findings about configuration files, with their paths; `log` gets a line for
+    each transcript, `events` one for the start and the end of each compaction; `store` keeps summaries and is written at
+    the end.
     """
 
     sources: tuple[Input, ...]
@@ -45,6 +46,7 @@ class Request:
     job: Job
     formats: tuple[Format, ...]
     messages_path: str | None
+    max_size: int
     explains_format: bool
     form: str | None
     report: Path | None
@@ -104,6 +106,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         job,
         _formats(values),
         values["messages_path"],
+        values["max_size"],
         bool(values["explain_format"]),
         form,
         report,

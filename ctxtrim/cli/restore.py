@@ -12,9 +12,11 @@ from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import Debug, concluded
+from ctxtrim.config.shared import SHARED
 from ctxtrim.errors import ArchiveError
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Stdout, write_to
+from ctxtrim.specs import checked
 
 
 def restore(
@@ -26,18 +28,20 @@ def restore(
     source: Annotated[
         str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")
     ] = None,
+    max_size: Annotated[str, typer.Option(metavar="BYTES", help="Refuse a longer line, after decompression.")] = "1GiB",
     debug: Debug = False,
 ) -> None:
     """The input of a run back, byte for byte, from its output and an archive.
 
     What was compressed comes back as the bytes inside. Two runs in a row are undone one at a time.
     """
-    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source), shows_traceback=debug))
+    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug))
 
 
-def _restore(file: str, folder: str | None, output: str | None, source: str | None) -> int:
+def _restore(file: str, folder: str | None, output: str | None, source: str | None, max_size: str) -> int:
     archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
-    with reading(Input(file, file)) as lines:
+    most = checked("--max-size", SHARED["max_size"], max_size)
+    with reading(Input(file, file), most) as lines:
         data = b"".join(lines)
     runs = [run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)]
     if not runs:

@@ -89,7 +89,7 @@ def _hold(asked: Request, stack: ExitStack) -> dict[str, Reading]:
     for source in asked.sources:
         with ExitStack() as own:
             try:
-                found = open_reading(own.enter_context(reading(source)), asked.formats)
+                found = open_reading(own.enter_context(reading(source, asked.max_size)), asked.formats, asked.max_size)
             except InputError:
                 continue  # it is told when its turn comes
             if not found.is_lines:
@@ -142,11 +142,11 @@ def _each(
             if source.path in held:
                 ends_line = _one(source, held[source.path], asked, recordings, report, ends_line)
             else:
-                with reading(source) as lines:
-                    found = open_reading(watch(lines), asked.formats)
+                with reading(source, asked.max_size) as lines:
+                    found = open_reading(watch(lines), asked.formats, asked.max_size)
                     ends_line = _one(source, found, asked, recordings, report, ends_line)
         except InputError as error:
-            report.note(source.path, Finding("unreadable", "error", str(error)))
+            report.note(source.path, Finding("unreadable", "error", str(error), error.line))
         except (OutputError, ArchiveError) as error:
             if not asked.aims.holds_back:
                 raise

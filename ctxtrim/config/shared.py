@@ -7,6 +7,7 @@ from dataclasses import Field, dataclass
 from typing import Any
 
 from ctxtrim.formats import FORMATS
+from ctxtrim.lines import MAX_SIZE
 from ctxtrim.presets import PRESETS
 from ctxtrim.stage import setting, settings_of
 from ctxtrim.thinking import MODES
@@ -16,6 +17,9 @@ from ctxtrim.tokenizers.file import is_path
 def _restricted(default: Any, text: str, least: int | None = None) -> Any:
     """A setting that configuration found in the working directory cannot set."""
     return setting(default, text, least, is_restricted=lambda value: True)
+
+SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+"""Bytes by the units that may follow a size."""
 
 
 def names(text: str) -> list[str]:
@@ -36,6 +40,7 @@ class Shared:
     enabled: bool = setting(False, "Whether the automatic pipeline runs.")
     format: str = setting("auto", "Dialect of the input.", choices=("auto", *FORMATS))
     messages_path: str = setting("", "Where message lists are in larger documents.")
+    max_size: int = setting(MAX_SIZE, "Bytes that a line or a document may have.", least=1, units=SIZES)
     model: str = setting("", "Which window, limits and tokenizer.")
     context_window: int | None = setting(None, "What the model can hold, in tokens.", least=1)
     reserve: int | None = setting(None, "Tokens kept free for the answer.", least=0)

@@ -17,6 +17,8 @@ _KINDS: tuple[tuple[type, Any, str], ...] = (  # of the default, of the value, a
 
 def typed(where: str, setting: Field[Any], value: Any) -> Any:
     """A value of a document as its setting wants it; a `UsageError` that begins with `where` it stands."""
+    if setting.metadata["units"] and isinstance(value, str):
+        return checked(where, setting, value)
     default = 0 if setting.default is None else setting.default
     kind, expected = next((kind, told) for of, kind, told in _KINDS if isinstance(default, of))
     must_be(where, value, kind, expected)

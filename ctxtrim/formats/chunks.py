@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import chain, islice
 
+from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.format import Format, Layout
-from ctxtrim.lines import BLANK, BOM, NOT_JSON, Record, document, split
+from ctxtrim.lines import BLANK, BOM, MAX_SIZE, NOT_JSON, Record, document, split
 from ctxtrim.model import Line, Span, Transcript
 from ctxtrim.splice import locate
 from ctxtrim.stage import Finding
@@ -73,9 +74,14 @@ class Reading:
 _LAYOUTS: dict[Layout, str] = {"conversation": "whole conversations", "events": "one message or event a line"}
 
 
-def open_reading(lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values())) -> Reading:
-    """Tell which of some formats a file is, from its beginning."""
-    records = _records(iter(lines))
+def open_reading(
+    lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values()), max_size: int = MAX_SIZE
+) -> Reading:
+    """Tell which of some formats a file is, from its beginning.
+
+    An `InputError`, here or when chunks are read, if a file that is read whole has more than `max_size` bytes.
+    """
+    records = _records(iter(lines), max_size)
     head: list[Record] = []
     first: list[_Vote | None] = []
     size = 0
@@ -91,7 +97,7 @@ def open_reading(lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMA
     is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
     rest = chain(head, records)
-    chunks = _by_line(dialect, formats, rest) if layout == "conversation" else _at_once(dialect, rest)
+    chunks = _by_line(dialect, formats, rest) if layout == "conversation" else _at_once(dialect, rest, max_size)
     return Reading(dialect, layout, is_lines, chunks, votes, looked)
 
 
@@ -136,7 +142,7 @@ def _is_line(data: bytes) -> bool:
     return b"\n" not in data.strip()
 
 
-def _records(lines: Iterator[bytes]) -> Iterator[Record]:
+def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
     """The records of a file. Where its first value goes on over the line's end, the whole file may be one document."""
     number = 0
     for line in lines:
@@ -146,7 +152,7 @@ def _records(lines: Iterator[bytes]) -> Iterator[Record]:
             yield from first
             continue
         if first[-1].value is NOT_JSON:
-            rest = line + b"".join(lines)
+            rest = b"".join(_bounded(chain([line], lines), number, max_size))
             whole = document(rest)
             if whole is not None:
                 whole.number += number - 1
@@ -159,6 +165,16 @@ def _records(lines: Iterator[bytes]) -> Iterator[Record]:
     for line in lines:
         number += 1
         yield from split(line, number)
+
+
+def _bounded(lines: Iterable[bytes], number: int, max_size: int) -> Iterator[bytes]:
+    """The lines of a document, the first of which has this number; an `InputError` if it is too large."""
+    size = 0
+    for place, line in enumerate(lines, number):
+        size += len(line)
+        if size > max_size:
+            raise InputError(too_large("the document", max_size), place)
+        yield line
 
 
 def _by_line(dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]) -> Iterator[Chunk]:
@@ -183,9 +199,15 @@ def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: lis
     return chunk
 
 
-def _at_once(dialect: Format | None, records: Iterable[Record]) -> Iterator[Chunk]:
-    """One chunk, and none for an empty file."""
-    together = list(records)
+def _at_once(dialect: Format | None, records: Iterable[Record], max_size: int) -> Iterator[Chunk]:
+    """One chunk, and none for an empty file; an `InputError` if it is too large."""
+    together: list[Record] = []
+    size = 0
+    for record in records:
+        together.append(record)
+        size += len(record.data)
+        if size > max_size:
+            raise InputError(too_large("the file is a single transcript, and it", max_size), record.number)
     if together:
         yield _chunk(dialect, together)
 

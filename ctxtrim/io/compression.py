@@ -1,16 +1,22 @@
-"""Compressed bytes: gzip and zstd, told by their first bytes where they are read, by the file's name where written."""
+"""Compressed bytes: gzip and zstd, detected by the first bytes when read, by the file's name when written."""
 
+import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePath
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ctxtrim.errors import CtxtrimError, InputError, OutputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Kind = Literal["gzip", "zstd"]
 SUFFIXES: dict[str, Kind] = {".gz": "gzip", ".zst": "zstd"}
 _MAGIC: dict[bytes, Kind] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 1 << 17  # bytes read at a time
+_MOST = 1 << 20  # bytes that one step of zlib may give
+_FED = 1 << 8  # compressed bytes that one step of zstd takes; 4 of them give at most 128 KiB, so a step gives 8 MiB
 _GZIP = 31  # zlib's code for a window of 32 kB inside gzip's frame
 
 
@@ -25,38 +31,68 @@ def kind_named(path: PurePath) -> Kind | None:
 
 
 def unpacked(file: BinaryIO, kind: Kind) -> Iterator[bytes]:
-    """The bytes inside, block by block, of all frames; an `InputError` where they are cut off or damaged."""
-    fresh = _unpacker(kind)
-    frame: Any = None
+    """The decompressed bytes of all frames, in blocks of at most 8 MiB; an `InputError` if cut off or damaged."""
     try:
-        while data := file.read(_BLOCK):
-            while data:
-                frame = frame or fresh()
-                if block := frame.decompress(data):
-                    yield block
-                data = frame.unused_data if frame.eof else b""
-                if frame.eof:
-                    frame = None
+        is_whole = yield from _gunzipped(file) if kind == "gzip" else _unzstd(file)
     except _errors(kind) as error:
         raise InputError(f"the {kind} data in it is damaged ({error}); get the file again") from error
-    if frame is not None:
+    if not is_whole:
         raise InputError(f"the {kind} data in it is cut off; get the whole file again")
 
 
-def lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines in some blocks, which end at `\\n` only."""
-    rest = b""
-    for block in blocks:
-        *whole, rest = (rest + block).split(b"\n")
-        yield from (line + b"\n" for line in whole)
-    if rest:
-        yield rest
+def _gunzipped(file: BinaryIO) -> Generator[bytes, None, bool]:
+    """The blocks; returns whether the last frame has its end."""
+    frame: Any = None
+    while data := file.read(_BLOCK):
+        while data:
+            frame = frame or zlib.decompressobj(_GZIP)
+            yield frame.decompress(data, _MOST)
+            data = frame.unused_data if frame.eof else frame.unconsumed_tail
+            frame = None if frame.eof else frame
+    return frame is None
 
 
-def _unpacker(kind: Kind) -> Callable[[], Any]:
-    if kind == "gzip":
-        return lambda: zlib.decompressobj(_GZIP)
-    return lambda: _zstandard(InputError).ZstdDecompressor().decompressobj(read_across_frames=False)
+def _unzstd(file: BinaryIO) -> Generator[bytes, None, bool]:
+    """The blocks; returns whether the last frame has its end.
+
+    A zstd step has no limit for its output, so it gets little input.
+    """
+    decompressor = _zstandard(InputError).ZstdDecompressor()
+    frame: Any = None
+    while data := file.read(_BLOCK):
+        start = 0
+        while start < len(data):
+            frame = frame or decompressor.decompressobj(read_across_frames=False)
+            fed = data[start : start + _FED]
+            yield frame.decompress(fed)
+            start += len(fed) - len(frame.unused_data)
+            frame = None if frame.eof else frame
+    return frame is None
+
+
+class Unpacked(io.RawIOBase):
+    """A file of decompressed blocks, for a `BufferedReader` to read lines from."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """Fill the buffer from the current block; 0 after the last one."""
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._rest = memoryview(block)
+        target = memoryview(buffer)
+        size = min(len(target), len(self._rest))
+        target[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
 
 
 def _errors(kind: Kind) -> tuple[type[Exception], ...]:

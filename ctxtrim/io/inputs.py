@@ -4,20 +4,22 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from ctxtrim.errors import InputError, UsageError, reason
-from ctxtrim.io.compression import Kind, kind_named, kind_of, lines, unpacked
+from ctxtrim.errors import InputError, UsageError, reason, too_large
+from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 
 STDIN = "-"
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")
 """What a folder is walked for, and the same with the endings of compressed files."""
+
+_PIECE = 1 << 20  # bytes of a line that are read at a time
 
 
 @dataclass(frozen=True)
@@ -90,43 +92,80 @@ def _resolved(path: Path) -> Path:
 
 
 @contextmanager
-def reading(source: Input) -> Iterator[Iterator[bytes]]:
-    """The lines of an input, which end at `\\n` only; an `InputError` where it cannot be read."""
+def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
+    """The lines of an input, which end at `\\n` only.
+
+    An `InputError` if it cannot be read, or when a line has more than `max_size` bytes, compressed or not.
+    """
     if source.problem is not None:
         raise InputError(source.problem)
     if source.is_stdin:
         if sys.stdin is None:
             raise InputError("standard input is closed")
-        yield _lines(sys.stdin.buffer)
+        yield _lines(sys.stdin.buffer, max_size)
         return
     try:
         with Path(source.path).open("rb") as file:
-            yield _lines(file)
+            yield _lines(file, max_size)
     except OSError as error:
         if error.filename != source.path:  # not of this file: of whatever was done with it
             raise
         raise InputError(f"cannot be read: {reason(error)}") from error
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def _lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
     try:
         kind = kind_of(file.peek(4)[:4]) if isinstance(file, BufferedReader) else None
         if kind is None:
-            yield from file
+            yield from _bounded_lines(file, max_size)
         else:
-            yield from _packed_lines(file, kind)
+            yield from _packed_lines(file, kind, max_size)
     except OSError as error:
         raise InputError(f"cannot be read: {reason(error)}") from error
 
 
-def _packed_lines(file: BinaryIO, kind: Kind) -> Iterator[bytes]:
-    """The lines of a compressed file, which is looked through first: nothing is used of one that is cut or damaged."""
+def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
+    """The lines of a file. A line is read in pieces, so that an endless one is noticed before memory ends."""
+    step = min(_PIECE, max_size)
+    for number, line in enumerate(iter(partial(file.readline, step), b""), 1):
+        if len(line) < step or line.endswith(b"\n"):
+            yield line
+        else:
+            yield _long_line(file, line, number, max_size)
+
+
+def _long_line(file: BinaryIO, start: bytes, number: int, max_size: int) -> bytes:
+    """A line that begins with `start`."""
+    pieces, size = [start], len(start)
+    while not pieces[-1].endswith(b"\n") and (piece := file.readline(_PIECE)):
+        pieces.append(piece)
+        size += len(piece)
+        if size > max_size:
+            raise InputError(too_large("the line", max_size), number)
+    return b"".join(pieces)
+
+
+def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:
+    """The lines of a compressed file. The whole file is checked first: nothing of a bad file is used."""
     with ExitStack() as stack:
         if not file.seekable():
             spool = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(file, spool)
             spool.seek(0)
             file = spool
-        deque(unpacked(file, kind), maxlen=0)
+        _check_lines(unpacked(file, kind), max_size)
         file.seek(0)
-        yield from lines(unpacked(file, kind))
+        yield from _bounded_lines(BufferedReader(Unpacked(unpacked(file, kind)), _PIECE), max_size)
+
+
+def _check_lines(blocks: Iterator[bytes], max_size: int) -> None:
+    """Read all blocks; an `InputError` for a line of more than `max_size` bytes that goes on from block to block."""
+    number, size = 1, 0
+    for block in blocks:
+        end = block.find(b"\n")
+        size += len(block) if end < 0 else end + 1
+        if size > max_size:
+            raise InputError(too_large("the line", max_size), number)
+        if end >= 0:
+            number += block.count(b"\n")
+            size = len(block) - block.rfind(b"\n") - 1

@@ -1,7 +1,8 @@
 """What a run found out, as values: a row a transcript, findings about files, and totals."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from ctxtrim.counter import Count
 from ctxtrim.framing import Addends
@@ -58,6 +59,13 @@ class Row:
     explained: tuple[Explained, ...] = ()
 
     @property
+    def size(self) -> int:
+        """About how many values it holds: a measure of its memory."""
+        findings = (*self.findings, *(finding for step in self.steps for finding in step.findings))
+        changes = sum(len(step.changes) for step in self.steps)
+        return 8 + sum(one.size for one in findings) + changes + len(self.lines) + len(self.explained)
+
+    @property
     def fits(self) -> bool:
         """Whether its tokens are within the budget."""
         return self.count.tokens <= self.budget.available
@@ -102,28 +110,46 @@ class Totals:
     unreadable: int = 0
 
 
+V = TypeVar("V")
+
+
+class Store(Protocol[V]):
+    """Where the values of a report are kept: a list, or a list whose values are in a file."""
+
+    def append(self, value: V, /) -> None:
+        """Add a value."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[V]: ...
+
+
 @dataclass
 class Report:
-    """Everything a run has to say. `keeps_rows` is off where only the totals are wanted: memory stays flat."""
+    """The results of a run: a row for each transcript, findings about files as (path, finding), and totals.
+
+    `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the order of the inputs; a
+    reader never holds all of them. `listeners` get each row as it is added.
+    """
 
     pipeline: tuple[Spec, ...]
     keeps_rows: bool = True
-    rows: list[Row] = field(default_factory=list)
-    findings: list[tuple[str, Finding]] = field(default_factory=list)  # (path, finding) about files
+    rows: Store[Row] = field(default_factory=list[Row])
+    findings: Store[tuple[str, Finding]] = field(default_factory=list[tuple[str, Finding]])
+    listeners: list[Callable[[Row], object]] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
-    troubled: list[Row] = field(default_factory=list)  # rows with findings, where rows are not kept
     left_out: int = 0  # transcripts that were not written
     is_incomplete: bool = False
+    has_findings: bool = False  # about transcripts
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
 
-    on_rows: Callable[[Sequence[Row]], None] | None = None  # told of all rows as they come
-
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Iterable[Row]) -> None:
         """Count some transcripts in."""
-        if self.on_rows is not None and rows:
-            self.on_rows(rows)
         for row in rows:
+            for listener in self.listeners:
+                listener(row)
             totals = self.totals
             totals.transcripts += 1
             totals.messages_read += row.messages_read
@@ -135,11 +161,10 @@ class Report:
             self.left_out += not row.is_written
             self.exactness = max(self.exactness, row.count.exactness, key=ORDER.index)
             self.exactness_read = max(self.exactness_read, row.exactness_read, key=ORDER.index)
+            self.has_findings |= bool(row.findings)
             self._note(row.findings)
             if self.keeps_rows:
                 self.rows.append(row)
-            elif any(finding.code not in ASIDE for finding in row.findings):
-                self.troubled.append(row)
 
     def note(self, path: str, finding: Finding) -> None:
         """Take in a finding about a file."""

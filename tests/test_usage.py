@@ -89,6 +89,7 @@ def test_the_report_shows_it_beside_the_count() -> None:
     talk = [user("a"), *step("c", "x"), says("so") | {"usage": {"prompt_tokens": 1234, "completion_tokens": 4}}]
     report = Report(())
     report.add(run(conversation(talk)).rows)
-    assert "reported" in REPORTS["text"](report)
-    assert "1,234" in REPORTS["text"](report)
-    assert json.loads(REPORTS["json"](report))["transcripts"][0]["reported"]["prompt_tokens"] == 1234
+    text = "".join(REPORTS["text"](report))
+    assert "reported" in text
+    assert "1,234" in text
+    assert json.loads("".join(REPORTS["json"](report)))["transcripts"][0]["reported"]["prompt_tokens"] == 1234

@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from io import StringIO
+from itertools import islice
 from typing import Any
 
 from ctxtrim.cli.request import Request
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Stdout
-from ctxtrim.report import ASIDE, Report
-from ctxtrim.reports import REPORTS, text
+from ctxtrim.report import ASIDE, Report, Row
+from ctxtrim.reports import REPORTS, blocks, text
+from ctxtrim.stage import Severity
 from ctxtrim.text.escaping import clean, clean_lines
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables that go to no terminal
+_DRAWN = 2000  # rows of a table on a terminal
 _TOLD = 20  # transcripts whose findings are told on standard error; the report has all of them
 
 
@@ -36,24 +39,40 @@ def print_text(text: str) -> None:
     Stdout().write(_encoded(clean_lines(text)))
 
 
-def tell(report: Report, asked: Request, *, is_shown: bool) -> None:
-    """On standard error: findings about files, and those about transcripts where no report shows them."""
-    is_told = {"error"} if asked.is_quiet else {"error", "warning", "info"}
-    files = [one for one in report.findings if one[1].severity in is_told]
-    for line in text.file_lines(replace(report, findings=files)):
+class Troubled:
+    """The transcripts whose findings standard error shows: the first of them, and how many there are."""
+
+    def __init__(self, is_quiet: bool) -> None:
+        self._severities = _severities(is_quiet)
+        self.rows: list[Row] = []
+        self.count = 0
+
+    def take(self, row: Row) -> None:
+        """Look at one transcript."""
+        findings = [one for one in row.findings if one.severity in self._severities and one.code not in ASIDE]
+        if findings:
+            self.count += 1
+            if len(self.rows) < _TOLD:
+                self.rows.append(replace(row, findings=tuple(findings), steps=(), lines={}, explained=()))
+
+
+def _severities(is_quiet: bool) -> tuple[Severity, ...]:
+    """The severities of findings that standard error shows."""
+    return ("error",) if is_quiet else ("error", "warning", "info")
+
+
+def tell(report: Report, asked: Request, troubled: Troubled | None) -> None:
+    """On standard error: findings about files, and those about transcripts if no report on standard output has them."""
+    severities = _severities(asked.is_quiet)
+    for line in text.file_lines(item for item in report.findings if item[1].severity in severities):
         say(line)
-    if is_shown:
+    if troubled is None:
         return
-    rows = [
-        replace(row, findings=tuple(one for one in row.findings if one.severity in is_told and one.code not in ASIDE))
-        for row in report.rows or report.troubled
-    ]
-    troubled = [row for row in rows if row.findings]
-    for line in text.row_lines(troubled[:_TOLD]):
+    for line in text.finding_lines(troubled.rows):
         say(line)
-    if len(troubled) > _TOLD:
-        say(f"… and {len(troubled) - _TOLD} transcripts more; --report has all of them")
-    for row in rows if asked.job.explains else ():
+    if troubled.count > len(troubled.rows):
+        say(f"… and {troubled.count - len(troubled.rows)} transcripts more; --report has all of them")
+    for row in report.rows if asked.job.explains else ():
         for line in text.plain(text.explained(row)).split("\n"):
             say(line)
 
@@ -66,15 +85,23 @@ def summary(report: Report) -> None:
 
 
 def show(report: Report, form: str, color: str) -> None:
-    """The report on standard output: as rich tables on a terminal, else as its renderer spells it."""
+    """The report on standard output: as rich tables on a terminal, else as its form spells it."""
     if form == "text" and not report.rows:
         return
-    if form != "text" or not (
+    shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
+    is_drawn = form == "text" and (
         color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
-    ):
-        shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
-        print_text(REPORTS[form](shown))
+    )
+    if not is_drawn:
+        for block in blocks(REPORTS[form](shown)):
+            print_text(block)
         return
+    for block in blocks(_drawn(shown)):
+        Stdout().write(_encoded(block))
+
+
+def _drawn(report: Report) -> Iterator[str]:
+    """The report with rich tables. A table has as many rows as people read; files have all of them."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -85,24 +112,35 @@ def show(report: Report, form: str, color: str) -> None:
     console = Console(
         file=canvas, force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False, width=width
     )
+
+    def drawn(value: Any) -> str:
+        canvas.seek(0)
+        canvas.truncate()
+        console.print(value)
+        return canvas.getvalue()
+
     for table in text.tables(report):
-        drawn = Table(title=Text(table.title) if table.title else None, title_justify="left", box=box.SIMPLE_HEAD)
+        title = Text(table.title) if table.title else None
+        rich_table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        left = iter(table.rows)
+        rows = list(islice(left, _DRAWN))
         for place, name in enumerate(table.columns):
             header, is_number = name.removeprefix(">"), name.startswith(">")
-            widest = max(len(cells[place]) for cells in (*table.rows, (header,) * len(table.columns)))
-            drawn.add_column(
+            widest = max(len(cells[place]) for cells in (*rows, (header,) * len(table.columns)))
+            rich_table.add_column(
                 Text(header),
                 justify="right" if is_number else "left",
                 overflow="fold",
                 min_width=widest if is_number or name in _WHOLE else min(widest, _LEAST),  # a number is never cut
             )
-        for cells in table.rows:
-            drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
-        console.print(drawn)
-    for line in text.row_lines(report.rows):
-        console.print(Text(line))
-    console.print(Text(text.totals_line(report), style="bold"))
-    Stdout().write(_encoded(canvas.getvalue()))
+        for cells in rows:
+            rich_table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
+        yield drawn(rich_table)
+        if more := sum(1 for _ in left):
+            yield drawn(Text(f"  … and {more:,} rows more; --report FILE has all of them\n"))
+    for line in text.row_lines(report):
+        yield drawn(Text(line))
+    yield drawn(Text(text.totals_line(report), style="bold"))
 
 
 def _encoded(shown: str) -> bytes:

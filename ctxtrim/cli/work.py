@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,9 @@ from ctxtrim.formats.chunks import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Appended, write_to
+from ctxtrim.io.spool import Spool
 from ctxtrim.report import Report, Row
-from ctxtrim.reports import REPORTS
+from ctxtrim.reports import REPORTS, blocks
 from ctxtrim.stage import Finding
 from ctxtrim.stream import not_handled, stream
 from ctxtrim.usage_log import entry
@@ -37,10 +38,14 @@ def calm_collector() -> None:
 
 
 def _work(asked: Request) -> int:
-    report = Report(asked.job.specs, keeps_rows=asked.shows or asked.form is not None or asked.job.explains)
-    for path, finding in asked.notes:
-        report.note(path, finding)
     with ExitStack() as stack:
+        keeps_rows = asked.shows or asked.form is not None or asked.job.explains
+        rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
+        findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: item[1].size)))
+        troubled = terminal.Troubled(asked.is_quiet)
+        report = Report(asked.job.specs, keeps_rows, rows, findings, [troubled.take])
+        for path, finding in asked.notes:
+            report.note(path, finding)
         sink = None
         if asked.report is not None:  # known to be writable before anything is edited
             sink = write_to(asked.report)
@@ -48,7 +53,7 @@ def _work(asked: Request) -> int:
         if asked.log is not None:
             log = Appended(asked.log)
             stack.callback(log.close)
-            report.on_rows = lambda rows: log.add(entry(row, now()) for row in rows)
+            report.listeners.append(lambda row: log.add([entry(row, now())]))
         if asked.events is not None:
             asked = _watched(asked, Appended(asked.events), stack)
         held = _hold(asked, stack) if asked.aims.shares_stdout else {}
@@ -60,14 +65,16 @@ def _work(asked: Request) -> int:
         if asked.store is not None:
             asked.store.commit()
         if sink is not None:
-            sink.write(REPORTS[asked.form or "text"](report).encode(errors="backslashreplace"))
+            for block in blocks(REPORTS[asked.form or "text"](report)):
+                sink.write(block.encode(errors="backslashreplace"))
             sink.commit()
-    terminal.tell(report, asked, is_shown=asked.shows and asked.form in (None, "text"))
-    if asked.shows:
-        terminal.show(report, asked.form or "text", asked.color)
-    if asked.writes and not asked.is_quiet:
-        terminal.summary(report)
-    return report.exit_code
+        is_shown = asked.shows and asked.form in (None, "text")
+        terminal.tell(report, asked, None if is_shown else troubled)
+        if asked.shows:
+            terminal.show(report, asked.form or "text", asked.color)
+        if asked.writes and not asked.is_quiet:
+            terminal.summary(report)
+        return report.exit_code
 
 
 def _watched(asked: Request, events: Appended, stack: ExitStack) -> Request:
@@ -171,9 +178,9 @@ def _one(
         raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {name}")
     sink = aims.sink(source)
     recording = recordings.of(source)
-    rows: list[Row] = []
-    findings: list[Finding] = []
-    is_empty, has_rows, is_changed, is_lossy = True, False, False, False
+    rows: Spool[Row] = Spool(lambda row: row.size)  # of a file that is held back
+    findings: Spool[Finding] = Spool(lambda finding: finding.size)
+    is_empty, has_rows, has_written, is_changed, is_lossy = True, False, False, False, False
     try:
         for done in stream(source.path, found, asked.job, recording or recordings.spills):
             is_empty = False
@@ -186,37 +193,41 @@ def _one(
             has_rows |= bool(done.rows)
             is_changed |= done.is_changed
             is_lossy |= done.is_lossy
-            findings += done.findings
+            has_written |= any(row.is_written for row in done.rows)
+            findings.extend(done.findings)
             if aims.holds_back:
-                rows += done.rows
+                rows.extend(done.rows)
             else:
                 report.add(done.rows)
-        if not has_rows and not is_lossy:
-            findings = [_nothing(found, is_empty, asked, findings)]
-        stays = is_lossy and (aims.in_place or not any(row.is_written for row in rows))
+        stays = is_lossy and (aims.in_place or not has_written)
         if not (stays and aims.holds_back):
             recordings.finish(recording)
         if stays or (aims.in_place and not is_changed):
             sink.discard()
         else:
             sink.commit()
-        report.add([replace(row, is_written=False) for row in rows] if stays else rows)
+        report.add((replace(row, is_written=False) for row in rows) if stays else rows)
+        if not has_rows and not is_lossy:
+            report.note(source.path, _nothing(found, is_empty, asked, next(iter(findings), None)))
+            return ends_line
         for finding in findings:
             report.note(source.path, finding)
     except BaseException:
         sink.discard()
         raise
+    finally:
+        rows.close()
+        findings.close()
     return ends_line
 
 
-def _nothing(found: Reading, is_empty: bool, asked: Request, findings: Sequence[Finding]) -> Finding:
+def _nothing(found: Reading, is_empty: bool, asked: Request, first: Finding | None) -> Finding:
     """Why a file has no transcript in it."""
     if is_empty:
         return Finding("no-transcript", "error", "no transcript found: the input is empty")
     if found.format is not None:
         return Finding("no-transcript", "error", f"no messages found, though it looks like {found.format.name}")
-    if findings:
-        first = findings[0]
+    if first is not None:
         return Finding(
             "no-transcript", "error", f"no transcript found: {first.message.split('; the line')[0]}", first.line
         )

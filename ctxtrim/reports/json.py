@@ -1,5 +1,6 @@
 """The report as one JSON document, version 1."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -11,10 +12,30 @@ from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import json_text
 
 
-def render(report: Report) -> str:
-    """All of it, indented."""
-    value = head(report) | {"transcripts": [transcript(row) for row in report.rows]} | foot(report)
-    return json_text(value, indent=1) + "\n"
+def render(report: Report) -> Iterator[str]:
+    """The whole document, indented."""
+    yield "{\n"
+    for key, value in head(report).items():
+        yield f" {json_text(key)}: {_indented(value, 1)},\n"
+    yield ' "transcripts": '
+    yield from _array(transcript(row) for row in report.rows)
+    for key, value in foot(report).items():
+        yield f",\n {json_text(key)}: {_indented(value, 1)}"
+    yield "\n}\n"
+
+
+def _array(values: Iterator[object]) -> Iterator[str]:
+    """An array that is a member of the document, one value at a time."""
+    start = "[\n  "
+    for value in values:
+        yield start + _indented(value, 2)
+        start = ",\n  "
+    yield "[]" if start.startswith("[") else "\n ]"
+
+
+def _indented(value: object, level: int) -> str:
+    """A value as it is spelled inside a document, at a level of nesting; a raw line break is never part of a string."""
+    return json_text(value, indent=1).replace("\n", "\n" + level * " ")
 
 
 def head(report: Report) -> dict[str, Any]:

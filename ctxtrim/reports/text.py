@@ -1,52 +1,79 @@
 """The report for people: tables and lines. The tables are values, so that a terminal can draw them its own way."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, TypeVar
 
-from ctxtrim.report import Explained, Report, Row, pointer
+from ctxtrim.report import Explained, Report, Row
+from ctxtrim.reports.overview import Overview, kind, largest_named, overview, place
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokens import MARKS
 
+Cells = tuple[str, ...]
+T = TypeVar("T")
 _TOOLS = 15  # rows of the table by tool
+_REPEATED = 10_000  # messages of which a second one is noticed
 
 
 @dataclass(frozen=True)
 class Table:
     """A title, column names (those that begin with `>` hold numbers and are set flush right), and rows.
 
+    `rows` can be read several times; there may be more than fit in memory.
     Its texts are safe to print.
     """
 
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: Cells
+    rows: Iterable[Cells]
 
     def __post_init__(self) -> None:
         """Clean the texts here, once for every form in which a table is drawn."""
         object.__setattr__(self, "title", clean(self.title))
-        object.__setattr__(self, "rows", tuple(tuple(map(clean, cells)) for cells in self.rows))
+        object.__setattr__(self, "rows", _Each(self.rows, _cleaned))
 
 
-def render(report: Report) -> str:
-    """Everything as plain text: columns set with spaces, no colour, no frame."""
-    blocks = [plain(table) for table in tables(report)]
-    lines = [*file_lines(report), *row_lines(report.rows)]
-    return "\n".join([*blocks, *(["\n".join(lines) + "\n"] if lines else []), totals_line(report) + "\n"])
+@dataclass(frozen=True)
+class _Each(Generic[T]):
+    """The cells of each row, made anew each time they are read."""
+
+    rows: Iterable[T]
+    cells: Callable[[T], Cells]
+
+    def __iter__(self) -> Iterator[Cells]:
+        return map(self.cells, self.rows)
+
+
+def _cleaned(cells: Cells) -> Cells:
+    return tuple(map(clean, cells))
+
+
+def render(report: Report) -> Iterator[str]:
+    """Everything as plain text: columns set with spaces, no colour, no frame, an empty line between blocks."""
+    lines = (f"{line}\n" for line in chain(file_lines(report.findings), row_lines(report)))
+    has_text = False
+    for block in chain(map(_plain_lines, tables(report)), [lines], [[totals_line(report) + "\n"]]):
+        separator = "\n" if has_text else ""
+        for piece in block:
+            yield separator + piece
+            separator, has_text = "", True
 
 
 def tables(report: Report) -> Iterator[Table]:
     """The tables that this report needs."""
-    if report.rows:
-        yield _transcripts(report)
-    stages = [spec.name for spec in report.pipeline]
-    if report.rows and "count" in stages:
-        yield _breakdown(report)
-        yield from _by_tool(report)
-        yield from _largest(report)
-    for row in report.rows:
-        if row.explained:
-            yield explained(row)
+    if not report.rows:
+        return
+    found = overview(report)
+    yield _transcripts(report, found)
+    if largest_named(report) is not None:
+        yield _breakdown(report, found)
+        yield from _by_tool(report, found)
+        if found.large:
+            yield Table("largest messages", (">tokens", "message", "transcript"), [cells for _, cells in found.large])
+    if found.is_explained:
+        yield from (explained(row) for row in report.rows if row.explained)
 
 
 def explained(row: Row) -> Table:
@@ -62,32 +89,45 @@ def explained(row: Row) -> Table:
 
 def plain(table: Table) -> str:
     """A table as text."""
+    return "".join(_plain_lines(table))
+
+
+def _plain_lines(table: Table) -> Iterator[str]:
+    """The lines of a table, whose rows are read twice."""
     names = tuple(name.removeprefix(">") for name in table.columns)
-    lines = [names, *table.rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
-    text = [table.title] if table.title else []
-    for line in lines:
-        cells = [
+    widths = [len(name) for name in names]
+    for cells in table.rows:
+        widths = [max(width, len(cell)) for width, cell in zip(widths, cells, strict=True)]
+    if table.title:
+        yield f"{table.title}\n"
+    for cells in chain([names], table.rows):
+        aligned = [
             cell.rjust(width) if column.startswith(">") else cell.ljust(width)
-            for cell, width, column in zip(line, widths, table.columns, strict=True)
+            for cell, width, column in zip(cells, widths, table.columns, strict=True)
         ]
-        text.append("  ".join(cells).rstrip())
-    return "\n".join(text) + "\n"
+        yield "  ".join(aligned).rstrip() + "\n"
 
 
-def file_lines(report: Report) -> Iterator[str]:
-    """Findings about files, a line each."""
-    for path, finding in report.findings:
+def file_lines(findings: Iterable[tuple[str, Finding]]) -> Iterator[str]:
+    """Findings about files with their paths, a line each and one for each of their details."""
+    for path, finding in findings:
         yield from _finding(path, finding, None)
 
 
-def row_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """Findings about transcripts: a line each and one for each of their details; only errors are told twice."""
-    told: set[str] = set()
+def row_lines(report: Report) -> Iterator[str]:
+    """Findings about transcripts, in the order of the rows."""
+    if report.has_findings:
+        yield from finding_lines(report.rows)
+
+
+def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """The findings of some rows: a line each and one for each of their details. Only errors are repeated."""
+    known: set[str] = set()
     for row in rows:
         for finding in row.findings:
-            if finding.severity == "error" or finding.message not in told:
-                told.add(finding.message)
+            if finding.severity == "error" or finding.message not in known:
+                if len(known) < _REPEATED:
+                    known.add(finding.message)
                 yield from _finding(row.path, finding, row.line)
 
 
@@ -115,12 +155,6 @@ def totals_line(report: Report) -> str:
     return text
 
 
-def place(row: Row) -> str:
-    """Where a transcript is: file, line, and what tells it from others on that line."""
-    inside = pointer(row.pointer)
-    return clean(f"{row.path}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else ""))
-
-
 def verdict(row: Row) -> str:
     """Does it fit, and is it well formed: the word for it."""
     if not row.is_handled:
@@ -138,88 +172,53 @@ def _change(before: int, after: int, mark_before: str = "", mark: str = "") -> s
     return f"{mark}{after:,}" if before == after else f"{mark_before}{before:,} → {mark}{after:,}"
 
 
-def _transcripts(report: Report) -> Table:
-    """A row a transcript; what all of them share stands in the title."""
-    kinds = [(row.format, row.model or "-", row.tokenizer) for row in report.rows]
-    is_one = len(set(kinds)) == 1
-    has_usage = any(row.usage for row in report.rows)
-    rows = tuple(
-        (
+def _transcripts(report: Report, found: Overview) -> Table:
+    """A row for each transcript; what all of them have in common is in the title."""
+    is_one = len(found.kinds) == 1
+
+    def cells(row: Row) -> Cells:
+        return (
             place(row),
-            *(() if is_one else kind),
+            *(() if is_one else kind(row)),
             _change(row.messages_read, row.messages),
             _change(row.tokens_read, row.count.tokens, MARKS[row.exactness_read], MARKS[row.count.exactness]),
-            *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if has_usage else []),
+            *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if found.has_usage else []),
             f"{row.budget.available:,}",
             verdict(row),
         )
-        for row, kind in zip(report.rows, kinds, strict=True)
-    )
-    usage = (">reported",) if has_usage else ()
+
+    usage = (">reported",) if found.has_usage else ()
     columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", *usage, ">budget", "verdict")
     if not is_one:
-        return Table("", columns, rows)
-    title = "format {}, model {}, tokenizer {}".format(*map(clean, kinds[0]))
-    return Table(title, (columns[0], *columns[4:]), rows)
+        return Table("", columns, _Each(report.rows, cells))
+    title = "format {}, model {}, tokenizer {}".format(*map(clean, found.kinds[0]))
+    return Table(title, (columns[0], *columns[4:]), _Each(report.rows, cells))
 
 
 def _share(tokens: int, total: int) -> str:
     return f"{100 * tokens / total:.1f} %" if total else "-"
 
 
-def _breakdown(report: Report) -> Table:
+def _breakdown(report: Report, found: Overview) -> Table:
     """Tokens by role and, inside the roles, by kind, over all transcripts."""
     total = report.totals.tokens
-    counts = [row.count for row in report.rows]
-    roles = _sum(count.by_role for count in counts)
-    kinds = _sum(count.by_kind for count in counts)
-    rows = [("role", name, tokens) for name, tokens in roles.items()]
-    rows += [
-        ("framing", "", sum(count.framing for count in counts)),
-        ("tool schemas", "", sum(count.tools_schema for count in counts)),
-    ]
-    rows += [("kind", name, tokens) for name, tokens in kinds.items()]
+    rows = [("role", name, tokens) for name, tokens in found.by_role.items()]
+    rows += [("framing", "", found.framing), ("tool schemas", "", found.tools_schema)]
+    rows += [("kind", name, tokens) for name, tokens in found.by_kind.items()]
     mark = MARKS[report.exactness]
     cells = tuple((what, name, f"{mark}{tokens:,}", _share(tokens, total)) for what, name, tokens in rows if tokens)
     return Table("where the tokens sit", ("by", "", ">tokens", ">share"), cells)
 
 
-def _by_tool(report: Report) -> Iterator[Table]:
-    tools = _sum(row.count.by_tool for row in report.rows)
-    if tools:
+def _by_tool(report: Report, found: Overview) -> Iterator[Table]:
+    if found.by_tool:
         total, mark = report.totals.tokens, MARKS[report.exactness]
-        order = sorted(tools.items(), key=lambda item: (-item[1], item[0]))
+        order = sorted(found.by_tool.items(), key=lambda item: (-item[1], item[0]))
         rows = [(clean(name), f"{mark}{tokens:,}", _share(tokens, total)) for name, tokens in order[:_TOOLS]]
         if len(order) > _TOOLS:
             rest = sum(tokens for _, tokens in order[_TOOLS:])
             rows.append((f"{len(order) - _TOOLS} more", f"{mark}{rest:,}", _share(rest, total)))
         yield Table("calls and results by tool", ("tool", ">tokens", ">share"), tuple(rows))
-
-
-def _largest(report: Report) -> Iterator[Table]:
-    found = [
-        (finding.tokens or 0, row, finding)
-        for row in report.rows
-        for step in row.steps
-        for finding in step.findings
-        if finding.code == "large-message"
-    ]
-    most = max((spec.settings["largest"] for spec in report.pipeline if spec.name == "count"), default=0)
-    found.sort(key=lambda item: -item[0])
-    rows = tuple(
-        (f"{MARKS[row.count.exactness]}{tokens:,}", clean(finding.message.rsplit(":", 1)[0]), place(row))
-        for tokens, row, finding in found[:most]
-    )
-    if rows:
-        yield Table("largest messages", (">tokens", "message", "transcript"), rows)
-
-
-def _sum(parts: Iterator[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for part in parts:
-        for name, tokens in part.items():
-            total[name] = total.get(name, 0) + tokens
-    return total
 
 
 def _explained(one: Explained, mark: str) -> tuple[str, ...]:

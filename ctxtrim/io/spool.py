@@ -1,0 +1,69 @@
+"""A list of any length in little memory: the last values in memory, the others in a temporary file."""
+
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Generic, TypeVar
+
+from ctxtrim.errors import OutputError, reason
+
+T = TypeVar("T")
+_MOST = 1 << 15  # the size of the values in memory
+
+
+class Spool(Generic[T]):
+    """Values in the order in which they were added; they can be read several times.
+
+    `size` says how much a value holds, in any unit of which 32,768 may be in memory. The temporary file has no name: it
+    is gone after the process, however that ends.
+    """
+
+    def __init__(self, size: Callable[[T], int]) -> None:
+        self._size = size
+        self._batch: list[T] = []
+        self._batch_size = 0
+        self._stored = 0  # values in the file
+        self._end = 0  # of the file, after its last whole batch
+        self._file: IO[bytes] | None = None
+
+    def append(self, value: T) -> None:
+        """Add a value; an `OutputError` if the temporary file cannot be written."""
+        self._batch.append(value)
+        self._batch_size += self._size(value)
+        if self._batch_size >= _MOST:
+            self._store()
+
+    def extend(self, values: Iterable[T]) -> None:
+        """Add some values, as `append` does."""
+        for value in values:
+            self.append(value)
+
+    def __len__(self) -> int:
+        return self._stored + len(self._batch)
+
+    def __iter__(self) -> Iterator[T]:
+        position = 0
+        while self._file is not None and position < self._end:
+            self._file.seek(position)
+            batch: list[T] = pickle.load(self._file)
+            position = self._file.tell()
+            yield from batch
+        yield from self._batch
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _store(self) -> None:
+        """Move the values in memory to the file. A batch of values that share objects takes little space."""
+        try:
+            self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
+            self._file.seek(self._end)
+            pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
+            self._file.flush()
+            self._end = self._file.tell()
+        except OSError as error:
+            raise OutputError(f"the temporary file of the report cannot be written: {reason(error)}") from error
+        self._stored += len(self._batch)
+        self._batch, self._batch_size = [], 0

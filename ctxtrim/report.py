@@ -1,7 +1,8 @@
 """What a run found out, as values: a row a transcript, findings about files, and totals."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from ctxtrim.counter import Count
@@ -61,9 +62,8 @@ class Row:
     @property
     def size(self) -> int:
         """About how many values it holds: a measure of its memory."""
-        findings = (*self.findings, *(finding for step in self.steps for finding in step.findings))
-        changes = sum(len(step.changes) for step in self.steps)
-        return 8 + sum(one.size for one in findings) + changes + len(self.lines) + len(self.explained)
+        in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
+        return 8 + in_steps + len(self.findings) + len(self.lines) + len(self.explained)
 
     @property
     def fits(self) -> bool:
@@ -110,6 +110,57 @@ class Totals:
     unreadable: int = 0
 
 
+@dataclass
+class Overview:
+    """Facts about all rows that a table needs before its first row, and sums.
+
+    `large` are the largest messages that a count names: tokens, row without its details, finding, the largest first.
+    """
+
+    kinds: list[tuple[str, str | None, str]] = field(default_factory=list)  # format, model, tokenizer; at most two
+    has_usage: bool = False
+    has_findings: bool = False
+    is_explained: bool = False
+    by_role: dict[str, int] = field(default_factory=dict)
+    by_kind: dict[str, int] = field(default_factory=dict)
+    by_tool: dict[str, int] = field(default_factory=dict)
+    framing: int = 0
+    tools_schema: int = 0
+    large: list[tuple[int, Row, Finding]] = field(default_factory=list)
+
+    def add(self, row: Row, most: int | None) -> None:
+        """Take in a row; `most` is how many of the largest messages a count names, None without a count."""
+        kind = (row.format, row.model, row.tokenizer)
+        if len(self.kinds) < 2 and kind not in self.kinds:
+            self.kinds.append(kind)
+        self.has_usage |= row.usage is not None
+        self.has_findings |= bool(row.findings)
+        self.is_explained |= bool(row.explained)
+        if most is not None:
+            self._sum(row.count)
+            self._find_large(row, most)
+
+    def _sum(self, count: Count) -> None:
+        self.framing += count.framing
+        self.tools_schema += count.tools_schema
+        for total, part in (
+            (self.by_role, count.by_role),
+            (self.by_kind, count.by_kind),
+            (self.by_tool, count.by_tool),
+        ):
+            for name, tokens in part.items():
+                total[name] = total.get(name, 0) + tokens
+
+    def _find_large(self, row: Row, most: int) -> None:
+        for finding in (finding for step in row.steps for finding in step.findings):
+            tokens = finding.tokens or 0
+            is_large = len(self.large) < most or (self.large and tokens > self.large[-1][0])
+            if finding.code == "large-message" and is_large:
+                small = replace(row, steps=(), lines={}, explained=())
+                self.large.append((tokens, small, finding))
+                self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+
+
 V = TypeVar("V")
 
 
@@ -141,7 +192,7 @@ class Report:
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
     is_incomplete: bool = False
-    has_findings: bool = False  # about transcripts
+    overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
 
@@ -159,12 +210,17 @@ class Report:
             totals.overflowing += row.overflows
             totals.malformed += row.is_malformed
             self.left_out += not row.is_written
-            self.exactness = max(self.exactness, row.count.exactness, key=ORDER.index)
-            self.exactness_read = max(self.exactness_read, row.exactness_read, key=ORDER.index)
-            self.has_findings |= bool(row.findings)
+            self.exactness = _worse(self.exactness, row.count.exactness)
+            self.exactness_read = _worse(self.exactness_read, row.exactness_read)
             self._note(row.findings)
             if self.keeps_rows:
                 self.rows.append(row)
+                self.overview.add(row, self.largest)
+
+    @cached_property
+    def largest(self) -> int | None:
+        """How many of the largest messages a count names, None without a count."""
+        return max((spec.settings["largest"] for spec in self.pipeline if spec.name == "count"), default=None)
 
     def note(self, path: str, finding: Finding) -> None:
         """Take in a finding about a file."""
@@ -183,6 +239,10 @@ class Report:
         if self.totals.overflowing:
             return 3
         return 4 if self.totals.malformed else 0
+
+
+def _worse(exactness: Exactness, other: Exactness) -> Exactness:
+    return exactness if exactness == other else max(exactness, other, key=ORDER.index)
 
 
 def pointer(path: Path) -> str | None:

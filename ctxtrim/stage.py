@@ -53,11 +53,6 @@ class Finding:
     tokens: int | None = None
     details: tuple[str, ...] = ()
 
-    @property
-    def size(self) -> int:
-        """About how many values it holds: a measure of its memory."""
-        return 1 + len(self.details)
-
 
 @dataclass(frozen=True, slots=True)
 class Written:

@@ -25,6 +25,8 @@ from ctxtrim.stage import Finding
 from ctxtrim.stream import not_handled, stream
 from ctxtrim.usage_log import entry
 
+_FINDING = 8  # values in a finding about a file
+
 
 def work(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
     """Do it and return the exit code. Every trouble a user can have ends here as one line on standard error."""
@@ -41,7 +43,7 @@ def _work(asked: Request) -> int:
     with ExitStack() as stack:
         keeps_rows = asked.shows or asked.form is not None or asked.job.explains
         rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
-        findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: item[1].size)))
+        findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: _FINDING)))
         troubled = terminal.Troubled(asked.is_quiet)
         report = Report(asked.job.specs, keeps_rows, rows, findings, [troubled.take])
         for path, finding in asked.notes:
@@ -179,7 +181,7 @@ def _one(
     sink = aims.sink(source)
     recording = recordings.of(source)
     rows: Spool[Row] = Spool(lambda row: row.size)  # of a file that is held back
-    findings: Spool[Finding] = Spool(lambda finding: finding.size)
+    findings: Spool[Finding] = Spool(lambda finding: _FINDING)
     is_empty, has_rows, has_written, is_changed, is_lossy = True, False, False, False, False
     try:
         for done in stream(source.path, found, asked.job, recording or recordings.spills):

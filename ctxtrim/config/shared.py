@@ -18,6 +18,7 @@ def _restricted(default: Any, text: str, least: int | None = None) -> Any:
     """A setting that configuration found in the working directory cannot set."""
     return setting(default, text, least, is_restricted=lambda value: True)
 
+
 SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 """Bytes by the units that may follow a size."""
 

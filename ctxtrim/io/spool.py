@@ -8,13 +8,13 @@ from typing import IO, Generic, TypeVar
 from ctxtrim.errors import OutputError, reason
 
 T = TypeVar("T")
-_MOST = 1 << 15  # the size of the values in memory
+_MOST = 1 << 13  # the size of the values in memory
 
 
 class Spool(Generic[T]):
     """Values in the order in which they were added; they can be read several times.
 
-    `size` says how much a value holds, in any unit of which 32,768 may be in memory. The temporary file has no name: it
+    `size` says how much a value holds, in any unit of which 8,192 may be in memory. The temporary file has no name: it
     is gone after the process, however that ends.
     """
 

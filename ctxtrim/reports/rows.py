@@ -23,7 +23,11 @@ def row(
     explains: bool,
 ) -> Row:
     """The row of a transcript: `index` is its place among those of its lines, `dialect` the name of its format."""
-    steps = result.steps if keeps_changes else tuple(replace(step, changes=()) for step in result.steps)
+    steps = (
+        result.steps
+        if keeps_changes
+        else tuple(replace(step, changes=()) if step.changes else step for step in result.steps)
+    )
     messages = transcript.messages
     return Row(
         path,

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from ctxtrim.report import Explained, Report, Row
-from ctxtrim.reports.overview import Overview, kind, largest_named, overview, place
+from ctxtrim.report import Explained, Report, Row, pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokens import MARKS
@@ -65,14 +64,12 @@ def tables(report: Report) -> Iterator[Table]:
     """The tables that this report needs."""
     if not report.rows:
         return
-    found = overview(report)
-    yield _transcripts(report, found)
-    if largest_named(report) is not None:
-        yield _breakdown(report, found)
-        yield from _by_tool(report, found)
-        if found.large:
-            yield Table("largest messages", (">tokens", "message", "transcript"), [cells for _, cells in found.large])
-    if found.is_explained:
+    yield _transcripts(report)
+    if report.largest is not None:
+        yield _breakdown(report)
+        yield from _by_tool(report)
+        yield from _largest(report)
+    if report.overview.is_explained:
         yield from (explained(row) for row in report.rows if row.explained)
 
 
@@ -116,7 +113,7 @@ def file_lines(findings: Iterable[tuple[str, Finding]]) -> Iterator[str]:
 
 def row_lines(report: Report) -> Iterator[str]:
     """Findings about transcripts, in the order of the rows."""
-    if report.has_findings:
+    if report.overview.has_findings:
         yield from finding_lines(report.rows)
 
 
@@ -155,6 +152,12 @@ def totals_line(report: Report) -> str:
     return text
 
 
+def place(row: Row) -> str:
+    """Where a transcript is: file, line, and what tells it from others on that line."""
+    inside = pointer(row.pointer)
+    return clean(f"{row.path}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else ""))
+
+
 def verdict(row: Row) -> str:
     """Does it fit, and is it well formed: the word for it."""
     if not row.is_handled:
@@ -172,26 +175,27 @@ def _change(before: int, after: int, mark_before: str = "", mark: str = "") -> s
     return f"{mark}{after:,}" if before == after else f"{mark_before}{before:,} → {mark}{after:,}"
 
 
-def _transcripts(report: Report, found: Overview) -> Table:
+def _transcripts(report: Report) -> Table:
     """A row for each transcript; what all of them have in common is in the title."""
-    is_one = len(found.kinds) == 1
+    kinds, has_usage = report.overview.kinds, report.overview.has_usage
+    is_one = len(kinds) == 1
 
     def cells(row: Row) -> Cells:
         return (
             place(row),
-            *(() if is_one else kind(row)),
+            *(() if is_one else (row.format, row.model or "-", row.tokenizer)),
             _change(row.messages_read, row.messages),
             _change(row.tokens_read, row.count.tokens, MARKS[row.exactness_read], MARKS[row.count.exactness]),
-            *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if found.has_usage else []),
+            *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if has_usage else []),
             f"{row.budget.available:,}",
             verdict(row),
         )
 
-    usage = (">reported",) if found.has_usage else ()
+    usage = (">reported",) if has_usage else ()
     columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", *usage, ">budget", "verdict")
     if not is_one:
         return Table("", columns, _Each(report.rows, cells))
-    title = "format {}, model {}, tokenizer {}".format(*map(clean, found.kinds[0]))
+    title = "format {}, model {}, tokenizer {}".format(*(clean(name or "-") for name in kinds[0]))
     return Table(title, (columns[0], *columns[4:]), _Each(report.rows, cells))
 
 
@@ -199,9 +203,9 @@ def _share(tokens: int, total: int) -> str:
     return f"{100 * tokens / total:.1f} %" if total else "-"
 
 
-def _breakdown(report: Report, found: Overview) -> Table:
+def _breakdown(report: Report) -> Table:
     """Tokens by role and, inside the roles, by kind, over all transcripts."""
-    total = report.totals.tokens
+    total, found = report.totals.tokens, report.overview
     rows = [("role", name, tokens) for name, tokens in found.by_role.items()]
     rows += [("framing", "", found.framing), ("tool schemas", "", found.tools_schema)]
     rows += [("kind", name, tokens) for name, tokens in found.by_kind.items()]
@@ -210,15 +214,24 @@ def _breakdown(report: Report, found: Overview) -> Table:
     return Table("where the tokens sit", ("by", "", ">tokens", ">share"), cells)
 
 
-def _by_tool(report: Report, found: Overview) -> Iterator[Table]:
-    if found.by_tool:
+def _by_tool(report: Report) -> Iterator[Table]:
+    if report.overview.by_tool:
         total, mark = report.totals.tokens, MARKS[report.exactness]
-        order = sorted(found.by_tool.items(), key=lambda item: (-item[1], item[0]))
+        order = sorted(report.overview.by_tool.items(), key=lambda item: (-item[1], item[0]))
         rows = [(clean(name), f"{mark}{tokens:,}", _share(tokens, total)) for name, tokens in order[:_TOOLS]]
         if len(order) > _TOOLS:
             rest = sum(tokens for _, tokens in order[_TOOLS:])
             rows.append((f"{len(order) - _TOOLS} more", f"{mark}{rest:,}", _share(rest, total)))
         yield Table("calls and results by tool", ("tool", ">tokens", ">share"), tuple(rows))
+
+
+def _largest(report: Report) -> Iterator[Table]:
+    rows = tuple(
+        (f"{MARKS[row.count.exactness]}{tokens:,}", clean(finding.message.rsplit(":", 1)[0]), place(row))
+        for tokens, row, finding in report.overview.large
+    )
+    if rows:
+        yield Table("largest messages", (">tokens", "message", "transcript"), rows)
 
 
 def _explained(one: Explained, mark: str) -> tuple[str, ...]:

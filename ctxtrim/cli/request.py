@@ -37,8 +37,8 @@ class Request:
     the file of the report, None where there is none; `form` the form asked for; `archive` keeps all originals, else
     `spills` those of spilled results; `shows`: the report goes to standard output; `writes`: it is a command whose
     output is the transcript; `notes` are findings about configuration files, with their paths; `log` gets a line for
-    each transcript, `events` one for the start and the end of each compaction; `store` keeps summaries and is written at
-    the end.
+    each transcript, `events` one for the start and the end of each compaction; `store` keeps summaries and is
+    written at the end.
     """
 
     sources: tuple[Input, ...]

@@ -27,29 +27,56 @@ def _is_plain(text: str, position: int) -> bool:
 
 
 def _around(text: str, position: int) -> tuple[int, int]:
-    """The places around a position where a cluster ends, twice the position itself where one ends right there."""
-    sure, cluster = _patterns()
-    before = sure.search(text, 0, position)
-    start = before.start() if before else 0
-    while True:
+    """The start and end of the cluster that contains a position; twice the position where a cluster ends there."""
+    cluster = _patterns()[1]
+    start = _start(text, position)
+    while start < position:
         end: int = cluster.match(text, start).end()
         if end > position:
             return start, end
-        if end == position:
-            return end, end
         start = end
+    return position, position
+
+
+def _start(text: str, position: int) -> int:
+    """A place at or before a position where a cluster starts, as near as can be told from the characters around it.
+
+    Two regional indicators are one flag, so in a run of them every second place is one: the run is counted from its
+    start at once, because matching it flag by flag takes quadratic time.
+    """
+    sure, _, other = _patterns()
+    while True:
+        found = sure.search(text, 0, position)
+        place: int = found.start() if found else 0
+        if not found or found.lastgroup != "flags":
+            return place
+        before = other.search(text, 0, place)
+        run: int = before.end() if before else 0
+        if (place - run) % 2 == 0:
+            return place
+        if place - 1 > run:
+            return place - 1
+        position = run  # the first flag may continue a cluster
 
 
 @cache
-def _patterns() -> tuple[Any, Any]:
-    """What finds, backwards, a place where a cluster begins whatever stands around it, and what matches a cluster."""
+def _patterns() -> tuple[Any, Any, Any]:
+    """Patterns for a place where clusters meet, searched backwards, for a cluster, and for a character of no flag.
+
+    The places follow from two characters alone. Between two regional indicators it may be one; this is group `flags`.
+    """
     import regex  # here, because most texts are cut between ASCII characters
 
     sure = (
         r"(?r)(?:(?<=[\x00-\x7f])(?=[\x20-\x7f])"  # the most frequent first
-        r"|(?<=[^\p{GCB=Prepend}\p{GCB=ZWJ}])(?=(?!\p{InSC=Consonant})\p{GCB=Other})"
-        r"|(?<=\p{GCB=Other})(?=\p{GCB=Other})"
+        r"|(?<=[^\p{GCB=Prepend}\p{GCB=ZWJ}])(?=(?=\p{InSC=Other})\p{GCB=Other})"
+        r"|(?<=\P{GCB=Prepend})(?=(?=\p{InSC=Other})(?!\p{ExtPict})\p{GCB=Other})"
+        r"|(?<=[^\p{GCB=Prepend}\p{GCB=ZWJ}\p{GCB=Extend}\p{InSC=Consonant_With_Stacker}])(?=\p{GCB=Other})"
+        r"|(?<=[\p{GCB=Control}\p{GCB=LF}])|(?<=\r)(?=[^\n])|(?=[\p{GCB=Control}\p{GCB=CR}])|(?<!\r)(?=\n)"
+        r"|(?<=\P{GCB=Prepend})(?=\p{GCB=Prepend})"
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=L}])(?=[\p{GCB=L}\p{GCB=LV}\p{GCB=LVT}])"
-        r"|(?<=[^\p{GCB=Prepend}\p{GCB=RI}])(?=\p{GCB=RI}))"
+        r"|(?<=[^\p{GCB=Prepend}\p{GCB=L}\p{GCB=V}\p{GCB=LV}])(?=\p{GCB=V})"
+        r"|(?<=[^\p{GCB=Prepend}\p{GCB=V}\p{GCB=T}\p{GCB=LV}\p{GCB=LVT}])(?=\p{GCB=T})"
+        r"|(?<=[^\p{GCB=Prepend}\p{GCB=RI}])(?=\p{GCB=RI})|(?P<flags>(?<=\p{GCB=RI})(?=\p{GCB=RI})))"
     )
-    return regex.compile(sure), regex.compile(r"\X")
+    return regex.compile(sure), regex.compile(r"\X"), regex.compile(r"(?r)\P{GCB=RI}")

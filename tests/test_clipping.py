@@ -207,3 +207,8 @@ def test_the_markers_of_two_cuts_become_one() -> None:
     twice = clip(clip(PLAIN, 200, O200K), 60, O200K)
     assert len(MARKER.findall(twice)) == 1
     walked(PLAIN, twice)
+
+
+def test_a_row_of_blanks_and_a_row_of_slashes_are_no_listing() -> None:
+    for row in (" " * 1000 + "!", "/" * 1000, "-." * 500, "│ " * 500 + "!"):
+        assert kind_of(f"{row}\n" * 8) == "plain"

@@ -107,3 +107,13 @@ def test_every_place_of_a_string_is_found_in_its_spelling(value: str) -> None:
         part = leaf.spelling[: leaf.spelled(place)]
         if cut_before(leaf.value, place) == place:
             assert json.loads(f'"{part}"') == leaf.value[:place]
+
+
+def test_many_kept_ranges_in_many_items_cost_no_look_at_each_pair() -> None:
+    text = json.dumps([f"item {number}" for number in range(30_000)])
+    wanted = [f"item {number}" for number in range(25_000, 5_000, -50)]  # the most important first
+    places = [(text.index(f'"{item}"') + 1, text.index(f'"{item}"') + 1 + len(item)) for item in wanted]
+    clipped = clip(text, 6_000, tokenizer("chars4"), "head", places)
+    items = json.loads(clipped)
+    assert set(wanted) <= set(items)
+    assert tokenizer("chars4").count(clipped) <= 6_000

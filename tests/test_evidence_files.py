@@ -152,3 +152,9 @@ def test_a_patch_that_deletes_a_file_ends_its_use() -> None:
     patch = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
     patching = [call("apply_patch", 2, arguments=patch), result("Done", 2)]
     assert active([*step("Read", "x", path="a.py"), *patching]) == {}
+
+
+def test_the_path_in_a_patch_may_have_many_blanks_in_it() -> None:
+    path = f"src/a{' ' * 300_000}b.py"
+    patch = f"*** Begin Patch\n*** Update File: {path}  \n@@\n*** End Patch"
+    assert paths_of(Part("tool_call", patch, name="apply_patch")) == (path,)

@@ -4,8 +4,11 @@ Objects lose members only where nothing else makes the text fit.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
 from math import isqrt
 
 from ctxtrim.clipping.json_spans import Leaf, Member, members, scan
@@ -152,7 +155,7 @@ class _Shortener:
         kept = self._ends(size, count) + [
             (place, place + 1)
             for place, (begin, _, end) in (enumerate(inside) if self.keep else ())
-            if any(start < end and begin < stop for start, stop in self.keep)
+            if self._kept_in(begin, end)
         ]
         found = gaps(size, joined(kept), marks, 0)
         return [gap for gap in found if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST]
@@ -174,8 +177,7 @@ class _Shortener:
         value, first = leaf.value, start + 1
         kept = self._ends(len(value), min(size, len(value))) + [
             (leaf.meant(max(begin, first) - first), leaf.meant(min(stop, end - 1) - first))
-            for begin, stop in self.keep
-            if begin < end - 1 and first < stop
+            for begin, stop in self._kept_in(first, end - 1)
         ]
         whole = [(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept]
         yield '"'
@@ -186,6 +188,18 @@ class _Shortener:
             yield f"… [{gone} characters truncated]" + (" …" if gap.end < len(value) else "")
             done = gap.end
         yield leaf.spelling[leaf.spelled(done) :] + '"'
+
+    @cached_property
+    def _sorted_keep(self) -> tuple[list[Range], list[int]]:
+        """The ranges in `keep` by their start, and the furthest end of each and those before it."""
+        found = sorted(self.keep)
+        return found, list(accumulate((stop for _, stop in found), max))
+
+    def _kept_in(self, begin: int, end: int) -> list[Range]:
+        """The ranges in `keep` that overlap a stretch; the others are not looked at, there may be thousands."""
+        ranges, reach = self._sorted_keep
+        first, last = bisect_right(reach, begin), bisect_left(ranges, (end,))
+        return [(start, stop) for start, stop in ranges[first:last] if begin < stop]
 
     def _ends(self, size: int, count: int) -> list[Range]:
         """The first and the last of so many things, as the mode says."""

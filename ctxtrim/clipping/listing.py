@@ -7,10 +7,10 @@ from ctxtrim.clipping.order import Mode, ends
 from ctxtrim.clipping.selection import select
 
 _ROW = re.compile(
-    r"\s*(?:[-dlbcps][rwxsStT-]{9}[.+@]?\s.*"  # ls -l
+    r"\s*+(?:[-dlbcps][rwxsStT-]{9}[.+@]?\s.*"  # ls -l
     r"|total \d+"
-    r"|[├└│─\s]*(?:\.{0,2}/)?[\w@.+~-]+(?:/[\w@.+~()\[\] -]*)*/?"  # a path, or a tree of them
-    r"|[\w@.+~/-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"  # grep, not a compiler
+    r"|[├└│─\s]*+(?:\.{0,2}/)?[\w@.+~-]+(?:/[\w@.+~()\[\] -]*)*/?"  # a path, or a tree of them
+    r"|[\w@+~-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"  # grep, not a compiler
 )
 _PATH = re.compile(r"[/├└]|\.\w+\s*$|^[-dl][rwx-]{9}", re.MULTILINE)
 _SAMPLE = 1 << 13  # characters in which they must stand

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-_PATH = re.compile(r"[\"'`(\[<]*[\w.~@+:#%=\-\\/]*[\\/][\w.~@+:#%=\-\\/]*[\"'`)\]>,;]*")
+_PATH = re.compile(r"[\"'`(\[<]*[\w.~@+:#%=\-]*[\\/][\w.~@+:#%=\-\\/]*[\"'`)\]>,;]*")
 _FILE = re.compile(r"[\w.~@+-]+\.\w{1,8}[:,]?")
 _REACH = 100  # characters beside a stretch in which the words at its ends begin and end
 _RUN = 10  # letters and digits beside paths that a run of characters needs

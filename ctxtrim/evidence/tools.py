@@ -38,7 +38,7 @@ _PATH_KEYS = (
     "targetnotebook", "absolutepath", "relativepath", "relativeworkspacepath",
 )  # fmt: skip
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
-_PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE)
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
 _LONGEST = 4096  # characters of a path
 

@@ -64,6 +64,7 @@ def _patterns() -> tuple[Any, Any, Any]:
     """Patterns for a place where clusters meet, searched backwards, for a cluster, and for a character of no flag.
 
     The places follow from two characters alone. Between two regional indicators it may be one; this is group `flags`.
+    A flag before another flag is matched without `\\X`, which looks back over the whole run.
     """
     import regex  # here, because most texts are cut between ASCII characters
 
@@ -79,4 +80,4 @@ def _patterns() -> tuple[Any, Any, Any]:
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=V}\p{GCB=T}\p{GCB=LV}\p{GCB=LVT}])(?=\p{GCB=T})"
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=RI}])(?=\p{GCB=RI})|(?P<flags>(?<=\p{GCB=RI})(?=\p{GCB=RI})))"
     )
-    return regex.compile(sure), regex.compile(r"\X"), regex.compile(r"(?r)\P{GCB=RI}")
+    return regex.compile(sure), regex.compile(r"\p{GCB=RI}{2}(?=\p{GCB=RI})|\X"), regex.compile(r"(?r)\P{GCB=RI}")

@@ -45,7 +45,7 @@ OUTSIDE = {
     "sys": {"cli", "io"},
     "subprocess": {"summarizers"},
     "threading": {"summarizers", "tokenizers"},
-    "signal": {"summarizers"},
+    "signal": {"io", "summarizers"},
     "fcntl": {"archive", "io"},
     "pathlib": {"archive", "cli", "config", "io", "models", "tokenizers"},
     "time": {"cli", "io", "summarizers"},

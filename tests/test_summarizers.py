@@ -3,11 +3,15 @@
 import json
 import os
 import shlex
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from conftest import COMMAND, ENVIRONMENT
+from samples import line, long_chat
 from serving import Answer, Server, breaks_off, completion, local, redirects, sends
 
 from ctxtrim.errors import SummaryError
@@ -259,3 +263,31 @@ def test_without_the_package_the_extra_is_named(bare: None, monkeypatch: pytest.
         refused(Endpoint("small", "http://127.0.0.1:1/v1"))
         == "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
     )
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_command_and_what_it_started_end_with_the_program(tmp_path: Path, sent: signal.Signals) -> None:
+    pid = tmp_path / "pid"
+    (tmp_path / "a.jsonl").write_bytes(line(long_chat()))
+    words = (
+        "summarize",
+        "--keep-recent-turns",
+        "1",
+        "--llm-command",
+        f"sleep 300 & echo $! > {pid}.new; mv {pid}.new {pid}; wait",
+    )
+    process = subprocess.Popen([*COMMAND, *words, tmp_path / "a.jsonl"], stdout=subprocess.PIPE, env=ENVIRONMENT)
+    deadline = time.monotonic() + 30
+    while not pid.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(sent)
+    process.communicate()
+    while is_running(int(pid.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(int(pid.read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs; one that has ended and is waited for by nobody does not."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
+    return done.stdout.strip() not in (b"", b"Z")

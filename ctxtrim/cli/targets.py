@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ctxtrim.errors import UsageError
 from ctxtrim.io.inputs import Input, is_same
-from ctxtrim.io.outputs import Nowhere, Sink, Stdout, write_to
+from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Targets:
         if not self.writes:
             return Nowhere()
         if self.in_place:
-            return write_to(Path(source.path))
+            return in_place(Path(source.path))
         if self.files is not None:
             return write_to(self.files[source.path], makes_folders=True)
         return Stdout()

@@ -11,6 +11,7 @@ from ctxtrim.cli.terminal import say
 from ctxtrim.config.environment import DEBUG
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
+from ctxtrim.io.signals import Terminated, termination_raises
 
 DEBUG_HELP = "Show the traceback of an unexpected error."
 Debug = Annotated[bool, typer.Option("--debug", help=DEBUG_HELP)]
@@ -23,12 +24,15 @@ def concluded(command: Callable[[], int], *, shows_traceback: bool = False) -> i
     `shows_traceback`: so is the traceback of an unforeseen exception. The variable `CTXTRIM_DEBUG` does the same.
     """
     try:
-        return command()
+        with termination_raises():
+            return command()
     except CtxtrimError as error:
         say(f"ctxtrim: {error}")
         if isinstance(error, OutputError):
             silence_stdout()
         return 2 if isinstance(error, UsageError) else 1
+    except Terminated as signal:  # what was begun has been removed; the code is the one that a shell shows
+        return 128 + signal.signum
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output has read enough

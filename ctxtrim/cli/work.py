@@ -17,7 +17,8 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import Input, reading
-from ctxtrim.io.outputs import Appended, write_to
+from ctxtrim.io.outputs import Appended, Sink, write_to
+from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS, blocks
@@ -150,6 +151,8 @@ def _each(
         try:
             if source.path in held:
                 ends_line = _one(source, held[source.path], asked, recordings, report, ends_line)
+            elif asked.aims.writes and asked.aims.in_place:
+                _in_place(source, asked, recordings, report, watch)
             else:
                 with reading(source, asked.max_size) as lines:
                     found = open_reading(watch(lines), asked.formats, asked.max_size)
@@ -168,17 +171,37 @@ def _each(
     recordings.close()
 
 
+def _in_place(source: Input, asked: Request, recordings: Recordings, report: Report, watch: terminal.Watch) -> None:
+    """Replace one file; read it again if it changed meanwhile."""
+    for attempt in range(1, ATTEMPTS + 1):
+        sink = asked.aims.sink(source)  # before the file is read, so that it shows every later change
+        try:
+            with reading(source, asked.max_size) as lines:
+                found = open_reading(watch(lines), asked.formats, asked.max_size)
+                _one(source, found, asked, recordings, report, True, sink)
+            return
+        except ChangedError:
+            if attempt == ATTEMPTS:
+                raise
+        finally:
+            sink.discard()
+
+
 def _one(
-    source: Input, found: Reading, asked: Request, recordings: Recordings, report: Report, ends_line: bool
+    source: Input,
+    found: Reading,
+    asked: Request,
+    recordings: Recordings,
+    report: Report,
+    ends_line: bool,
+    sink: Sink | None = None,
 ) -> bool:
     """One input from its first line to its target; returns whether what was written ends with a line break."""
     aims = asked.aims
-    for finding in _taken_for(found, asked):
-        report.note(source.path, finding)
     if found.format is None and asked.messages_path is not None:
         name = "standard input" if source.is_stdin else source.path
         raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {name}")
-    sink = aims.sink(source)
+    sink = sink or aims.sink(source)
     recording = recordings.of(source)
     rows: Spool[Row] = Spool(lambda row: row.size)  # of a file that is held back
     findings: Spool[Finding] = Spool(lambda finding: _FINDING)
@@ -209,6 +232,8 @@ def _one(
         else:
             sink.commit()
         report.add((replace(row, is_written=False) for row in rows) if stays else rows)
+        for finding in _taken_for(found, asked):
+            report.note(source.path, finding)
         if not has_rows and not is_lossy:
             report.note(source.path, _nothing(found, is_empty, asked, next(iter(findings), None)))
             return ends_line

@@ -2,9 +2,7 @@
 
 import errno
 import os
-import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +10,9 @@ from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.io.compression import Kind, kind_named, packer
+from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
+from ctxtrim.io.replacement import InPlace
+from ctxtrim.io.temporary import Temporary
 from ctxtrim.text.escaping import json_text
 
 
@@ -79,8 +80,16 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
 
     What the file's name says is compressed is compressed. An `OutputError` at once where it cannot be written.
     """
+    return _packed(path, _plain(path, makes_folders))
+
+
+def in_place(path: Path) -> Sink:
+    """A sink that replaces a file that other programs may append to. Create it before the file is read."""
+    return _packed(path, InPlace(path))
+
+
+def _packed(path: Path, sink: Sink) -> Sink:
     kind = kind_named(path)
-    sink = _plain(path, makes_folders)
     try:
         return Packed(sink, kind) if kind else sink
     except OutputError as error:
@@ -134,51 +143,53 @@ def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
 
 
 class Atomic:
-    """A file that is replaced as a whole, or not at all: a temporary file beside it, synced, then renamed.
+    """A file that is replaced as a whole, or not at all: a temporary file in its folder, synced, then renamed.
 
-    A link keeps pointing where it points, and an existing file keeps its permissions; a private one is the user's.
+    A symbolic link stays and its target is replaced. An existing file keeps its permissions, and its owner and group
+    where the system permits it; a private file has mode 0600.
     """
 
     def __init__(self, path: Path, target: Path, is_private: bool = False) -> None:
         self._path, self._target, self._is_private = path, target, is_private
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        self._temporary = Path(name)
-        self._file = os.fdopen(handle, "wb")
+        self._temporary = Temporary(target.parent, target.name)
 
     def write(self, data: bytes) -> None:
-        """Into the temporary file."""
+        """Write into the temporary file."""
         try:
-            self._file.write(data)
+            self._temporary.write(data)
         except OSError as error:
             self.discard()
             raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
 
     def commit(self) -> None:
-        """The target is now what was written."""
+        """Replace the target by what was written."""
         try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._temporary.chmod(self._mode())
+            self._temporary.sync()
+            self._copy_metadata()
             self._temporary.replace(self._target)
         except OSError as error:
-            self.discard()
             raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+        finally:
+            self.discard()
 
     def discard(self) -> None:
         """Leave the target as it was; after `commit` do nothing."""
-        with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
-            self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        self._temporary.discard()
 
-    def _mode(self) -> int:
+    def _copy_metadata(self) -> None:
+        """Set what the new file takes over from the target; the temporary file is private until then."""
         if self._is_private:
-            return 0o600
-        if self._target.exists():
-            return stat.S_IMODE(self._target.stat().st_mode)
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+            return
+        if not self._target.exists():
+            mask = os.umask(0)
+            os.umask(mask)
+            self._temporary.path.chmod(0o666 & ~mask)
+            return
+        found = self._target.stat()
+        with suppress(PermissionError):  # the user may write here, but not give files away
+            copy_owner(found, self._temporary.handle)
+        copy_attributes(self._target, self._temporary.handle)
+        copy_mode(found, self._temporary.path)
 
 
 class Packed:

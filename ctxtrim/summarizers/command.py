@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import IO
@@ -49,7 +49,8 @@ class Command:
             why = reason(error) if isinstance(error, OSError) else str(error)
             raise SummaryError(f"--llm-command cannot be started: {why}") from error
         try:
-            return Reply(self._answer(process, prompt.encode(errors="replace")))
+            with _guard(process):
+                return Reply(self._answer(process, prompt.encode(errors="replace")))
         finally:
             _end(process)
 
@@ -82,6 +83,27 @@ class Command:
 
     def _late(self) -> SummaryError:
         return SummaryError(f"--llm-command did not end within {self.timeout:g} seconds")
+
+
+@contextmanager
+def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Within the block the command ends if this program is killed: a shell waits for that and kills its process group.
+
+    The shell waits for the end of its standard input, whose other end only this program holds. Windows has no process
+    groups: there the command goes on.
+    """
+    if not hasattr(os, "killpg"):
+        yield
+        return
+    words = ["/bin/sh", "-c", 'read _; kill -s KILL -- "-$1"', "sh", str(process.pid)]
+    guard = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        yield
+    finally:
+        guard.kill()  # before the command is waited for: its id may soon belong to another process
+        guard.communicate()
 
 
 def _start(run: Callable[[], None]) -> Thread:

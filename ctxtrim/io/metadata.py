@@ -1,0 +1,31 @@
+"""The metadata that a file keeps when it is replaced: owner, group, mode, extended attributes."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+
+def copy_owner(found: os.stat_result, handle: int) -> None:
+    """Give an open file the owner and the group of another file; an `OSError` where the system refuses."""
+    mine = os.fstat(handle)
+    if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
+        os.fchown(handle, found.st_uid, found.st_gid)
+
+
+def copy_attributes(source: Path, handle: int) -> None:
+    """Give an open file the extended attributes of another file, access control lists among them, on Linux.
+
+    Attributes that the system does not let us set are left out.
+    """
+    if not hasattr(os, "listxattr"):
+        return
+    with suppress(OSError):  # a file system without extended attributes
+        for name in os.listxattr(source):
+            with suppress(OSError):
+                os.setxattr(handle, name, os.getxattr(source, name))
+
+
+def copy_mode(found: os.stat_result, path: Path) -> None:
+    """Give a file the permissions of another file. Call it last: a new owner resets some of them."""
+    path.chmod(stat.S_IMODE(found.st_mode))

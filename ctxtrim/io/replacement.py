@@ -1,0 +1,194 @@
+"""Replacing a file in place while other programs may append to it.
+
+::
+
+    open and stat · (read, edit, write a temporary file) · nobody writes it? · unchanged? · rename · carry over
+
+What remains: another program that *replaces* the file by a new one in the microseconds between the last look and the
+rename loses that new file. And a program that opens the file for writing in these microseconds and keeps it open for
+longer than a second writes to the former file; the error names it. Processes of other users are visible to root alone,
+other systems than Linux show none.
+"""
+
+import os
+from pathlib import Path
+
+from ctxtrim.errors import InputError, OutputError, reason
+from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
+from ctxtrim.io.signals import delayed
+from ctxtrim.io.temporary import Temporary
+from ctxtrim.io.writers import remaining_writer
+
+ATTEMPTS = 5
+"""How often a file that changes while it is edited is read."""
+
+_PATIENCE = 1.0  # seconds that a program may keep the file open for writing
+_END = 4096  # bytes before the end that show whether a file that grew was appended to or written anew
+_CLOSES_FIRST = os.name == "nt"  # Windows renames over no open file
+_ELSEWHERE = "or write a copy with -o"
+
+
+class ChangedError(OutputError):
+    """The file changed since it was opened, so nothing was written: read it again."""
+
+
+class InPlace:
+    """A sink that replaces a regular file as a whole. Create it before the file is read: it shows all later changes.
+
+    Mode, owner, group, extended attributes and symbolic links are kept. An `InputError` if the file cannot be opened,
+    an `OutputError` if it is read-only, has hard links, belongs to another user or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._target = path.resolve(strict=True)
+            if not self._target.is_file():
+                raise OutputError(f"{path}: is not a regular file, so it cannot be replaced; write a copy with -o")
+            self._old = os.open(self._target, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except (OSError, RuntimeError) as error:
+            why = reason(error) if isinstance(error, OSError) else "too many levels of symbolic links"
+            raise InputError(f"cannot be read: {why}") from error
+        self._temporary: Temporary | None = None
+        try:
+            self._found = os.fstat(self._old)
+            self._must_be_replaceable()
+            self._temporary = Temporary(self._target.parent, self._target.name)
+            self._keep_group()
+        except BaseException as error:
+            self.discard()
+            if isinstance(error, OSError):
+                raise self._not_written(error) from error
+            raise
+
+    def write(self, data: bytes) -> None:
+        """Write into the temporary file."""
+        try:
+            self._open().write(data)
+        except OSError as error:
+            self.discard()
+            raise self._not_written(error) from error
+
+    def commit(self) -> None:
+        """Replace the file; a `ChangedError` if it is no longer the file that was read."""
+        temporary = self._open()
+        try:
+            temporary.sync()
+            copy_owner(self._found, temporary.handle)
+            copy_attributes(self._target, temporary.handle)
+            copy_mode(self._found, temporary.path)
+            with delayed():
+                end = self._unchanged_end()
+                if _CLOSES_FIRST:
+                    self._close()
+                temporary.replace(self._target)
+                if not _CLOSES_FIRST:
+                    self._carry_over(temporary, end)
+        except OSError as error:
+            raise self._not_written(error) from error
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Leave the file as it was; after `commit` do nothing."""
+        self._close()
+        if self._temporary is not None:
+            self._temporary.discard()
+
+    def _close(self) -> None:
+        if self._old >= 0:
+            os.close(self._old)
+            self._old = -1
+
+    def _open(self) -> Temporary:
+        assert self._temporary is not None
+        return self._temporary
+
+    def _not_written(self, error: OSError) -> OutputError:
+        return OutputError(f"{self._path}: cannot be written: {reason(error)}")
+
+    def _must_be_replaceable(self) -> None:
+        """An `OutputError` for a file that would lose something by being replaced, or that must not be written."""
+        found = self._found
+        if not found.st_mode & 0o222 or not os.access(self._target, os.W_OK):
+            raise OutputError(f"{self._path}: is read-only; make it writable, {_ELSEWHERE}")
+        if found.st_nlink > 1:
+            raise OutputError(
+                f"{self._path}: has {found.st_nlink} hard links, and only this one would be replaced; "
+                "write a copy with -o"
+            )
+        if hasattr(os, "geteuid") and os.geteuid() not in (0, found.st_uid):
+            raise OutputError(
+                f"{self._path}: belongs to user {found.st_uid}, and the new file would be yours; run as that user, "
+                f"{_ELSEWHERE}"
+            )
+
+    def _keep_group(self) -> None:
+        """Give the temporary file the group, known before the file is read; the owner follows when it is complete."""
+        if not hasattr(os, "fchown"):
+            return
+        try:
+            os.fchown(self._open().handle, -1, self._found.st_gid)
+        except OSError as error:
+            raise OutputError(
+                f"{self._path}: belongs to group {self._found.st_gid}, which the new file cannot have "
+                f"({reason(error)}); change the group, {_ELSEWHERE}"
+            ) from error
+
+    def _unchanged_end(self) -> bytes:
+        """The last bytes of the file; an `OutputError` if it is open for writing or no longer as it was opened."""
+        writer = remaining_writer(self._old, _PATIENCE)
+        if writer is not None:
+            raise OutputError(
+                f"{self._path}: process {writer} has it open for writing; end that process first, {_ELSEWHERE}"
+            )
+        end = self._before(self._found.st_size)
+        try:
+            now = self._path.stat()
+        except FileNotFoundError:
+            raise OutputError(f"{self._path}: was deleted while it was edited; nothing was written") from None
+        if not os.path.samestat(now, self._found) or _version(now) != _version(self._found):
+            raise ChangedError(
+                f"{self._path}: changed {ATTEMPTS} times while it was edited; end the program that writes it, "
+                f"{_ELSEWHERE}"
+            )
+        return end
+
+    def _carry_over(self, temporary: Temporary, end: bytes) -> None:
+        """Append to the new file what other programs appended to the former one until the rename."""
+        writer = remaining_writer(self._old, _PATIENCE)
+        now = os.fstat(self._old)
+        if now.st_size > self._found.st_size and self._before(self._found.st_size) == end:
+            os.lseek(self._old, self._found.st_size, os.SEEK_SET)
+            _copy(self._old, temporary)
+        elif _version(now) != _version(self._found):
+            kept = Temporary(self._target.parent, self._target.name)
+            os.lseek(self._old, 0, os.SEEK_SET)
+            _copy(self._old, kept)
+            copy = self._target.with_name(f"{kept.path.name[1:].removesuffix('-tmp')}-kept")
+            kept.replace(copy)
+            kept.discard()
+            raise OutputError(
+                f"{self._path}: another program rewrote it while it was replaced; that version is in {copy}: "
+                "compare the two and keep one"
+            )
+        if writer is not None:
+            raise OutputError(
+                f"{self._path}: replaced, but process {writer} still writes to the former file; its lines up to now "
+                "are in the new file, later ones are lost: restart that process"
+            )
+
+    def _before(self, position: int) -> bytes:
+        """The bytes of the former file just before a position."""
+        os.lseek(self._old, max(0, position - _END), os.SEEK_SET)
+        return os.read(self._old, min(position, _END))
+
+
+def _version(found: os.stat_result) -> tuple[int, int]:
+    return found.st_size, found.st_mtime_ns
+
+
+def _copy(source: int, target: Temporary) -> None:
+    while data := os.read(source, 1 << 20):
+        target.write(data)
+    target.sync()

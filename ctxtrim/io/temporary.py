@@ -1,0 +1,105 @@
+"""Temporary files next to their target, and the removal of those that killed runs left behind.
+
+A temporary file is named `.TARGET.<16 hexadecimal digits>.ctxtrim-tmp` and is locked by the process that writes it. The
+lock ends with the process, so a file without a lock is a leftover. Systems without `fcntl` (Windows) have no such lock:
+there leftovers stay until the user deletes them.
+"""
+
+import os
+import re
+import stat
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_NAME = re.compile(r"\..*\.[0-9a-f]{16}\.ctxtrim-tmp", re.DOTALL)
+_MOST = 40  # characters of the target's name: a long name must not make the temporary name too long
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_CLOSES_FIRST = os.name == "nt"  # Windows renames no open file
+
+
+class Temporary:
+    """A locked file that only the user can read, until it replaces its target. Methods raise `OSError`."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Create the file in a folder on the file system of its target, whose name is `name`."""
+        _remove_leftovers(folder)
+        self.path, handle = _created(folder, name)
+        self._file = os.fdopen(handle, "ab")
+
+    @property
+    def handle(self) -> int:
+        """The descriptor of the open file."""
+        return self._file.fileno()
+
+    def write(self, data: bytes) -> None:
+        """Append some bytes."""
+        self._file.write(data)
+
+    def sync(self) -> None:
+        """Bring everything written so far to the disk."""
+        self._file.flush()
+        os.fsync(self.handle)
+
+    def replace(self, target: Path) -> None:
+        """Rename the file to its target, which it replaces. The file stays open and locked until `discard`."""
+        if _CLOSES_FIRST:
+            self._file.close()
+        self.path.replace(target)
+
+    def discard(self) -> None:
+        """Close the file and remove it, unless it replaced its target. A second call does nothing."""
+        with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
+            self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _created(folder: Path, name: str) -> tuple[Path, int]:
+    while True:
+        path = folder / f".{name[:_MOST]}.{os.urandom(8).hex()}.ctxtrim-tmp"
+        handle = os.open(path, _FLAGS, 0o600)
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks: nobody can lock the file to remove it either
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return path, handle
+        os.close(handle)  # another process took it for a leftover before it was locked
+
+
+@cache
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of runs that have ended; once per folder and process."""
+    if fcntl is None:
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name):
+                _remove_leftover(Path(entry.path))
+
+
+def _remove_leftover(path: Path) -> None:
+    """Remove a regular file of our own that nobody has locked."""
+    with suppress(OSError):  # not ours, no regular file, or locked: another run is writing it
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            found = os.fstat(handle)
+            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
+        finally:
+            os.close(handle)

@@ -1,6 +1,7 @@
 """Limits of lines, characters and bytes, and results too large for a transcript: S3-5 to S3-7 as the stage has them."""
 
 import json
+import os
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -80,13 +81,14 @@ def spilling(ctxtrim: Run, data: bytes, tmp_path: Path, *words: object) -> Any:
     return ctxtrim("truncate", "--spill-above", "100000", *LIMITS, *words, stdin=data, TMPDIR=str(tmp_path))
 
 
+SPILLS = f"ai_tool_outputs-{os.geteuid()}"
 DATA = conversation([user("go"), *step("a", HUGE)])
 NAME = sha256(HUGE.encode()).hexdigest()
 
 
 def test_s3_6_by_default_it_goes_to_a_private_folder_for_temporary_files(ctxtrim: Run, tmp_path: Path) -> None:
     ran = spilling(ctxtrim, DATA, tmp_path)
-    folder = tmp_path / "ai_tool_outputs"
+    folder = tmp_path / SPILLS
     (file,) = (path for path in folder.rglob("*") if path.is_file())
     assert file.read_bytes() == HUGE.encode()
     assert f"moved to {file}, sha256 {NAME}]" in contents(ran.out)[2]
@@ -97,7 +99,7 @@ def test_s3_6_by_default_it_goes_to_a_private_folder_for_temporary_files(ctxtrim
 def test_s3_6_with_an_archive_it_goes_there_and_comes_back(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ran = spilling(ctxtrim, DATA, tmp_path, "--archive", archive)
-    assert not (tmp_path / "ai_tool_outputs").exists()
+    assert not (tmp_path / SPILLS).exists()
     path = contents(ran.out)[2].partition(" moved to ")[2].partition(", sha256 ")[0]
     assert Path(path).is_relative_to(archive) and Path(path).read_bytes() == HUGE.encode()
     assert ctxtrim("trace", "get", "a", "--archive", archive).out == HUGE.encode()
@@ -105,7 +107,7 @@ def test_s3_6_with_an_archive_it_goes_there_and_comes_back(ctxtrim: Run, tmp_pat
 
 
 def test_s3_6_what_cannot_be_spilled_stays_whole(ctxtrim: Run, tmp_path: Path) -> None:
-    (tmp_path / "ai_tool_outputs").write_bytes(b"a file where a folder should be")
+    (tmp_path / SPILLS).write_bytes(b"a file where a folder should be")
     ran = spilling(ctxtrim, DATA, tmp_path)
     assert (ran.code, ran.out) == (1, DATA)
     assert "ai_tool_outputs" in ran.err
@@ -113,7 +115,7 @@ def test_s3_6_what_cannot_be_spilled_stays_whole(ctxtrim: Run, tmp_path: Path) -
 
 def test_s3_6_a_dry_run_spills_nothing(ctxtrim: Run, tmp_path: Path) -> None:
     assert spilling(ctxtrim, DATA, tmp_path, "--dry-run").code == 0
-    assert not (tmp_path / "ai_tool_outputs").exists()
+    assert not (tmp_path / SPILLS).exists()
 
 
 def test_s3_7_a_notice_stands_after_an_empty_line() -> None:

@@ -1,16 +1,23 @@
 """Texts in a folder by their SHA-256: never changed once they are there, and the user's alone.
 
-A file is on the disk before its name is told, so that neither a crash nor another process finds half of one.
+A file is on the disk before its name is returned, so neither a crash nor another process finds half a file. Its content
+is compared with its name whenever it is used: to read it, and to store the same text again.
 """
 
 import hashlib
 import os
-import tempfile
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ctxtrim.archive.permissions import is_ours, make_folder
 from ctxtrim.errors import ArchiveError, reason
+from ctxtrim.io.temporary import Temporary, sync_folder
+
+_NAME = re.compile("[0-9a-f]{64}")
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def sha256(data: bytes) -> str:
@@ -25,45 +32,43 @@ class Objects:
         self.folder = folder
 
     def make(self) -> None:
-        """The folder is there, and nobody else reads it."""
+        """Create the folder; an `ArchiveError` if other users can change it."""
         with self._trouble():
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.folder.chmod(0o700)
+            make_folder(self.folder)
 
     def put(self, data: bytes) -> str:
-        """Store some bytes and return their name once they are on the disk."""
+        """Store some bytes and return their name once they are on the disk.
+
+        A file of that name with another content is replaced.
+        """
         name = sha256(data)
         target = self.path(name)
         with self._trouble():
-            if target.exists():
+            make_folder(target.parent)
+            if _read(target, must_be_ours=True) == data:
                 return name
-            target.parent.mkdir(exist_ok=True, mode=0o700)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
+            temporary = Temporary(self.folder, "object")
             try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(temporary).replace(target)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-            _sync(target.parent)
+                temporary.write(data)
+                temporary.sync()
+                temporary.replace(target)
+            finally:
+                temporary.discard()
+            sync_folder(target.parent)
         return name
 
     def take(self, name: str) -> bytes:
-        """What has a name, checked against it."""
+        """The bytes of a name, compared with it."""
         with self._trouble():
-            try:
-                data = self.path(name).read_bytes()
-            except FileNotFoundError:
-                raise ArchiveError(f"{self.folder}: the original {name} is missing") from None
+            data = _read(self.path(name)) if _NAME.fullmatch(name) else None
+        if data is None:
+            raise ArchiveError(f"{self.folder}: the original {name} is missing")
         if sha256(data) != name:
             raise ArchiveError(f"{self.folder}: the original {name} has been changed; it is not what was stored")
         return data
 
     def names(self) -> list[str]:
-        """The names of all that is there."""
+        """The names of everything in the folder."""
         with self._trouble():
             return sorted(file.parent.name + file.name for file in self.folder.glob("??/[0-9a-f]*"))
 
@@ -76,14 +81,17 @@ class Objects:
         try:
             yield
         except OSError as error:
-            raise ArchiveError(f"{self.folder}: originals cannot be kept here: {reason(error)}") from error
+            raise ArchiveError(f"{self.folder}: originals cannot be stored here: {reason(error)}") from error
 
 
-def _sync(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _read(path: Path, must_be_ours: bool = False) -> bytes | None:
+    """The content of a regular file, which no other user can change if it `must_be_ours`; None if there is none."""
+    try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or (must_be_ours and not is_ours(found)):
+            return None
+        handle = os.open(path, _FLAGS)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read()

@@ -5,18 +5,20 @@
     DIR/objects/3f/9a…      originals by their SHA-256, never changed once they are there
     DIR/index.sqlite3       traces: which result is which original; runs: how an output becomes its input again
 
-Folders and files are the user's alone.
+New folders and files are the user's alone. An existing folder keeps its mode; a folder that other users can write to is
+refused, and so are symbolic links in it.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from ctxtrim.archive.blobs import Objects
+from ctxtrim.archive.permissions import make_folder, must_be_file, must_be_folder
 from ctxtrim.errors import ArchiveError, reason
 from ctxtrim.io.clock import now
 from ctxtrim.text.escaping import clean
@@ -71,18 +73,29 @@ class Archive:
             raise ArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
         with self._trouble():
             if makes:
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                folder.chmod(0o700)
+                make_folder(folder, is_named=True)
+                self._must_be_ours()
                 self._objects.make()
+                (folder / "index.sqlite3").touch(mode=0o600)
+            self._must_be_ours()
             self._index = sqlite3.connect(folder / "index.sqlite3", timeout=_PATIENCE, isolation_level=None)
+            self._index.execute("PRAGMA trusted_schema = OFF")
             self._index.execute("PRAGMA journal_mode = WAL")
             self._index.execute("PRAGMA synchronous = FULL")
             if makes:
-                (folder / "index.sqlite3").chmod(0o600)
                 self._index.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
             version = self._index.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
             raise ArchiveError(f"{folder}: the archive has version {version}, and this ctxtrim reads {_VERSION}")
+
+    def _must_be_ours(self) -> None:
+        """An `ArchiveError` where other users can change the archive, or parts of it lie elsewhere."""
+        must_be_folder(self.folder, is_named=True)
+        with suppress(FileNotFoundError):
+            must_be_folder(self._objects.folder)
+        for ending in ("", "-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError):
+                must_be_file(self.folder / f"index.sqlite3{ending}")
 
     @contextmanager
     def _trouble(self) -> Iterator[None]:

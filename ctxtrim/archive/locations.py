@@ -1,5 +1,6 @@
 """Where things are kept that nobody named a place for."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -17,5 +18,9 @@ def own_settings() -> Path:
 
 
 def spill_folder() -> Path:
-    """Where results go that are too large for a transcript, in the system's folder for temporary files."""
-    return Path(tempfile.gettempdir()) / "ai_tool_outputs"
+    """Where results go that are too large for a transcript: the user's own folder among the temporary files.
+
+    The id of the user is part of the name, so that several users of a machine do not share one folder.
+    """
+    name = f"ai_tool_outputs-{os.geteuid()}" if hasattr(os, "geteuid") else "ai_tool_outputs"
+    return Path(tempfile.gettempdir()) / name

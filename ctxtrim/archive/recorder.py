@@ -7,6 +7,7 @@ from pathlib import Path
 from ctxtrim.archive.blobs import Objects
 from ctxtrim.archive.delta import Copy, Segment, joined, segments
 from ctxtrim.archive.index import Archive, Trace
+from ctxtrim.archive.permissions import must_be_private
 from ctxtrim.io.clock import now
 from ctxtrim.stage import Original
 
@@ -75,6 +76,7 @@ class Spills:
         spilled = [one for one in originals if one.action == "archived"]
         if spilled:
             self._objects.make()
+            must_be_private(self._objects.folder)
         return {one.index: self._objects.put(one.text.encode("utf-8", "surrogatepass")) for one in spilled}
 
     def path_of(self, name: str) -> str:

@@ -63,7 +63,11 @@ def _restore(file: str, folder: str | None, output: str | None, source: str | No
 
 def _input(archive: Archive, run: Run, output: bytes) -> bytes:
     """The input of a run, checked against its hash."""
-    recipe = [part if isinstance(part, str) else (part[0], part[1]) for part in json.loads(archive.get(run.recipe))]
+    try:
+        parts = json.loads(archive.get(run.recipe))
+        recipe = [part if isinstance(part, str) else (int(part[0]), int(part[1])) for part in parts]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        raise ArchiveError(f"{archive.folder}: {run.recipe} is no recipe of ctxtrim: the index was changed") from None
     whole = b"".join(restored(recipe, output, archive.get))
     if sha256(whole) != run.input:
         raise ArchiveError(

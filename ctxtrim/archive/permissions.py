@@ -1,0 +1,70 @@
+"""Which folders and files may hold originals: those that other users cannot change.
+
+Windows has no such modes and owners; there only links and special files are refused.
+"""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from ctxtrim.errors import ArchiveError
+
+_HAS_OWNERS = hasattr(os, "geteuid")
+
+
+def make_folder(folder: Path, *, is_named: bool = False) -> None:
+    """Create a folder that is the user's alone, unless there is one, which keeps its mode.
+
+    An `ArchiveError` for a folder that other users own or can write to, and for a symbolic link unless the user named
+    the folder (`is_named`).
+    """
+    with suppress(FileExistsError):  # what is there is named below
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    must_be_folder(folder, is_named=is_named)
+
+
+def must_be_folder(folder: Path, *, is_named: bool = False) -> None:
+    """An `ArchiveError` for anything but a folder that only the user (or root) can write to."""
+    found = folder.stat() if is_named else folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise ArchiveError(f"{folder}: is {_kind(found)} where a folder is expected; remove it or name another folder")
+    _must_be_ours(folder, found)
+
+
+def must_be_private(folder: Path) -> None:
+    """An `ArchiveError` for anything but a folder of the user that nobody else can read."""
+    must_be_folder(folder)
+    found = folder.lstat()
+    if _HAS_OWNERS and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
+        raise ArchiveError(
+            f"{folder}: others can read it (owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}); "
+            "run 'chmod 700' on it, or set TMPDIR to another folder"
+        )
+
+
+def must_be_file(path: Path) -> None:
+    """An `ArchiveError` for anything but a regular file that only the user (or root) can write to."""
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ArchiveError(f"{path}: is {_kind(found)} where a file is expected; remove it or name another folder")
+    _must_be_ours(path, found)
+
+
+def is_ours(found: os.stat_result) -> bool:
+    """Whether only the user (or root) can write to a file or folder."""
+    return not _HAS_OWNERS or (found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022)
+
+
+def _must_be_ours(path: Path, found: os.stat_result) -> None:
+    if not is_ours(found):
+        raise ArchiveError(
+            f"{path}: others can write to it (owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}); "
+            "make it yours alone (chown, chmod go-w), or name another folder"
+        )
+
+
+def _kind(found: os.stat_result) -> str:
+    if stat.S_ISLNK(found.st_mode):
+        return "a symbolic link"
+    return "a folder" if stat.S_ISDIR(found.st_mode) else "a file" if stat.S_ISREG(found.st_mode) else "a special file"

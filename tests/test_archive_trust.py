@@ -1,0 +1,175 @@
+"""Archives and spill folders that others can reach, or that were tampered with: refused before anything is edited."""
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from building import contents, conversation, step, user
+from conftest import Run
+from samples import line, said, shortened
+
+from ctxtrim.archive.blobs import sha256
+
+QUICK = ("--tokenizer", "chars4", "--quiet")
+NAME = sha256(said(1).encode())
+SPILLS = f"ai_tool_outputs-{os.geteuid()}"
+
+
+def stored(folder: Path) -> Path:
+    """The file of the first result in an archive."""
+    return folder / "objects" / NAME[:2] / NAME[2:]
+
+
+def refused(ctxtrim: Run, folder: Path, tmp_path: Path) -> str:
+    """What is said of an archive that is refused: in one line, and with the transcript and all else as it was."""
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(line())
+    before = sorted((str(file), file.lstat().st_mtime_ns) for file in folder.rglob("*"))
+    ran = ctxtrim("truncate", "--in-place", *QUICK, "--archive", folder, path)
+    assert (ran.code, path.read_bytes()) == (1, line())
+    assert len(ran.err.splitlines()) == 1
+    assert sorted((str(file), file.lstat().st_mtime_ns) for file in folder.rglob("*")) == before
+    return ran.err
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o755])
+def test_an_existing_archive_folder_keeps_its_mode(ctxtrim: Run, tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    folder.chmod(mode)
+    assert ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line()).code == 0
+    assert folder.stat().st_mode & 0o777 == mode
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("inside", ["", "objects", "index.sqlite3"])
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_an_archive_that_others_can_write_to_is_refused(ctxtrim: Run, tmp_path: Path, mode: int, inside: str) -> None:
+    folder = tmp_path / "a"
+    ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
+    (folder / inside).chmod(mode)
+    err = refused(ctxtrim, folder, tmp_path)
+    assert f"{folder / inside}: others can write to it (owner {os.geteuid()}, mode {mode:04o})" in err
+    assert "chmod go-w" in err
+    assert ctxtrim("restore", "-", "--archive", folder, stdin=shortened(line())).code == 1
+
+
+@pytest.mark.parametrize("part", ["objects", "index.sqlite3", "index.sqlite3-wal"])
+def test_links_inside_an_archive_are_refused(ctxtrim: Run, tmp_path: Path, part: str) -> None:
+    folder, elsewhere = tmp_path / "a", tmp_path / "elsewhere"
+    ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
+    if (folder / part).exists():
+        (folder / part).rename(elsewhere)
+    (folder / part).symlink_to(elsewhere)
+    assert f"{folder / part}: is a symbolic link" in refused(ctxtrim, folder, tmp_path)
+
+
+def test_a_link_to_a_folder_of_ones_own_is_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "a").symlink_to("real")
+    out = ctxtrim("truncate", *QUICK, "--archive", tmp_path / "a", stdin=line()).out
+    assert ctxtrim("restore", "-", "--archive", tmp_path / "real", stdin=out).out == line()
+
+
+@pytest.mark.parametrize("part", ["", "objects", "index.sqlite3"])
+def test_an_archive_part_that_is_something_else_is_refused(ctxtrim: Run, tmp_path: Path, part: str) -> None:
+    folder = tmp_path / "a"
+    if part:
+        folder.mkdir(mode=0o700)
+    os.mkfifo(folder / part)
+    expected = "file" if part == "index.sqlite3" else "folder"
+    err = refused(ctxtrim, folder, tmp_path)
+    assert f"{folder / part}: is a special file where a {expected} is expected; remove it or name another folder" in err
+
+
+@pytest.mark.parametrize("harm", ["changed", "empty", "link", "pipe"])
+def test_a_stored_original_that_was_damaged_is_replaced(ctxtrim: Run, tmp_path: Path, harm: str) -> None:
+    folder, other = tmp_path / "a", tmp_path / "other"
+    first = ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
+    file = stored(folder)
+    other.write_bytes(b"something else")
+    if harm == "changed":
+        file.write_bytes(file.read_bytes().upper())
+    elif harm == "empty":
+        file.write_bytes(b"")
+    else:
+        file.unlink()
+        os.mkfifo(file) if harm == "pipe" else file.symlink_to(other)
+    assert ctxtrim("trace", "verify", "--archive", folder).code == 1
+    again = ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
+    assert (again.code, again.out) == (0, first.out)
+    assert file.read_bytes() == said(1).encode()
+    assert not file.is_symlink()
+    assert other.read_bytes() == b"something else"
+    assert ctxtrim("restore", "-", "--archive", folder, stdin=again.out).out == line()
+    assert ctxtrim("trace", "verify", "--archive", folder).code == 0
+
+
+def test_an_original_that_cannot_be_replaced_is_not_replaced_in_the_transcript(ctxtrim: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
+    stored(folder).unlink()
+    stored(folder).mkdir()
+    ran = ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
+    assert (ran.code, ran.out) == (1, line())
+    assert "the transcript is left as it was" in ran.err
+
+
+@pytest.mark.parametrize("recipe", ["no recipe at all", '[["a", "b"]]', "[[]]", '"x"', "../../../../../../dev/zero"])
+def test_an_index_that_names_something_else_gives_nothing(ctxtrim: Run, tmp_path: Path, recipe: str) -> None:
+    folder = tmp_path / "a"
+    out = ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line()).out
+    name = sha256(recipe.encode())
+    (folder / "objects" / name[:2]).mkdir(exist_ok=True, mode=0o700)
+    (folder / "objects" / name[:2] / name[2:]).write_text(recipe)
+    with sqlite3.connect(folder / "index.sqlite3") as index:
+        index.execute("UPDATE runs SET recipe = ?", (recipe if "/" in recipe else name,))
+    index.close()
+    ran = ctxtrim("restore", "-", "--archive", folder, stdin=out)
+    assert (ran.code, ran.out) == (1, b"")
+    assert len(ran.err.splitlines()) == 1
+
+
+LONG = "".join(f"entry {number} of the log\n" for number in range(9000))
+SPILLED = conversation([user("go"), *step("a", LONG)])
+
+
+def spilling(ctxtrim: Run, temporary: Path) -> tuple[int, bytes, str]:
+    words = ("truncate", "--spill-above", "100000", "--max-tokens", "0", *QUICK)
+    ran = ctxtrim(*words, stdin=SPILLED, TMPDIR=str(temporary))
+    return ran.code, ran.out, ran.err
+
+
+@pytest.mark.parametrize("squatter", ["link", "file", "pipe", "group", "others"])
+def test_a_spill_folder_that_is_not_private_is_refused_and_nothing_is_lost(
+    ctxtrim: Run, tmp_path: Path, squatter: str
+) -> None:
+    folder, elsewhere = tmp_path / SPILLS, tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    if squatter == "link":
+        folder.symlink_to(elsewhere)
+    elif squatter == "file":
+        folder.write_bytes(b"")
+    elif squatter == "pipe":
+        os.mkfifo(folder)
+    else:
+        folder.mkdir()
+        folder.chmod(0o770 if squatter == "group" else 0o755)
+    code, out, err = spilling(ctxtrim, tmp_path)
+    assert (code, out) == (1, SPILLED)
+    assert str(folder) in err
+    expected = {"link": "is a symbolic link", "file": "is a file", "pipe": "is a special file"}
+    assert expected.get(squatter, "others can") in err
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_spilled_results_go_to_a_folder_of_the_user(ctxtrim: Run, tmp_path: Path) -> None:
+    code, out, _ = spilling(ctxtrim, tmp_path)
+    assert code == 0
+    assert (tmp_path / SPILLS).stat().st_mode & 0o777 == 0o700
+    (file,) = (path for path in (tmp_path / SPILLS).rglob("*") if path.is_file())
+    assert file.read_text() == LONG
+    assert str(file) in contents(out)[2]
+    assert json.loads(out)

@@ -215,7 +215,7 @@ def test_a_process_killed_at_any_moment_leaves_a_whole_file_and_loses_nothing(tm
             archive.close()
     subprocess.run([*words, "--archive", str(folder), str(file)], check=True, env=ENVIRONMENT)
     assert {path.name for path in tmp_path.iterdir()} == {"t.jsonl", "a", "b"}  # the next run removes leftovers
-    assert not [path for path in folder.rglob("*.ctxtrim-tmp")]
+    assert not list(folder.rglob("*.ctxtrim-tmp"))
 
 
 lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"long line\n", b"end"]), max_size=12)

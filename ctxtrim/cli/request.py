@@ -11,7 +11,7 @@ from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.archive.summary_store import Store
 from ctxtrim.binding import USAGE, Binding
 from ctxtrim.cli.beside import store_of, summarizer_of
-from ctxtrim.cli.targets import Targets, must_be_apart, targets
+from ctxtrim.cli.targets import Targets, must_be_distinct, targets
 from ctxtrim.config import Config, configured
 from ctxtrim.config.environment import DEBUG
 from ctxtrim.errors import UsageError
@@ -36,9 +36,9 @@ class Request:
     `formats` are those that an input may have; `max_size` are the bytes that a line or a document may have; `report` is
     the file of the report, None where there is none; `form` the form asked for; `archive` keeps all originals, else
     `spills` those of spilled results; `shows`: the report goes to standard output; `writes`: it is a command whose
-    output is the transcript; `notes` are findings about configuration files, with their paths; `log` gets a line for
-    each transcript, `events` one for the start and the end of each compaction; `store` keeps summaries and is
-    written at the end.
+    output is the transcript; `notes` are findings about configuration files and files that are not read, with their
+    paths; `log` gets a line for each transcript, `events` one for the start and the end of each compaction; `store`
+    keeps summaries and is written at the end.
     """
 
     sources: tuple[Input, ...]
@@ -74,7 +74,8 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
     values = {**values, **config.values}
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
-    sources = tuple(inputs(values["files"] or (), skip))
+    found = inputs(values["files"] or (), skip)
+    sources = found.inputs
     aims = targets(
         sources,
         writes=writes and not values.get("dry_run"),
@@ -82,8 +83,15 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         in_place=bool(values.get("in_place")),
     )
     report = Path(path) if path not in (None, "-") else None
-    if report is not None:
-        must_be_apart(report, sources, aims)
+    archive = _archive(values, writes, aims, config.preset)
+    others = {
+        "--report": report,
+        "--log": _path(values, "log"),
+        "--events": _path(values, "events") if writes else None,
+        "--summary-store": _path(values, "summary_store") if writes else None,
+        "--archive": archive,
+    }
+    must_be_distinct(sources, aims, others)
     store = store_of(values) if writes else None
     job = Job(
         specs,
@@ -110,18 +118,22 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         bool(values["explain_format"]),
         form,
         report,
-        _archive(values, writes, aims, config.preset),
+        archive,
         _spills(specs) if aims.writes else None,
         shows=path == "-" or (path is None and (not aims.writes or (is_fixing and aims.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
         color=values["color"],
-        notes=tuple(config.notes),
-        log=Path(values["log"]) if values["log"] else None,
+        notes=(*config.notes, *((path, Finding("skipped", "info", why)) for path, why in found.skipped)),
+        log=others["--log"],
         store=store,
-        events=Path(values["events"]) if writes and values["events"] else None,
+        events=others["--events"],
     )
+
+
+def _path(values: Values, name: str) -> Path | None:
+    return Path(values[name]) if values.get(name) else None
 
 
 def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:

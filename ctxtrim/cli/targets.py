@@ -1,11 +1,13 @@
 """Where the output of each input goes, settled before a byte is written."""
 
-from collections.abc import Sequence
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import UsageError
-from ctxtrim.io.inputs import Input, is_same
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
 
@@ -57,12 +59,63 @@ def targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_pl
     return Targets(files=_files([source for source in sources if source.problem is None], Path(output), output))
 
 
-def must_be_apart(report: Path, sources: Sequence[Input], aims: Targets) -> None:
-    """A report never takes the place of an input or an output."""
-    taken = [Path(source.path) for source in sources if not source.is_stdin] + list((aims.files or {}).values())
-    for path in taken:
-        if is_same(report, path):
-            raise UsageError(f"--report {report}: that is where a transcript is; give the report a path of its own")
+def must_be_distinct(sources: Sequence[Input], aims: Targets, others: Mapping[str, Path | None]) -> None:
+    """A `UsageError` if two outputs are one file, if an output is an input, or if one of them lies in the archive.
+
+    `others` are the other outputs by their options, `--archive` (a folder) among them. Links, hard links and different
+    spellings of a path are seen through. Devices, such as /dev/null, may be named twice.
+    """
+    archive = others.get("--archive")
+    outputs = [(f"-o {path}", path) for path in (aims.files or {}).values()]
+    outputs += [(f"{option} {path}", path) for option, path in others.items() if path and option != "--archive"]
+    if not aims.frees_stdout:
+        outputs.append(("standard output", Path("/dev/stdout")))
+    named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
+    written: dict[_Place, str] = {}
+    for name, place in _places(outputs):
+        if place in written:
+            raise UsageError(f"{written[place]} and {name} are the same file; give each a path of its own")
+        written[place] = name
+    read: dict[_Place, str] = {}
+    for name, place in _places(named) if written or aims.in_place else ():
+        if place in written:
+            raise UsageError(
+                f"{written[place]} and the input {name} are the same file; give another path, or replace the input "
+                "with --in-place"
+            )
+        if aims.in_place and place in read:
+            raise UsageError(f"{read[place]} and {name} are the same file; name it once")
+        read[place] = name
+    if archive is None:
+        return
+    inside = Path(os.path.realpath(archive))
+    for name, path in [*named, *outputs]:
+        if Path(os.path.realpath(path)).is_relative_to(inside):
+            raise UsageError(f"{name} lies in the archive {archive}; give a path outside of it")
+
+
+_Place = tuple[int | str, ...]
+_STDIN = Path("/dev/stdin")
+
+
+def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, _Place]]:
+    """What identifies each file: device and inode, or the folder's and the name of a file that is still to be made."""
+    for name, path in paths:
+        try:
+            found = path.stat()
+        except OSError:
+            yield name, _place_to_be(Path(os.path.realpath(path)))
+        else:
+            if stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode):
+                yield name, (found.st_dev, found.st_ino)
+
+
+def _place_to_be(path: Path) -> _Place:
+    try:
+        folder = path.parent.stat()
+    except OSError:  # that is still to be made as well
+        return (os.path.normcase(path),)
+    return (folder.st_dev, folder.st_ino, os.path.normcase(path.name))
 
 
 def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Path]:

@@ -48,40 +48,69 @@ class Input:
         return Path(self.path).stat().st_size
 
 
-def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> list[Input]:
-    """The files that some paths name; a folder is walked, hidden folders, links and the folders of `skip` left out.
+@dataclass(frozen=True)
+class Found:
+    """The inputs that some paths name, and what was skipped in walked folders: each path with the reason."""
 
-    No path at all is standard input.
+    inputs: tuple[Input, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
+    """The files that some paths name. A folder is walked, without hidden folders and the folders of `skip`.
+
+    In a walked folder symbolic links are not followed, and pipes, sockets and devices are not read. A path that the
+    user names may be any of these. No path at all is standard input.
     """
     found: list[Input] = []
+    skipped: list[tuple[str, str]] = []
     for path in list(paths) or [STDIN]:
         if path == STDIN and any(other.is_stdin for other in found):
             raise UsageError("standard input is named twice; it can be read once")
         if path != STDIN and Path(path).is_dir():
-            inside = list(_walk(Path(path), skip))
+            inside = list(_walk(Path(path), skip, skipped))
             kinds = " or ".join(SUFFIXES)
             found += inside or [Input(path, "", f"the folder holds no {kinds} file; name files or another folder")]
         else:
             found.append(Input(path, Path(path).name))
-    return found
+    return Found(tuple(found), tuple(skipped))
 
 
-def _walk(folder: Path, skip: Collection[Path]) -> Iterator[Input]:
+def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) -> Iterator[Input]:
+    """The transcripts of a folder by their names, the files of a folder before those of its subfolders."""
     left_out = {_resolved(path) for path in skip}
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and _resolved(Path(parent, name)) not in left_out
-        )
-        for name in sorted(names):
-            bare = name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name
-            if bare.endswith(SUFFIXES):
-                path = Path(parent, name)
-                yield Input(str(path), str(path.relative_to(folder)))
+    waiting = [folder]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            with os.scandir(parent) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Input(str(parent), str(parent.relative_to(folder)), f"the folder cannot be read: {reason(error)}")
+            continue
+        folders = []
+        for entry in entries:
+            path = parent / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and _resolved(path) not in left_out:
+                    folders.append(path)
+            elif _is_transcript(entry.name):
+                if entry.is_file(follow_symlinks=False):
+                    yield Input(str(path), str(path.relative_to(folder)))
+                elif not path.is_dir():
+                    skipped.append((str(path), _SKIPPED[entry.is_symlink()]))
+        waiting += reversed(folders)
 
 
-def is_same(one: Path, other: Path) -> bool:
-    """Whether two paths name the same place."""
-    return _resolved(one) == _resolved(other)
+_SKIPPED = {
+    True: "skipped: links in a folder are not followed; name the file to read it",
+    False: "skipped: it is a pipe, a socket or a device; name it to read it",
+}
+
+
+def _is_transcript(name: str) -> bool:
+    """Whether a name has one of the endings that a folder is walked for."""
+    return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(SUFFIXES)
 
 
 def _resolved(path: Path) -> Path:

@@ -41,7 +41,7 @@ def test_an_output_is_never_an_input(ctxtrim: Run, tmp_path: Path, option: str, 
     assert "--in-place" in err
 
 
-@pytest.mark.parametrize(("one", "other"), combinations(OUTPUTS, 2))
+@pytest.mark.parametrize(("one", "other"), list(combinations(OUTPUTS, 2)))
 @pytest.mark.parametrize("exists", [True, False])
 def test_two_outputs_are_never_one_file(ctxtrim: Run, tmp_path: Path, one: str, other: str, exists: bool) -> None:
     path, link = tmp_path / "out", tmp_path / "link"

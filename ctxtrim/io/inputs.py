@@ -113,6 +113,11 @@ def _is_transcript(name: str) -> bool:
     return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(SUFFIXES)
 
 
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two paths name the same place."""
+    return _resolved(one) == _resolved(other)
+
+
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()

@@ -124,6 +124,7 @@ def live(folder: Path, count: int, moments: random.Random) -> Counter[str]:
     here = [sys.executable, __file__, "--append", str(path), "--pause", str(took), "--seed", str(moments.random())]
     appender = subprocess.Popen(here, stdout=subprocess.PIPE)
     assert appender.stdout is not None
+    appender.stdout.readline()
     try:
         for _ in range(count):
             inode = path.stat().st_ino
@@ -131,7 +132,7 @@ def live(folder: Path, count: int, moments: random.Random) -> Counter[str]:
             found["replaced"] += path.stat().st_ino != inode
     finally:
         appender.terminate()
-        number = int(appender.stdout.read().split()[-1])
+        number = int([b"0", *appender.stdout.read().split()][-1])
         appender.wait()
         appender.stdout.close()
     lines = [json.loads(line)["messages"][0]["content"] for line in path.read_bytes().splitlines()]
@@ -144,6 +145,7 @@ def live(folder: Path, count: int, moments: random.Random) -> Counter[str]:
 def append(path: Path, pause: float, seed: float) -> None:
     """Open the file, append a line and close it, again and again; say how many lines there are."""
     pauses, number = random.Random(seed), 0
+    print(number, flush=True)
     while True:
         with path.open("ab") as file:
             file.write(transcript(number + 1))
@@ -179,7 +181,7 @@ def main() -> None:
                 )
             )
             print(f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
-        found = live(Path(name, "live"), options.live, moments)
+        found = live(Path(name, "live"), options.live, moments) if options.live else Counter()
         bad += found["lost lines"] + found["temporary files"]
         print("live: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
     raise SystemExit(1 if bad else 0)

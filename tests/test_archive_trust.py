@@ -51,7 +51,7 @@ def test_an_archive_that_others_can_write_to_is_refused(ctxtrim: Run, tmp_path: 
     ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
     (folder / inside).chmod(mode)
     err = refused(ctxtrim, folder, tmp_path)
-    assert f"{folder / inside}: others can write to it (owner {os.geteuid()}, mode {mode:04o})" in err
+    assert f"{folder / inside}: others can write to it (mode {mode:04o})" in err
     assert "chmod go-w" in err
     assert ctxtrim("restore", "-", "--archive", folder, stdin=shortened(line())).code == 1
 

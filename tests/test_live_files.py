@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, ENVIRONMENT, Run
+from conftest import COMMAND, ENVIRONMENT, ROOT, Run
 from samples import chat, line, shortened
 
 from ctxtrim.errors import OutputError
@@ -67,14 +67,12 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_in_place_next_to_a_program_that_appends_loses_no_line(ctxtrim: Run, tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(line())
-    with appending(path, 0.5) as count:
-        codes = [ctxtrim("truncate", "--in-place", "--max-age", "0", *QUICK, path).code for _ in range(4)]
-    assert set(codes) <= {0, 1}
-    assert lost(path, count[0]) == set()
-    assert names(tmp_path) == ["a.jsonl"]
+def test_killed_runs_leave_whole_files_and_appended_lines_are_never_lost() -> None:
+    words = [sys.executable, ROOT / "scripts" / "kills.py", "--kills", "20", "--live", "10"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for expected in ("0 partial targets", "0 temporary files after the next run", "0 lost lines"):
+        assert expected in done.stdout
 
 
 def test_lines_appended_around_the_rename_are_carried_over(tmp_path: Path) -> None:

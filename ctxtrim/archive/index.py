@@ -69,9 +69,9 @@ class Archive:
     def __init__(self, folder: Path, makes: bool = True) -> None:
         self.folder = folder
         self._objects = Objects(folder / "objects")
-        if not makes and not (folder / "index.sqlite3").is_file():
-            raise ArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
         with self._trouble():
+            if not makes and not (folder / "index.sqlite3").exists():
+                raise ArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
             if makes:
                 make_folder(folder, is_named=True)
                 self._must_be_ours()

@@ -38,8 +38,8 @@ def must_be_private(folder: Path) -> None:
     found = folder.lstat()
     if _HAS_OWNERS and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
         raise ArchiveError(
-            f"{folder}: others can read it (owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}); "
-            "run 'chmod 700' on it, or set TMPDIR to another folder"
+            f"{folder}: others can read it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod 700' on it, or set "
+            "TMPDIR to another folder"
         )
 
 
@@ -57,11 +57,16 @@ def is_ours(found: os.stat_result) -> bool:
 
 
 def _must_be_ours(path: Path, found: os.stat_result) -> None:
-    if not is_ours(found):
+    if is_ours(found):
+        return
+    if found.st_uid not in (0, os.geteuid()):
         raise ArchiveError(
-            f"{path}: others can write to it (owner {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}); "
-            "make it yours alone (chown, chmod go-w), or name another folder"
+            f"{path}: belongs to user {found.st_uid}, who can change it; run as that user, or name another folder"
         )
+    raise ArchiveError(
+        f"{path}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod go-w' on it, or name "
+        "another folder"
+    )
 
 
 def _kind(found: os.stat_result) -> str:

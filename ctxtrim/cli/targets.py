@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import UsageError
-from ctxtrim.io.inputs import Input
+from ctxtrim.io.inputs import Input, mode_of
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
 
@@ -120,11 +120,12 @@ def _place_to_be(path: Path) -> _Place:
 
 def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Path]:
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
-        is_folder = output.is_dir() or spelled.endswith("/")
+        is_folder = stat.S_ISDIR(mode_of(output)) or spelled.endswith("/")
         if is_folder and sources[0].is_stdin:
             raise UsageError(f"-o {spelled}: standard input has no name; give a file")
         return {sources[0].path: output / sources[0].relative if is_folder else output}
-    if output.exists() and not output.is_dir():
+    mode = mode_of(output)
+    if mode and not stat.S_ISDIR(mode):
         raise UsageError(f"-o {spelled}: several inputs need a folder, and this is a file")
     found: dict[str, Path] = {}
     taken: dict[Path, str] = {}

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
@@ -38,7 +39,7 @@ class Input:
     @property
     def is_regular(self) -> bool:
         """Whether it can be read more than once."""
-        return not self.is_stdin and Path(self.path).is_file()
+        return not self.is_stdin and stat.S_ISREG(mode_of(Path(self.path)))
 
     @property
     def size(self) -> int | None:
@@ -67,7 +68,7 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
     for path in list(paths) or [STDIN]:
         if path == STDIN and any(other.is_stdin for other in found):
             raise UsageError("standard input is named twice; it can be read once")
-        if path != STDIN and Path(path).is_dir():
+        if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
             inside = list(_walk(Path(path), skip, skipped))
             kinds = " or ".join(SUFFIXES)
             found += inside or [Input(path, "", f"the folder holds no {kinds} file; name files or another folder")]
@@ -97,7 +98,7 @@ def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) 
             elif _is_transcript(entry.name):
                 if entry.is_file(follow_symlinks=False):
                     yield Input(str(path), str(path.relative_to(folder)))
-                elif not path.is_dir():
+                elif not stat.S_ISDIR(mode_of(path)):
                     skipped.append((str(path), _SKIPPED[entry.is_symlink()]))
         waiting += reversed(folders)
 
@@ -111,6 +112,14 @@ _SKIPPED = {
 def _is_transcript(name: str) -> bool:
     """Whether a name has one of the endings that a folder is walked for."""
     return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(SUFFIXES)
+
+
+def mode_of(path: Path) -> int:
+    """The type and permissions of the file that a path leads to, 0 where there is none that can be looked at."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):  # a name with a null byte is a ValueError
+        return 0
 
 
 def is_same(one: Path, other: Path) -> bool:

@@ -3,7 +3,7 @@
     python scripts/kills.py [--kills 500] [--live 200] [--seed 1]
 
 Prints figures and exits with 1 if a target is neither the old nor the new file, a temporary file remains after the next
-run, an archive is damaged, or an appended line is lost.
+run, an archive is damaged, or appended lines are lost.
 """
 
 import argparse
@@ -30,6 +30,7 @@ MODES = {
     "--archive": ("truncate", "--max-age", "0", "t.jsonl", "--in-place", "--archive", "kept"),
     "--summary-store": ("summarize", "--keep-recent-turns", "1", "t.jsonl", "-o", "out.jsonl", "--summary-store", "s"),
 }
+BULK = 4000  # steps in the file that grows, so that a good part of each run lies between reading and writing
 TARGETS = ("t.jsonl", "out.jsonl", "s")
 
 
@@ -42,6 +43,14 @@ def transcript(number: int) -> bytes:
         messages.append({"role": "tool", "tool_call_id": call["id"], "content": f"entry {step} of {number}. " * 60})
     messages += [{"role": "user", "content": "And now?"}, {"role": "assistant", "content": "It is done."}]
     return json.dumps({"id": f"talk {number}", "messages": messages}).encode() + b"\n"
+
+
+def step(number: int) -> bytes:
+    """A tool call and its long result, on two lines of a file that is one conversation."""
+    call = {"id": f"call {number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": call["id"], "content": f"entry {number} of the log. " * 30}
+    messages = ({"role": "assistant", "content": None, "tool_calls": [call]}, result)
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
 
 
 def start(folder: Path, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
@@ -115,9 +124,10 @@ def live(folder: Path, count: int, moments: random.Random) -> Counter[str]:
     """Replace a file in place `count` times while another process opens it, appends a line and closes it."""
     folder.mkdir()
     path = folder / "t.jsonl"
-    path.write_bytes(transcript(0))
+    path.write_bytes(b'{"role": "user", "content": "Look."}\n' + b"".join(step(-number) for number in range(BULK)))
     words = MODES["--in-place"]
     found: Counter[str] = Counter({"in-place runs": count})
+    assert start(folder, words).wait() == 0
     begin = time.monotonic()
     assert start(folder, words).wait() == 0
     took = time.monotonic() - begin
@@ -135,9 +145,9 @@ def live(folder: Path, count: int, moments: random.Random) -> Counter[str]:
         number = int([b"0", *appender.stdout.read().split()][-1])
         appender.wait()
         appender.stdout.close()
-    lines = [json.loads(line)["messages"][0]["content"] for line in path.read_bytes().splitlines()]
-    found["appended lines"] = number
-    found["lost lines"] = number + 1 - len({*lines} & {f"line {one}" for one in range(number + 1)})
+    results = {json.loads(line).get("tool_call_id") for line in path.read_bytes().splitlines()}
+    found["appended steps"] = number
+    found["lost steps"] = len({f"call {one}" for one in range(1, number + 1)} - results)
     found["temporary files"] = len(temporary_files(folder))
     return found
 
@@ -148,10 +158,10 @@ def append(path: Path, pause: float, seed: float) -> None:
     print(number, flush=True)
     while True:
         with path.open("ab") as file:
-            file.write(transcript(number + 1))
+            file.write(step(number + 1))
         number += 1
         print(number, flush=True)
-        time.sleep(pauses.uniform(0, 2 * pause))
+        time.sleep(pauses.uniform(0, pause))
 
 
 def main() -> None:
@@ -182,7 +192,7 @@ def main() -> None:
             )
             print(f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
         found = live(Path(name, "live"), options.live, moments) if options.live else Counter()
-        bad += found["lost lines"] + found["temporary files"]
+        bad += found["lost steps"] + found["temporary files"]
         print("live: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
     raise SystemExit(1 if bad else 0)
 

@@ -71,7 +71,7 @@ def test_killed_runs_leave_whole_files_and_appended_lines_are_never_lost() -> No
     words = [sys.executable, ROOT / "scripts" / "kills.py", "--kills", "20", "--live", "10"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    for expected in ("0 partial targets", "0 temporary files after the next run", "0 lost lines"):
+    for expected in ("0 partial targets", "0 temporary files after the next run", "0 lost steps"):
         assert expected in done.stdout
 
 

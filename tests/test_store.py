@@ -150,6 +150,13 @@ def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
     assert (tmp_path / "nowhere" / "s.json").exists()
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "pipe"])
+def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="it is not a regular file"):
+        Store(tmp_path / path).check()
+
+
 def test_s1_7_store_that_cannot_be_written_is_known_before(tmp_path: Path) -> None:
     pipe = tmp_path / "round"
     pipe.symlink_to(pipe)

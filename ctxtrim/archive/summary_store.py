@@ -137,6 +137,8 @@ class Store:
 
     def _entries(self) -> Mapping[str, Entry]:
         try:
+            if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
+                raise self._strange("it is not a regular file")
             data = self.path.read_bytes()
         except FileNotFoundError:
             return {}

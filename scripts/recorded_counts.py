@@ -1,0 +1,141 @@
+"""Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor, model and feature.
+
+    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model] [--misses 20]
+
+Each line of the file is one pair: a request body, and the input tokens that the API counted for it. A request is
+counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from ctxtrim.binding import Binding
+from ctxtrim.formats.chunks import open_reading
+from ctxtrim.models import assumed_model
+from ctxtrim.tokens import Exactness
+
+LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One recorded request: where it comes from, its tokens as the API counted them, and its tokens as counted here.
+
+    `counted` and `exactness` are None where the request is not recognized.
+    """
+
+    id: str
+    source: str
+    host: str
+    api: str
+    model: str
+    features: tuple[str, ...]
+    recorded: int
+    counted: int | None
+    exactness: Exactness | None
+
+    @property
+    def difference(self) -> int:
+        """Tokens counted above those recorded; negative where the count is too low, or there is none."""
+        return (self.counted or 0) - self.recorded
+
+    @property
+    def vendor(self) -> str:
+        """The vendor of the model."""
+        return assumed_model(self.model).provider or "unknown"
+
+
+def pairs(path: Path, binding: Callable[[str], Binding]) -> Iterator[Pair]:
+    """Every pair of a file. `binding` makes the binding for a model."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            counted = exactness = None
+            data = json.dumps(row["request"]).encode() + b"\n"
+            for chunk in open_reading(BytesIO(data)).chunks:
+                for transcript in chunk.transcripts:
+                    count = binding(row["model"]).bind(transcript).counter.count(transcript)
+                    counted, exactness = count.tokens, count.exactness
+            yield Pair(
+                row["id"],
+                row["source"].split("@")[0],
+                row["host"],
+                row["form"],
+                row["model"],
+                tuple(row["features"]),
+                row["recorded"],
+                counted,
+                exactness,
+            )
+
+
+def main() -> None:
+    """Count every pair and print the tables."""
+    from ctxtrim.tokenizers import tokenizer
+
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    options.add_argument("file", type=Path, help="the pairs, one JSON object a line")
+    options.add_argument("--by", choices=sorted(GROUPS), action="append", help="which tables; all by default")
+    options.add_argument("--misses", type=int, default=0, help="also list this many counts that are too low")
+    given = options.parse_args()
+    bindings: dict[str, Binding] = {}
+
+    def binding(model: str) -> Binding:
+        return bindings.setdefault(model, Binding(tokenizer, model))
+
+    found = list(pairs(given.file, binding))
+    for name in given.by or GROUPS:
+        sys.stdout.write("\n".join(table(name, found, GROUPS[name])) + "\n\n")
+    low = sorted((pair for pair in found if pair.counted and pair.difference < 0), key=lambda pair: pair.difference)
+    for pair in low[: given.misses]:
+        features = " ".join(pair.features)
+        sys.stdout.write(f"{pair.id} {pair.difference} {pair.exactness} {pair.host} {pair.model} {features}\n")
+
+
+def _features(pair: Pair) -> Iterable[str]:
+    marks = set(pair.features) - {"system", "multi_turn", "name"}
+    return (f"{pair.api}: {mark}" for mark in marks or {"plain"})
+
+
+GROUPS: dict[str, Callable[[Pair], Iterable[str]]] = {
+    "label": lambda pair: ("all", str(pair.exactness)),
+    "vendor": lambda pair: (f"{pair.vendor}, {pair.api}",),
+    "feature": _features,
+    "model": lambda pair: (f"{pair.vendor}: {assumed_model(pair.model).name or pair.model}",),
+    "host": lambda pair: (f"{pair.host}, {pair.api}",),
+}
+
+
+def table(name: str, found: Sequence[Pair], groups: Callable[[Pair], Iterable[str]]) -> Iterator[str]:
+    """The lines of a table: pairs, exact hits, counts too low by label, and how far counts are above in percent."""
+    rows: dict[str, list[Pair]] = defaultdict(list)
+    for pair in found:
+        for group in groups(pair):
+            rows[group].append(pair)
+    head = ("pairs", "refused", "hits", *(f"<{label[:5]}" for label in LABELS), "lowest", "median %", "p95 %")
+    width = max(map(len, (name, *rows)))
+    yield name.ljust(width) + "".join(f"{column:>10}" for column in head)
+    for group, members in sorted(rows.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield group.ljust(width) + "".join(f"{cell:>10}" for cell in _cells(members))
+
+
+def _cells(members: Sequence[Pair]) -> Iterator[str]:
+    known = [pair for pair in members if pair.counted is not None]
+    over = sorted(100 * pair.difference / pair.recorded for pair in known)
+    yield from (str(len(members)), str(len(members) - len(known)), str(sum(not pair.difference for pair in known)))
+    for label in LABELS:
+        yield str(sum(pair.difference < 0 for pair in known if pair.exactness == label))
+    yield str(min((0, *(pair.difference for pair in known))))
+    yield f"{statistics.median(over):.1f}" if over else "-"
+    yield f"{over[min(len(over) - 1, int(0.95 * len(over)))]:.1f}" if over else "-"
+
+
+if __name__ == "__main__":
+    main()

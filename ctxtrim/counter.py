@@ -7,11 +7,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from math import ceil
 from typing import TypeVar
 
-from ctxtrim.framing import Addends, Framing, spelled_arguments
+from ctxtrim.framing import Framing, spelled_arguments
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
-from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
+from ctxtrim.tokens import ORDER, Ceiling, Exactness, Tokenizer
+from ctxtrim.tokens.request import Addends
 from ctxtrim.turns import Shape, shape
 
 Messages = tuple[Message, ...]
@@ -24,11 +26,16 @@ _REMEMBERED = 256  # models, and of each the names and lists of schemas, of whic
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one message costs: tokens of its parts, in their order, of the frame around them, and together."""
+    """The cost of one message: tokens of its parts, in their order, of the frame around them, and together.
+
+    `addends` are the same tokens by what they are for. Of a call, `call_names` and `arguments` are what its name and
+    the spelling of its arguments cost; of a result, `escapes` is what its escaping costs.
+    """
 
     parts: tuple[int, ...]
     frame: int
     total: int
+    addends: Addends
 
 
 @dataclass(frozen=True)
@@ -104,13 +111,14 @@ class Counter:
         sent = [message for message in transcript.messages if message.agent_visible]
         if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
             return "estimated"
-        if self.tokenizer.exactness != "exact":
-            return self.tokenizer.exactness
+        request = self.framing.request.exactness(transcript.options)
+        if self.tokenizer.exactness != "exact" or request == "estimated":
+            return max(self.tokenizer.exactness, request, key=ORDER.index)
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
             for message in sent
         )
-        return "exact" if is_plain and self.framing.is_verified else "bounded"
+        return request if is_plain and self.framing.is_verified else "bounded"
 
     def count(self, transcript: Transcript) -> Count:
         """The tokens of the whole request, and where they sit."""
@@ -145,65 +153,28 @@ class Counter:
         return known[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
-        """What the cost of a message is made of; `fan` as for `cost`.
-
-        Parts are told by kind: of a call's tokens, `call_names` and `arguments` are what its name and the spelling of
-        its arguments cost; of a result's, `escapes` what its escaping costs.
-        """
-        found: Addends = {}
-        if not message.agent_visible:
-            return found
-        for part in message.parts:
-            for name, tokens in self._part(part, self._quoted(message, fan > 1)).items():
-                found[name] = found.get(name, 0) + tokens
-        found |= self.framing.around(message, fan > 1, self._name)
-        return {name: tokens for name, tokens in found.items() if tokens}
+        """The addends of the cost of a message, without those that are 0; `fan` as for `cost`."""
+        return {name: tokens for name, tokens in self.cost(message, fan).addends.items() if tokens}
 
     def beside(self, transcript: Transcript) -> Addends:
-        """What the request costs beside its messages: priming, tool schemas, and the choice among the tools."""
-        tools, choice = transcript.tools, transcript.tool_choice
-        framing = self.framing
-        found = {"priming": framing.priming}
-        if tools is None:
-            return found
-        found |= self.tools.get(tools) or keep(self.tools, tools, self._tools(tools))
-        if choice == "none":
-            found["tool_choice"] = framing.forbidden
-        elif choice not in (None, "auto"):
-            if "tool_prompt" in found and framing.tools_forced is not None:
-                found["tool_prompt"] = framing.tools_forced
-            found["tool_choice"] = framing.forced + self._name(choice) if framing.forced else 0
-        return found
+        """What the request costs besides its messages: priming, tool schemas, and other fields of the request."""
+        return {"priming": self.framing.priming} | self.framing.request.costs(transcript, self._name, self._schemas)
 
-    def _tools(self, tools: str) -> Addends:
-        """Tool schemas: as declarations where the model reads them so, else in Python's own spelling of the JSON.
-
-        The latter is what the bounds were measured with.
-        """
-        declarations = self.framing.declares(tools) if self.framing.declares is not None else None
-        if declarations is not None:
-            return {"schemas": self.tokenizer.count(declarations), "declarations": self.framing.declared}
-        schemas = json.loads(tools)
-        text = self.tokenizer.count(json.dumps(schemas))
-        return {"schemas": text, "tool_prompt": self.framing.tools, "own_tools": self.framing.own(schemas)}
+    def _schemas(self, tools: str) -> Addends:
+        known = self.tools.get(tools)
+        return known or keep(self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count))
 
     def _price(self, message: Message, is_parallel: bool) -> Cost:
-        """What a message costs: most parts are a text and most frames a number, which need no addends to be summed."""
+        """The cost of a message, added up from its addends; a hidden one costs nothing."""
         if not message.agent_visible:
-            return Cost((0,) * len(message.parts), 0, 0)
-        framing, count = self.framing, self.tokenizer.count
+            return Cost((0,) * len(message.parts), 0, 0, {})
         quoted = self._quoted(message, is_parallel)
-        parts = [
-            count(part.spelled)
-            if part.media is None and part.kind != "tool_call" and quoted is None
-            else sum(self._part(part, quoted).values())
-            for part in message.parts
-        ]
-        if message.role in ("user", "tool") and message.name is None:
-            frame = framing.message + (framing.result if message.role == "tool" else 0)
-        else:
-            frame = sum(framing.around(message, is_parallel, self._name).values())
-        return Cost(tuple(parts), frame, sum(parts) + frame)
+        addends: Addends = {}
+        parts = tuple([self._part(part, quoted, addends) for part in message.parts])
+        around = self.framing.around(message, is_parallel, self._name)
+        addends |= around
+        frame = sum(around.values())
+        return Cost(parts, frame, sum(parts) + frame, addends)
 
     def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
         """How its texts may be sent as strings of JSON, escaped to ASCII or not."""
@@ -213,27 +184,37 @@ class Counter:
             return json.dumps
         return _QUOTED if self.framing.quotes_results else None
 
-    def _part(self, part: Part, quoted: Callable[[str], str] | None) -> Addends:
-        framing = self.framing
-        if part.media is not None:
-            return {part.kind: framing.media.tokens(part.media)}
+    def _part(self, part: Part, quoted: Callable[[str], str] | None, addends: Addends) -> int:
+        """The tokens of a part, which are added to the addends of its message."""
         if part.kind == "tool_call":
-            name = self._name(framing.call_prefix + (part.name or ""))
-            return self._call(part.spelled) | {"call_names": framing.call_names * name}
-        text = part.spelled
-        tokens = self.tokenizer.count(text)
-        if quoted is not None:
-            return {part.kind: tokens, "escapes": max(0, self.tokenizer.count(quoted(text)) - tokens)}
-        return {part.kind: tokens}
+            costs = self._call(part)
+        elif part.media is not None:
+            costs = {part.kind: self.framing.media.tokens(part.media)}
+            if part.media.kind == "image":
+                costs["image"] = self.framing.image
+        else:
+            text = part.spelled
+            tokens = self.tokenizer.count(text)
+            costs = {part.kind: tokens}
+            if quoted is not None:
+                costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)
+            if part.kind == "attachment":
+                costs["document"] = self.framing.document
+        if part.sealed:
+            costs["sealed"] = ceil(part.sealed * self.framing.sealed)
+        for name, tokens in costs.items():
+            addends[name] = addends.get(name, 0) + tokens
+        return sum(costs.values())
 
-    def _call(self, arguments: str) -> Addends:
-        """The arguments of a call."""
-        count = self.tokenizer.count
-        spelled = spelled_arguments(arguments) if self.framing.spells_arguments else None
+    def _call(self, part: Part) -> Addends:
+        """The arguments of a call and its name."""
+        count, framing, arguments = self.tokenizer.count, self.framing, part.spelled
+        names = framing.call_names * self._name(framing.call_prefix + (part.name or ""))
+        spelled = spelled_arguments(arguments) if framing.spells_arguments else None
         if spelled is None:
-            return {"tool_call": count(arguments)}
+            return {"tool_call": count(arguments), "call_names": names}
         texts = sum(self._name(name) + count(value) for name, value in spelled)
-        return {"tool_call": texts, "arguments": self.framing.argument * len(spelled)}
+        return {"tool_call": texts, "arguments": framing.argument * len(spelled), "call_names": names}
 
     def _name(self, name: str) -> int:
         tokens = self.names.get(name)
@@ -252,8 +233,10 @@ def keep(known: dict[K, T], key: K, value: T) -> T:
 
 
 def _is_guessed(part: Part) -> bool:
-    """Whether an attachment's cost rests on an assumption: how long a sound is, or a document, nobody wrote down."""
+    """Whether a part's cost rests on an assumption: sealed reasoning, a sound or a document of unknown length."""
     media = part.media
+    if part.sealed:
+        return True
     if media is None or media.kind == "image":
         return False
     return (media.pages if media.kind == "pdf" else media.seconds if media.kind == "audio" else None) is None

@@ -13,6 +13,7 @@ from ctxtrim.media import Media
 Path = tuple[str | int, ...]
 Role = Literal["system", "user", "assistant", "tool"]
 Kind = Literal["text", "reasoning", "tool_call", "tool_result", "attachment"]
+Api = Literal["chat", "responses", "anthropic", "gemini"]
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
@@ -71,7 +72,8 @@ class Part:
     `text` is what the model reads (for a call its arguments, as JSON); an attachment has `media` instead.
     `span` is the string that spells `text`, None where it cannot be rewritten; `block` is the element that goes when
     the part goes, None where it cannot go alone. `wrapper` is what the model reads around `text`, where the string at
-    `span` is JSON that holds it.
+    `span` is JSON that holds it. `sealed` is the number of characters of reasoning that is attached to the part and
+    that only the provider can read. An attachment without `media` is a text document.
     """
 
     kind: Kind
@@ -83,6 +85,7 @@ class Part:
     span: Span | None = field(default=None, compare=False)
     block: Span | None = field(default=None, compare=False)
     wrapper: Wrapper | None = None
+    sealed: int = 0
 
     @property
     def spelled(self) -> str:
@@ -126,6 +129,41 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """The structured output that a request asks for: its JSON schema as JSON text, its name and its description."""
+
+    schema: str
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """Fields of a request, besides messages and tools, that cost input tokens.
+
+    `api` is the API that the request is for, None where the file does not show it. `reasoning` is the mode that the
+    request asks for: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and `citations` are of
+    Anthropic.
+    """
+
+    api: Api | None = None
+    output: OutputFormat | None = None
+    reasoning: str | None = None
+    task_budget: bool = False
+    citations: bool = False
+
+    def __or__(self, later: "RequestOptions") -> "RequestOptions":
+        """The fields of two parts of one request; the first wins."""
+        return RequestOptions(
+            self.api or later.api,
+            self.output or later.output,
+            self.reasoning or later.reasoning,
+            self.task_budget or later.task_budget,
+            self.citations or later.citations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """What the provider counted for one request, in tokens: its prompt, and the answer to it.
 
@@ -160,7 +198,8 @@ class Transcript:
     `model` the last one that answered, `id` the file's own name for it. `pointer` is the JSON path of the conversation
     inside a larger document, `()` where it is the whole line; `uncounted` how many of its messages nobody understands,
     which stay as they are; `usages` what answers recorded, in their order. `hides`: its format can say that a message
-    is hidden; where it cannot, what is to be hidden is dropped. Stages change `messages`, never `source`.
+    is hidden; where it cannot, what is to be hidden is dropped. `options` are the other fields of the request that cost
+    tokens. Stages change `messages`, never `source`.
     """
 
     messages: tuple[Message, ...]
@@ -174,6 +213,7 @@ class Transcript:
     usages: tuple[Usage, ...] = field(default=(), compare=False)
     records_calls: bool = field(default=True, compare=False)
     hides: bool = field(default=False, compare=False)
+    options: RequestOptions = field(default=RequestOptions(), compare=False)
 
     @property
     def usage(self) -> Usage | None:

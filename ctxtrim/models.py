@@ -1,7 +1,7 @@
 """Which window, limits, tokenizer and framing a model name means.
 
 The models stand in `registry.json`, which `scripts/registry.py` makes; what a name may look like stands here. Limits
-are tokens; where sources disagree the smaller one stands. Framings as `FRAMINGS` says.
+are tokens; where sources disagree the smaller one stands. Framings are those of `tokens.vendors`.
 """
 
 import json
@@ -10,76 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ctxtrim import schemas_harmony
 from ctxtrim.framing import Framing
 from ctxtrim.media import POLICIES
 from ctxtrim.tokens import Exactness
-
-# OpenAI: the cookbook's counting notebook (plain messages equal the API's counts to the token) and the bound for calls,
-# parallel results and schemas that held on every published API count. The reasoning families write a channel into each
-# message of the assistant (openai-harmony: 2 tokens).
-# Harmony: what openai-harmony 0.0.8 renders for gpt-oss, whose servers count all of it: 2 tokens of priming, 61 of a
-# system message (75 with tools), 4 around each message, 3 more around a system prompt and around a result, 2 for the
-# channel of an answer, 10 around a call whose content is constrained to JSON (8 otherwise); and the 2 by which vLLM's
-# empty developer message is longer than none, the 4 around one that holds nothing but tools. The chat template in the
-# model's repository, by which llama.cpp and transformers render, quotes results as JSON, about a tenth more tokens.
-# Generic: the published chat templates of Llama 3 and Qwen write 5 tokens around a message and about 100 of
-# instructions around tool schemas; a call is charged its tags and keys.
-# Anthropic: the 64,068 counts of single messages that ctok recorded are their tokens and 7 up to version 4.6, 11 in
-# 4.7; from 4.8 on 6. A system prompt adds its text alone (the documentation's example of 14 tokens). What a step adds
-# to the prompt, by 265 steps of recorded sessions of 4.5 and 4.6 whose arguments count value by value: 5 tokens, 42 a
-# call with its result (51 where that is an error), 14 an argument, 15 a part of reasoning, 24 where there are several
-# calls. A frame for each message and what is charged on top of it cover that. From 4.7 on tags are more tokens: the few
-# steps there are ask for 18 an argument. A bound's frames have room for what its factor misses in short texts.
-_ANTHROPIC = Framing(
-    priming=0,
-    message=7,
-    system=0,
-    reasoning=15,
-    call=40,
-    call_names=1,
-    spells_arguments=True,
-    argument=15,
-    multiline=0,
-    escapes_parallel=False,
-    tools=804,
-    declares=None,
-    own_tools=(("bash_", 245), ("text_editor_", 700), ("computer_", 735 + 499)),
-    forbidden=0,
-    forced=0,
-)
-FRAMINGS = {
-    "openai": Framing(priming=3, message=4, is_verified=True),
-    "openai-reasoning": Framing(priming=3, message=4, assistant=2),
-    "harmony": Framing(
-        priming=65,
-        message=4,
-        system=7,
-        assistant=2,
-        result=3,
-        participant=0,
-        reasoning=6,
-        call=10,
-        call_prefix=" to=functions.",
-        preamble=1,
-        multiline=0,
-        parallel=0,
-        escapes_parallel=False,
-        quotes_results=True,
-        tools=18,
-        declared=18,
-        declares=schemas_harmony.rendered,
-        forbidden=0,
-        forced=0,
-    ),
-    "anthropic-v3": _ANTHROPIC,
-    "anthropic-v4.7": replace(_ANTHROPIC, message=11, argument=18),
-    "anthropic-v4.8": replace(_ANTHROPIC, message=6, argument=18),
-    "anthropic-bound": replace(_ANTHROPIC, message=12, system=12, argument=23),
-    "generic": Framing(
-        priming=6, message=6, assistant=2, call=20, parallel=0, escapes_parallel=False, tools=120, declares=None
-    ),
-}
+from ctxtrim.tokens.vendors import FRAMINGS
 
 
 @dataclass(frozen=True)
@@ -140,6 +74,7 @@ _SPELLINGS = (
     (r"^claude-v(?=\d)", "claude-"),  # Bedrock
     (r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku|fable|mythos)(?=-|$)", r"claude-\2-\1"),
     (r"^claude-(opus|sonnet|haiku)-(3(?:-\d)?)(?=-|$)", r"claude-\2-\1"),
+    (r"^(claude-(?:opus|sonnet)-4)-0(?=-|$)", r"\1"),  # Anthropic's aliases of the first version 4
 )
 # What may follow a name: anything after a hyphen but the number of another version. 2024-08-06, 05-20 and 08-2024 are
 # dates, 8b is a size.
@@ -179,7 +114,8 @@ def framing_of(model: Model, exactness: Exactness) -> tuple[str, Framing]:
     name = "anthropic-bound" if is_bound else model.framing
     framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:
-        framing = replace(framing, tools=model.tool_prompt[0], tools_forced=model.tool_prompt[1])
+        tools, forced = model.tool_prompt
+        framing = replace(framing, request=replace(framing.request, tools=tools, tools_forced=forced))
     return name, framing
 
 

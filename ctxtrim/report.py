@@ -6,11 +6,11 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from ctxtrim.counter import Count
-from ctxtrim.framing import Addends
 from ctxtrim.model import Path, Usage
 from ctxtrim.pipeline import Spec, Step
 from ctxtrim.stage import NOT_HANDLED, OVERFLOW, SELF_CHECK, Finding
 from ctxtrim.tokens import ORDER, Budget, Exactness
+from ctxtrim.tokens.request import Addends
 
 
 @dataclass(frozen=True)

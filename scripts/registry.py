@@ -82,23 +82,34 @@ FRAMINGS = (
     ("gpt-4o.*(audio|realtime|search)|gpt-3.5-turbo-instruct", "openai-reasoning"),
     ("gpt-3.5|gpt-4|chatgpt", "openai"),
     ("gpt-oss", "harmony"),
+    ("gpt-[56]|gpt-daybreak|chat-latest|daybreak", "openai-gpt-5"),
     ("gpt|o[134](-|$)|codex|chat-latest|computer-use|daybreak", "openai-reasoning"),
+    ("claude-[a-z]+-4-6", "anthropic-v4.6"),
     ("claude-(3|v?2|instant)|claude-[a-z]+-4(?!-[789])", "anthropic-v3"),
     ("claude-[a-z]+-4-7|claude-mythos-preview", "anthropic-v4.7"),
     ("claude", "anthropic-v4.8"),
+    ("gemini|deep-research", "gemini"),
+    ("llama-?3", "llama"),
+    ("deepseek", "deepseek"),
+    (r"qwen3\.[5-9]|qwen-?[4-9]", "qwen-3.5"),
+    ("qwen|qwq|qvq", "qwen"),
+    ("grok.*(fast|code)", "xai-fast"),
+    ("grok", "xai"),
     ("", "generic"),
 )
 # What Anthropic's instructions cost that come with tool schemas, where the model may call a tool or not and where it
-# must (platform.claude.com, tool use, of 2025 and of 2026; the larger number where the two disagree). The framing has
-# the most of them for models that neither lists.
+# must (platform.claude.com, tool use, of 2025 and of 2026). Where the two disagree the larger number is taken, but for
+# Claude 3.7 and 4, of which 20 recorded requests have 313. The framing has the most for models that neither lists.
 TOOL_PROMPTS = (
     ("claude-opus-4-8", (290, 410)),
     ("claude-opus-4-7", (675, 804)),
     ("claude-(opus|sonnet)-4-6", (497, 589)),
     ("claude-(opus|sonnet|haiku)-4-5", (496, 588)),
-    ("claude-opus-4(-1)?$|claude-sonnet-4$", (346, 315)),
+    ("claude-opus-4(-1)?$|claude-sonnet-4$", (313, 315)),
     ("claude-sonnet-5$", (354, 474)),
-    ("claude-3-[57]-sonnet", (346, 313)),
+    ("claude-3-5-sonnet-20240620", (294, 261)),
+    ("claude-3-5-sonnet", (346, 313)),
+    ("claude-3-7-sonnet", (313, 313)),
     ("claude-3-5-haiku", (264, 355)),
     ("claude-3-opus", (530, 281)),
     ("claude-3-sonnet", (159, 235)),

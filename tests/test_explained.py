@@ -138,7 +138,11 @@ def test_a_count_is_explained_down_to_its_addends(explained: Explained, model: s
     assert sum(request.values()) + sum(one["tokens"] for one in messages) == row["tokens"]
     assert "schemas" in request
     for kind, tokens in row["by_kind"].items():
-        also = {"tool_call": ("call_names", "arguments"), "tool_result": ("escapes",)}.get(kind, ())
+        also = {
+            "tool_call": ("call_names", "arguments"),
+            "tool_result": ("escapes",),
+            "attachment": ("image",),
+        }.get(kind, ())
         assert tokens == sum(one["addends"].get(name, 0) for one in messages for name in (kind, *also))
 
     table = explained.table(place + 1)
@@ -208,7 +212,7 @@ def test_the_addends_of_gpt_4o_are_those_of_the_published_rules(explained: Expla
         {"text": text(TALK[7]["content"]), "frame": 4},
     ]
     request = row["request_explained"]
-    assert (request["priming"], request["declarations"], request["tool_choice"]) == (3, 6, 7 + text("cargo"))
+    assert (request["priming"], request["declarations"], request["tool_choice"]) == (3, 5, 7 + text("cargo"))
 
 
 def test_each_argument_of_claude_counts_by_itself(ctxtrim: Run) -> None:
@@ -223,6 +227,11 @@ def test_each_argument_of_claude_counts_by_itself(ctxtrim: Run) -> None:
         "arguments": 2 * 23,
         "call_names": text("find_boat"),
         "frame": 12,
-        "call_frame": 40,
+        "call_frame": 42,
     }
-    assert row["request_explained"] == {"schemas": text(json.dumps(TOOLS)), "tool_prompt": 315}
+    assert row["request_explained"] == {
+        "schemas": text(json.dumps(TOOLS)),
+        "tool_prompt": 315,
+        "each_tool": 3 * 6,
+        "tool_choice": 8 + text("cargo"),
+    }

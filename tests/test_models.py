@@ -81,7 +81,9 @@ def test_two_spellings_of_one_name_have_the_same_limits() -> None:
         ("openai.gpt-oss-120b-1:0", "gpt-oss-120b"),
         ("claude-opus-4-5-20251101", "claude-opus-4-5"),
         ("claude-opus-4-20250514", "claude-opus-4"),
-        ("claude-opus-4-0", None),
+        ("claude-opus-4-0", "claude-opus-4"),
+        ("claude-sonnet-4-0", "claude-sonnet-4"),
+        ("claude-opus-4-00", None),
         ("claude-3-5-sonnet-20241022", "claude-3-5-sonnet"),
         ("claude-3-5-sonnet-latest", "claude-3-5-sonnet"),
         ("anthropic/claude-3.5-sonnet:beta", "claude-3-5-sonnet"),
@@ -212,27 +214,27 @@ def test_gemini_2_5_pro_has_the_smaller_of_two_answers() -> None:
         ("gpt-4.5-preview", "o200k_base", "openai", 1_445),
         ("o3", "o200k_base", "openai-reasoning", 1_275),
         ("o4-mini", "o200k_base", "openai-reasoning", 2_642),
-        ("gpt-5", "o200k_base", "openai-reasoning", 1_190),
-        ("gpt-5-mini", "o200k_base", "openai-reasoning", 2_489),
-        ("gpt-5.2", "o200k_base", "openai-reasoning", 4_916),
-        ("gpt-5.3-codex", "o200k_base", "openai-reasoning", 4_916),
-        ("gpt-5.4-mini", "o200k_base", "openai-reasoning", 12_000),
-        ("gpt-5.5", "o200k_base", "openai-reasoning", 12_000),
-        ("gpt-5.6", "o200k_base", "openai-reasoning", 36_000),
-        ("gpt-6-sol", "unknown", "openai-reasoning", 36_000),
+        ("gpt-5", "o200k_base", "openai-gpt-5", 1_190),
+        ("gpt-5-mini", "o200k_base", "openai-gpt-5", 2_489),
+        ("gpt-5.2", "o200k_base", "openai-gpt-5", 4_916),
+        ("gpt-5.3-codex", "o200k_base", "openai-gpt-5", 4_916),
+        ("gpt-5.4-mini", "o200k_base", "openai-gpt-5", 12_000),
+        ("gpt-5.5", "o200k_base", "openai-gpt-5", 12_000),
+        ("gpt-5.6", "o200k_base", "openai-gpt-5", 36_000),
+        ("gpt-6-sol", "unknown", "openai-gpt-5", 36_000),
         ("gpt-oss-20b", "o200k_base", "harmony", 36_000),
         ("claude-3-5-sonnet", "claude-v3", "anthropic-v3", 1_668),
-        ("claude-opus-4-6", "claude-v3", "anthropic-v3", 1_668),
+        ("claude-opus-4-6", "claude-v3", "anthropic-v4.6", 1_668),
         ("claude-opus-4-7", "claude-v4.7", "anthropic-v4.7", 4_784),
         ("claude-opus-4-8", "claude-v4.8", "anthropic-v4.8", 4_784),
         ("claude-sonnet-5-5", "claude-v4.8", "anthropic-v4.8", 4_784),
         ("claude-mythos-preview", "claude-v4.7", "anthropic-v4.7", 4_784),
-        ("gemini-2.5-pro", "unknown", "generic", 6_192),
-        ("gemini-3.8-flash", "unknown", "generic", 2_240),
+        ("gemini-2.5-pro", "unknown", "gemini", 6_192),
+        ("gemini-3.8-flash", "unknown", "gemini", 2_240),
         ("pixtral-large-latest", "unknown", "generic", 4_160),
-        ("qwen3-vl-plus", "unknown", "generic", 16_384),
-        ("grok-4", "unknown", "generic", 36_000),
-        ("llama-3.3", "unknown", "generic", 36_000),
+        ("qwen3-vl-plus", "unknown", "qwen", 16_384),
+        ("grok-4", "unknown", "xai", 36_000),
+        ("llama-3.3", "unknown", "llama", 36_000),
     ],
 )
 def test_a_model_is_measured_by_its_own_tokenizer_frame_and_images(
@@ -274,10 +276,12 @@ def test_what_is_assumed_and_what_is_known_share_the_rules_for_images() -> None:
         ("claude-opus-4-7", (675, 804)),
         ("claude-sonnet-4-6", (497, 589)),
         ("claude-haiku-4-5-20251001", (496, 588)),
-        ("claude-sonnet-4-20250514", (346, 315)),
+        ("claude-sonnet-4-20250514", (313, 315)),
         ("claude-sonnet-5", (354, 474)),
         ("claude-3-5-haiku-20241022", (264, 355)),
         ("claude-3-opus-20240229", (530, 281)),
+        ("claude-3-5-sonnet-20240620", (294, 261)),
+        ("claude-3-7-sonnet@20250219", (313, 313)),
         ("claude-opus-5-5", (804, 804)),  # not listed: the most of all
         ("claude-opus-9", (804, 804)),
         ("gpt-4o", (12, 12)),
@@ -285,18 +289,20 @@ def test_what_is_assumed_and_what_is_known_share_the_rules_for_images() -> None:
 )
 def test_the_prompt_that_comes_with_tool_schemas_is_the_models_own(name: str, prompt: tuple[int, int]) -> None:
     framing = framing_of(assumed_model(name), "reconstructed")[1]
-    forced = framing.tools if framing.tools_forced is None else framing.tools_forced
-    assert (framing.tools, forced) == prompt
+    request = framing.request
+    forced = request.tools if request.tools_forced is None else request.tools_forced
+    assert (request.tools, forced) == prompt
 
 
 def test_claude_is_framed_by_its_version_and_by_the_bound_where_texts_are_bounded() -> None:
-    frames = {"claude-opus-4-6": 7, "claude-opus-4-7": 11, "claude-opus-4-8": 6, "claude-opus-5": 6}
+    frames = {"claude-opus-4-6": 7, "claude-opus-4-7": 11, "claude-opus-4-8": 6, "claude-opus-5": 6}  # of one message
     for name, tokens in frames.items():
         found = find_model(name)
         assert found is not None
-        assert framing_of(found, "reconstructed")[1].message == tokens
+        framing = framing_of(found, "reconstructed")[1]
+        assert framing.priming + framing.message == tokens
         assert framing_of(found, "bounded")[1].message == 12
-    assert framing_of(assumed_model("gpt-5"), "bounded")[0] == "openai-reasoning"
+    assert framing_of(assumed_model("gpt-5"), "bounded")[0] == "openai-gpt-5"
 
 
 def test_the_registry_has_the_vendors_that_matter_and_stays_small() -> None:
@@ -359,7 +365,7 @@ def test_one_model_is_explained(ctxtrim: Run) -> None:
     assert "litellm" in facts["source"]
     assert facts["date"].count("-") == 2
     claude = ctxtrim("models", "claude-sonnet-4").out.decode()
-    assert "346 tokens beside tool schemas, 315 where one must be called" in claude
+    assert "313 tokens beside tool schemas, 315 where one must be called" in claude
     assert ("on Python 3.12 and newer ctok counts it" in claude) != available()
 
 

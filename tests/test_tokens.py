@@ -181,7 +181,7 @@ def test_calls_results_and_schemas_follow_the_published_bound() -> None:
     count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
     text = tokenizer("o200k_base").count
     declared = "# Tools\n\n## functions\n\nnamespace functions {\n\ntype f = () => any;\n\n} // namespace functions"
-    assert count.tools_schema == text(declared) + 6
+    assert count.tools_schema == text(declared) + 5
     assert count.framing == 3 + 5 * 4 + 2 * 10 + 24
     assert count.by_role["tool"] == text(json.dumps("日本")) + max(text("y"), text(json.dumps("y")))
     assert count.by_role["assistant"] == 2 * (2 * text("bash") + text("{}")) + text("z")

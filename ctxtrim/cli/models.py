@@ -86,10 +86,11 @@ def _exactness(model: Model) -> Exactness:
 
 def _tool_prompt(framing: Framing) -> dict[str, int] | None:
     """What is charged once where tool schemas are sent, and where one must be called; None where it depends on them."""
-    if framing.declares is not None:
+    request = framing.request
+    if request.declares is not None:
         return None
-    forced = framing.tools if framing.tools_forced is None else framing.tools_forced
-    return {"auto": framing.tools, "forced": forced}
+    forced = request.tools if request.tools_forced is None else request.tools_forced
+    return {"auto": request.tools, "forced": forced}
 
 
 def _told(prompt: Mapping[str, int]) -> str:

@@ -18,6 +18,7 @@ from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.made import made_id
 from ctxtrim.formats.parents import mend
+from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Part, Path, Role, Span
@@ -147,6 +148,7 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
         name if isinstance(name, str) else None,
         anthropic_usage(value.get("usage")),
         (Message("system", _parts(system, home), index=0, spans=(home,)),) if spoken else (),
+        anthropic_options(value),
     )
 
 

@@ -29,7 +29,7 @@ def block(value: Any, where: Span) -> Part:
         if kind == "text" and isinstance(value.get("text"), str):
             return Part("text", value["text"], span=where.inside("text"), block=where)
         if kind == "thinking" and isinstance(value.get("thinking"), str):
-            return Part("reasoning", value["thinking"], block=where)
+            return Part("reasoning", value["thinking"], block=where, sealed=_sealed(value))
         if kind == "redacted_thinking":
             return Part("reasoning", str(value.get("data", "")), block=where)
         if kind == "tool_use":
@@ -40,7 +40,15 @@ def block(value: Any, where: Span) -> Part:
         media = media_of(value) if kind in ("image", "document") else None
         if media is not None:
             return Part("attachment", media=media, block=where)
+        if kind == "document":
+            return Part("attachment", dump(value), block=where)
     return Part("text", dump(value), block=where)
+
+
+def _sealed(thinking: dict[str, Any]) -> int:
+    """The characters that hold the thinking where its text is left out, as newer models do."""
+    signature = thinking.get("signature")
+    return len(signature) if isinstance(signature, str) and not thinking["thinking"] else 0
 
 
 def result(value: dict[str, Any], where: Span) -> tuple[Part, ...]:

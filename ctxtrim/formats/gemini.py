@@ -21,6 +21,7 @@ from ctxtrim.formats.gemini_parts import (
 )
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.made import made_id
+from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Path, Span
@@ -82,6 +83,7 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
         name if isinstance(name, str) else None,
         gemini_usage(members.get("usageMetadata", members.get("usage_metadata"))),
         tuple(_system(around)),
+        gemini_options(members),
     )
 
 

@@ -84,7 +84,14 @@ def _with(message: Message, part: Part, where: Span) -> Message:
 
 
 def part_of(value: Any, where: Span, calls: bool) -> Part:
-    """Any part but a function response; one that is unknown counts as its whole JSON text and is never edited."""
+    """Any part but a function response, with the reasoning that its signature seals."""
+    part = _part_of(value, where, calls)
+    signature = value.get("thoughtSignature", value.get("thought_signature")) if isinstance(value, dict) else None
+    return replace(part, sealed=len(signature)) if isinstance(signature, str) else part
+
+
+def _part_of(value: Any, where: Span, calls: bool) -> Part:
+    """A part without its signature; one that is unknown counts as its whole JSON text and is never edited."""
     if isinstance(value, str):
         return Part("text", value, span=where, block=where)
     if not isinstance(value, dict):

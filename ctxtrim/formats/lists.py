@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ctxtrim.formats.format import Format, Insertion, Layout, Mend, Mended, Site, Visibility, no_links
 from ctxtrim.formats.places import Pattern, Place, conversations, patterns
 from ctxtrim.lines import Record, document, split
-from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
+from ctxtrim.model import Line, Message, Path, RequestOptions, Source, Span, Transcript, Usage
 
 _HEAD = 8  # elements that are looked at to tell a dialect
 
@@ -58,6 +58,7 @@ class Envelope:
     id: str | None = None
     usage: Usage | None = None
     preamble: tuple[Message, ...] = ()
+    options: RequestOptions = field(default=RequestOptions())
 
     def __or__(self, later: "Envelope") -> "Envelope":
         """What two objects say together: of tools and of what comes first the first has its say, else the later."""
@@ -68,6 +69,7 @@ class Envelope:
             later.id or self.id,
             later.usage or self.usage,
             self.preamble or later.preamble,
+            self.options | later.options,
         )
 
 
@@ -262,4 +264,5 @@ def _transcript(dialect: Dialect, talk: _Talk, lines: tuple[Line, ...]) -> Trans
         found.uncounted,
         tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
         dialect.records_calls,
+        options=envelope.options,
     )

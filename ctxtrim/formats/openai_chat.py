@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.lines import dump
 from ctxtrim.media import media_of
@@ -80,6 +81,7 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
         model if isinstance(model, str) else None,
         name if isinstance(name, str) else None,
         openai_usage(value.get("usage")),
+        options=chat_options(value),
     )
 
 
@@ -145,10 +147,20 @@ def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: in
             if isinstance(value.get(key), str):
                 where = Span(line, (*path, key))
                 parts = (Part("reasoning", value[key], span=where, block=where), *parts)
+        sealed = _sealed(value.get("reasoning_details"))
+        if sealed:
+            parts = (Part("reasoning", sealed=sealed), *parts)
         if isinstance(value.get("refusal"), str):
             parts = (*parts, Part("text", value["refusal"]))
         parts = (*parts, *_calls(value, line, path))
     return Message(role, parts, name, index=index, spans=spans)
+
+
+def _sealed(details: Any) -> int:
+    """The characters of reasoning that only the provider can read (OpenRouter's `reasoning_details`)."""
+    blocks = details if isinstance(details, list) else ()
+    texts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("data", "signature")]
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _content(content: Any, line: int, path: Path) -> tuple[Part, ...]:

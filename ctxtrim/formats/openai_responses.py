@@ -14,6 +14,7 @@ from ctxtrim.formats.items import TEXTS, kind_of, read_items
 from ctxtrim.formats.lists import Dialect, Element, Envelope, beside
 from ctxtrim.formats.openai_chat import choice
 from ctxtrim.formats.places import Place
+from ctxtrim.formats.request_options import responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.lines import dump
 from ctxtrim.model import Message, Part, Path, Span
@@ -99,6 +100,7 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
         name if isinstance(name, str) else None,
         responses_usage(value.get("usage")) if is_one else None,
         preamble,
+        responses_options(value),
     )
 
 

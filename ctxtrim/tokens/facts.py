@@ -1,0 +1,32 @@
+"""Facts about what providers charge: a number, where it comes from, and how many recorded requests support it."""
+
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from ctxtrim.framing import Framing
+from ctxtrim.tokens.request import RequestFraming
+
+
+class Fact(NamedTuple):
+    """One constant of a framing: its value (tokens, unless the field says otherwise) and its source.
+
+    `pairs` counts the requests in `recorded-counts` that the value was checked against; 0 where none of them has the
+    feature, so that the source alone stands behind the value.
+    """
+
+    value: Any
+    source: str
+    pairs: int = 0
+
+
+Facts = dict[str, Fact]
+"""The facts of a family of models by the name of the field of `Framing` or `RequestFraming` that they set."""
+
+_REQUEST = {field.name for field in fields(RequestFraming)}
+
+
+def framing(facts: Facts) -> Framing:
+    """The framing that some facts describe; a field without a fact keeps its default."""
+    request = {name: fact.value for name, fact in facts.items() if name in _REQUEST}
+    messages = {name: fact.value for name, fact in facts.items() if name not in _REQUEST}
+    return Framing(**messages, request=RequestFraming(**request))

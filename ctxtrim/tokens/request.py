@@ -1,0 +1,180 @@
+"""What a request costs besides its messages: tool schemas, the choice among tools, structured output, reasoning."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ctxtrim.model import OutputFormat, RequestOptions, Transcript
+from ctxtrim.tokens.tokenizer import Exactness
+
+Addends = dict[str, int]
+"""Tokens by what they are for."""
+
+Count = Callable[[str], int]
+
+_AUTO = (None, "auto")
+_ANY = ("any", "required")
+
+
+@dataclass(frozen=True)
+class RequestFraming:
+    """What a request costs besides its messages, in tokens.
+
+    Tools: `declares` writes schemas as declarations, and `declared` comes on top (`declared_responses` on OpenAI's
+    Responses). Where there are no declarations the schemas count as JSON, and `tools` comes on top once (`tools_forced`
+    where a tool must be called), `tool` for each of them, and `own_tools` for a provider's own tools, by the beginning
+    of their type. `forbidden`, `required` and `forced` are the choice of no tool, of any tool and of one tool by name;
+    the name counts too.
+
+    Structured output: `writes_output` writes the format, and `output` comes on top (`output_responses` on Responses),
+    `output_answer` for each answer in the history. `output_is_tool`: behind an OpenAI-compatible API the format is a
+    tool that must be called.
+
+    Reasoning: `thinking`, `adaptive` and `pro` are the modes that a request can ask for. `task_budget`, `citations`:
+    once where the request has them.
+    """
+
+    declares: Callable[[str], str | None] | None = None
+    declared: int = 0
+    declared_responses: int | None = None
+    tools: int = 0
+    tools_forced: int | None = None
+    tool: int = 0
+    own_tools: tuple[tuple[str, int], ...] = ()
+    forbidden: int = 0
+    required: int = 0
+    forced: int | None = None
+    writes_output: Callable[[OutputFormat], str] | None = None
+    output: int = 0
+    output_responses: int | None = None
+    output_answer: int = 0
+    output_is_tool: bool = False
+    thinking: int = 0
+    adaptive: int = 0
+    pro: int = 0
+    task_budget: int = 0
+    citations: int = 0
+
+    def costs(self, transcript: Transcript, count: Count, schemas: Callable[[str], Addends]) -> Addends:
+        """What a request costs besides its messages. `schemas` counts the text of tool schemas."""
+        costs: Addends = {}
+        options = transcript.options
+        if transcript.tools is not None:
+            costs |= schemas(transcript.tools) | self._choice(transcript.tool_choice, count)
+            if "declarations" in costs and options.api == "responses" and self.declared_responses is not None:
+                costs["declarations"] = self.declared_responses
+            if "tool_prompt" in costs and transcript.tool_choice not in (*_AUTO, "none"):
+                costs["tool_prompt"] = self._forced_prompt()
+        if options.output is not None and self.writes_output is not None:
+            costs["output_format"] = count(self.writes_output(options.output)) + self._output(options)
+            answers = sum(message.role == "assistant" for message in transcript.messages)
+            costs["output_format"] += self.output_answer * answers
+        costs |= self._reasoning(options)
+        if options.task_budget:
+            costs["task_budget"] = self.task_budget
+        if options.citations:
+            costs["citations"] = self.citations
+        return costs
+
+    def schemas(self, tools: str, count: Count) -> Addends:
+        """What tool schemas (JSON text) cost: as declarations where there are some, else as Python writes JSON."""
+        declarations = self.declares(tools) if self.declares is not None else None
+        if declarations is not None:
+            return {"schemas": count(declarations), "declarations": self.declared}
+        found = json.loads(tools)
+        number = len(found) if isinstance(found, list) else 1
+        return {
+            "schemas": count(json.dumps(_read_by_model(found))),
+            "tool_prompt": self.tools,
+            "each_tool": self.tool * number,
+            "own_tools": self._own(found),
+        }
+
+    def exactness(self, options: RequestOptions) -> Exactness:
+        """How far the cost of a request's options can be trusted."""
+        if options.reasoning == "pro":
+            return "estimated"
+        return "exact" if options.output is None else "bounded"
+
+    def _forced_prompt(self) -> int:
+        return self.tools if self.tools_forced is None else self.tools_forced
+
+    def _choice(self, choice: str | None, count: Count) -> Addends:
+        if choice in _AUTO:
+            return {}
+        if choice == "none":
+            return {"tool_choice": self.forbidden}
+        if choice in _ANY:
+            return {"tool_choice": self.required}
+        return {"tool_choice": self.forced + count(str(choice))} if self.forced is not None else {}
+
+    def _output(self, options: RequestOptions) -> int:
+        if options.api == "responses" and self.output_responses is not None:
+            return self.output_responses
+        is_tool = self.output_is_tool and options.api in ("chat", "responses")
+        return self.output + (self._forced_prompt() if is_tool else 0)
+
+    def _reasoning(self, options: RequestOptions) -> Addends:
+        modes = {"enabled": self.thinking, "adaptive": self.adaptive, "pro": self.pro}
+        tokens = modes.get(options.reasoning or "", 0)
+        return {"reasoning_mode": tokens} if tokens else {}
+
+    def _own(self, schemas: object) -> int:
+        """What a provider's own tools among some schemas cost on top."""
+        tools = schemas if isinstance(schemas, list) else []
+        kinds = [tool["type"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("type"), str)]
+        return sum(next((cost for begins, cost in self.own_tools if kind.startswith(begins)), 0) for kind in kinds)
+
+
+_UNREAD = ("strict", "cache_control", "defer_loading", "eager_input_streaming", "allowed_callers")
+
+
+def _read_by_model(schemas: Any) -> Any:
+    """Tool schemas without the keys that are for the provider."""
+    if not isinstance(schemas, list):
+        return schemas
+    return [
+        {key: value for key, value in tool.items() if key not in _UNREAD} if isinstance(tool, dict) else tool
+        for tool in schemas
+    ]
+
+
+def openai_output(output: OutputFormat) -> str:
+    """Structured output as OpenAI writes it: a heading, the description as a comment, the schema as short JSON.
+
+    `additionalProperties`, `required` and `$schema` are left out.
+    """
+    about = f"// {output.description}\n" if output.description else ""
+    return f"# Response Formats\n\n## {output.name}\n\n{about}{_short(output.schema)}"
+
+
+def harmony_output(output: OutputFormat) -> str:
+    """Structured output as gpt-oss reads it: OpenAI's heading and the whole schema as JSON."""
+    return f"# Response Formats\n\n## {output.name}\n\n// {output.description}\n{output.schema}"
+
+
+def indented_output(output: OutputFormat) -> str:
+    """Structured output as Anthropic writes it: the schema as indented JSON."""
+    return json.dumps(json.loads(output.schema), indent=2)
+
+
+_UNSEEN = ("additionalProperties", "required", "$schema")
+_NAMED = ("properties", "$defs", "definitions")  # objects whose keys are names and not keywords
+
+
+def _short(schema: str) -> str:
+    try:
+        return json.dumps(_without(json.loads(schema)), ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:  # nested too deep to be looked through
+        return schema
+
+
+def _without(schema: Any, is_named: bool = False) -> Any:
+    """A schema without the keywords that the model does not read; names of properties are no keywords."""
+    if isinstance(schema, list):
+        return [_without(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    keys = schema if is_named else [key for key in schema if key not in _UNSEEN]
+    return {key: _without(schema[key], not is_named and key in _NAMED) for key in keys}

@@ -1,0 +1,68 @@
+"""OpenAI: Chat Completions, Responses, and gpt-oss, whose prompt is public."""
+
+from ctxtrim import schemas, schemas_harmony
+from ctxtrim.tokens.facts import Fact, Facts
+from ctxtrim.tokens.request import harmony_output, openai_output
+
+COOKBOOK = "openai-cookbook, notebook on counting tokens: plain messages equal the API's counts"
+N0ISY = "n0isy/openai-tokens-count and pamelafox/openai-messages-token-helper: fixtures with API counts"
+PARALLEL = "community.openai.com/t/538914 and /t/816259: parallel calls, and their results escaped to ASCII"
+PAIRS = "fitted on recorded-counts"
+HARMONY = "openai-harmony 0.0.8: what it renders for gpt-oss"
+
+_OPENAI: Facts = {
+    "priming": Fact(3, COOKBOOK, 617),
+    "message": Fact(4, COOKBOOK, 617),
+    "participant": Fact(1, COOKBOOK, 5),
+    "call": Fact(10, N0ISY, 290),
+    "call_names": Fact(2, N0ISY, 290),
+    "multiline": Fact(6, N0ISY, 290),
+    "parallel": Fact(24, PARALLEL, 60),
+    "escapes_parallel": Fact(True, PARALLEL, 60),
+    "declares": Fact(schemas.rendered, f"{N0ISY}; {PAIRS}", 406),
+    "declared": Fact(5, f"{PAIRS}: -1 to 5", 250),
+    "declared_responses": Fact(3, f"{PAIRS}: -5 to 3", 156),
+    "tools": Fact(12, "an allowance for schemas that have no declaration", 0),
+    "forbidden": Fact(1, N0ISY, 4),
+    "required": Fact(6, f"{PAIRS}; none on Chat Completions itself", 90),
+    "forced": Fact(7, N0ISY, 12),
+    "writes_output": Fact(openai_output, PAIRS, 230),
+    "output": Fact(11, f"{PAIRS}: 0 to 11", 150),
+    "output_responses": Fact(1, PAIRS, 78),
+    "output_answer": Fact(4, f"{PAIRS}: answers to the format are marked", 2),
+}
+_REASONING: Facts = _OPENAI | {
+    "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
+    "sealed": Fact(0.1, f"{PAIRS}: reasoning_details of gpt-5", 6),
+}
+
+TABLES: dict[str, Facts] = {
+    "openai": _OPENAI | {"is_verified": Fact(True, COOKBOOK, 617)},
+    "openai-reasoning": _REASONING,
+    "openai-gpt-5": _REASONING
+    | {
+        "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),
+        "required": Fact(0, PAIRS, 4),
+        "pro": Fact(1_550, "an allowance: 1,510 to 1,848 more in recorded-counts, without a known rule", 12),
+    },
+    "harmony": {
+        "priming": Fact(65, f"{HARMONY}: 2 of priming, 61 of a system message, 2 of vLLM's empty developer message", 6),
+        "message": Fact(4, HARMONY, 6),
+        "system": Fact(7, HARMONY, 2),
+        "assistant": Fact(2, HARMONY),
+        "result": Fact(3, HARMONY),
+        "participant": Fact(0, HARMONY),
+        "reasoning": Fact(6, HARMONY),
+        "call": Fact(10, f"{HARMONY}: where the content is constrained to JSON, 8 otherwise", 2),
+        "call_names": Fact(2, "an allowance: the name is written once in a call and once in its result", 2),
+        "call_prefix": Fact(" to=functions.", HARMONY),
+        "preamble": Fact(1, HARMONY),
+        "quotes_results": Fact(True, "the chat template of gpt-oss, by which llama.cpp and transformers render"),
+        "tools": Fact(18, HARMONY, 2),
+        "declared": Fact(18, f"{HARMONY}: 14 in the system message, 4 around a developer message of tools alone", 2),
+        "declares": Fact(schemas_harmony.rendered, HARMONY, 2),
+        "forced": Fact(0, HARMONY),
+        "writes_output": Fact(harmony_output, "openai/harmony, documentation of structured output", 1),
+        "output": Fact(40, PAIRS, 1),
+    },
+}

@@ -6,7 +6,7 @@ from functools import partial
 
 from ctxtrim.counter import Counter, keep
 from ctxtrim.errors import UsageError
-from ctxtrim.model import Transcript
+from ctxtrim.model import Api, Transcript
 from ctxtrim.models import Model, assumed_model, find_model, framing_of, nearest_models
 from ctxtrim.recorded import anchored, calibrated, recorded
 from ctxtrim.stage import Finding
@@ -56,7 +56,7 @@ class Binding:
     model_of: Callable[[str | None], Model] = assumed_model
     most: int | None = None
     spare: int | None = None
-    _known: dict[str | None, Bound] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[tuple[str | None, Api | None], Bound] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Contradictions are known before anything is read."""
@@ -67,7 +67,7 @@ class Binding:
 
     def bind(self, transcript: Transcript) -> Bound:
         """The counter and budget for a transcript: of the model asked for, else of the one that it records."""
-        bound = self._bind(self.model or transcript.model)
+        bound = self._bind(self.model or transcript.model, transcript.options.api)
         bound = replace(bound, counter=bound.counter.fresh())
         if self.calibrates or self.tokenizer == USAGE:
             known = recorded(transcript, partial(_count_alike, bound.model))
@@ -83,14 +83,14 @@ class Binding:
         budget = replace(bound.budget, safety=self.safety) if is_estimated else bound.budget
         return replace(bound, counter=counter, budget=budget, notes=(*bound.notes, note))
 
-    def _bind(self, name: str | None) -> Bound:
-        return self._known.get(name) or keep(self._known, name, self._make(name))
+    def _bind(self, name: str | None, api: Api | None = None) -> Bound:
+        return self._known.get((name, api)) or keep(self._known, (name, api), self._make(name, api))
 
-    def _make(self, name: str | None) -> Bound:
+    def _make(self, name: str | None, api: Api | None) -> Bound:
         model = self.model_of(name)
         chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
-        _, framing = framing_of(model, tokenizer.exactness)
+        _, framing = framing_of(model, tokenizer.exactness, api)
         is_own = chosen in (model.tokenizer, f"{model.tokenizer}{BOUND}") or tokenizer == self.tokenizer_of(
             model.tokenizer
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ctxtrim.framing import Framing
 from ctxtrim.media import POLICIES
+from ctxtrim.model import Api
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.vendors import FRAMINGS
 
@@ -108,10 +109,14 @@ def assumed_model(name: str | None) -> Model:
     return find_model(name) or (UNKNOWN_CLAUDE if "claude" in name.lower() else UNKNOWN)
 
 
-def framing_of(model: Model, exactness: Exactness) -> tuple[str, Framing]:
-    """How a model frames what it is sent, and the name of it. Where Claude's texts are bounded, so are its frames."""
+def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tuple[str, Framing]:
+    """The name of a model's framing, and the framing. Where Claude's texts are bounded, so are its frames.
+
+    `api`: OpenAI frames requests to its Responses API otherwise.
+    """
     is_bound = exactness == "bounded" and model.framing.startswith("anthropic")
     name = "anthropic-bound" if is_bound else model.framing
+    name = f"{name}-{api}" if f"{name}-{api}" in FRAMINGS else name
     framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:
         tools, forced = model.tool_prompt

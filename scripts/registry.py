@@ -138,6 +138,7 @@ IMAGE_POLICIES = (
     ("claude-(3|v?2|instant)|claude-[a-z]+-4(?!-[789])", "anthropic-standard"),
     ("claude", "anthropic-high"),
     ("gemini-[34]", "gemini-3"),
+    ("gemini-2.0", "gemini-2.0"),
     ("gemini|deep-research", "gemini-2"),
     ("pixtral", "pixtral"),
     (r"qwen[\d.]*-vl", "qwen"),

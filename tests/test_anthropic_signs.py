@@ -57,6 +57,7 @@ def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     "around",
     [
         {"system": "Be brief."},
+        {"tools": [{"type": "memory_20250818", "name": "memory"}]},
         {"system": [{"type": "text", "text": "Be brief."}]},
         {"model": "claude-opus-4-6"},
         {"model": "us.anthropic.claude-sonnet-4-5-v1:0"},

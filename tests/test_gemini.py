@@ -9,11 +9,13 @@ import pytest
 from running import read, run
 from spelling_gemini import snake
 
+from ctxtrim.binding import Binding
 from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import open_reading
 from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.media import Media
 from ctxtrim.model import Message, Part, Transcript, Usage
+from ctxtrim.tokenizers import tokenizer
 
 Content = dict[str, Any]
 
@@ -285,3 +287,22 @@ def test_beside_an_event_an_event_is_put() -> None:
     assert old == events[0]
     assert (new["content"], new["author"], new["timestamp"]) == (user("so far"), "user", 1.5)
     assert new["id"] not in ("", "e1")
+
+
+def test_a_part_with_nothing_but_the_metadata_of_a_video_is_known() -> None:
+    parts = [{"text": "look"}, {"videoMetadata": {"fps": 2}}]
+    file = json.dumps({"contents": [{"role": "user", "parts": parts}]}).encode()
+    (transcript,) = read(file)[0].transcripts
+    assert [message.role for message in transcript.messages] == ["user"]
+
+
+def test_a_signature_seals_reasoning_that_is_counted_by_its_length() -> None:
+    """48 recorded requests: about a quarter of a token for each character."""
+    talk = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "y"}]}]
+    sealed = [talk[0], {"role": "model", "parts": [{"text": "y", "thoughtSignature": "c2ln" * 100}]}]
+    counts = []
+    for contents in (talk, sealed):
+        (transcript,) = read(json.dumps({"contents": contents}).encode())[0].transcripts
+        counts.append(Binding(tokenizer, "gemini-3-pro-preview").bind(transcript).counter.count(transcript))
+    assert counts[1].tokens - counts[0].tokens == 100
+    assert counts[1].exactness == "estimated"

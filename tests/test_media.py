@@ -288,3 +288,13 @@ def test_no_block_raises(kind: str, value: Any) -> None:
         media = media_of(each)
         for policy in POLICIES.values():
             assert media is None or policy.tokens(media) >= 0
+
+
+@pytest.mark.parametrize("as_object", [False, True])
+def test_a_document_in_a_data_url_is_media_and_no_text(as_object: bool) -> None:
+    """Mistral: `document_url` is the URL, or an object with it."""
+    url = "data:application/pdf;base64," + b64(b"%PDF-1.4\n1 0 obj << /Type /Page >> endobj\n")
+    media = media_of({"type": "document_url", "document_url": {"url": url} if as_object else url})
+    assert media is not None
+    assert (media.kind, media.pages) == ("pdf", 1)
+    assert media_of({"type": "document_url", "document_url": "https://x.test/a.pdf"}) == Media("pdf")

@@ -98,6 +98,35 @@ def test_every_layout_gives_the_same_messages(file: bytes, expected: str) -> Non
     assert run(file).data == file
 
 
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        {"input": "hi", "model": "gpt-4.1"},
+        {"input": "hi", "model": "gpt-4.1", "stream": True},
+        {"input": "hi", "model": "gpt-5", "service_tier": "priority", "text": {"format": {"type": "text"}}},
+    ],
+)
+def test_a_request_with_a_text_and_a_model_alone_is_recognized(request_body: dict[str, Any]) -> None:
+    file = data(request_body)
+    assert layout(file) == ("openai-responses", "conversation")
+    assert told(read(file)[0].transcripts[0]) == [("user", "hi")]
+    assert run(file).data == file
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"input": "hi", "model": "text-embedding-3-small"},
+        {"input": "hi", "model": "omni-moderation-latest"},
+        {"input": "hi", "model": "gpt-4o-mini-tts", "voice": "alloy"},
+        {"input": "hi", "model": "gpt-4.1", "output": "hello"},
+        {"input": "hi"},
+    ],
+)
+def test_a_request_to_another_api_is_not_taken_for_one(other: dict[str, Any]) -> None:
+    assert layout(data(other)) == (None, None)
+
+
 def test_an_answer_does_not_go_on_from_the_input_to_the_output() -> None:
     one = transcript({"input": [*TALK[:1], says("assistant", "So")], "output": [calls("c1"), returns("c1")]})
     assert told(one) == [("user", "list both"), ("assistant", "So"), ("assistant", "{}"), ("tool", "out")]

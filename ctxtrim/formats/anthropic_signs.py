@@ -5,12 +5,15 @@ beside the messages, tools with an `input_schema`, usage with `input_tokens`, a 
 left to OpenAI's dialect, unless others in the same file are Anthropic's.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.usage import anthropic_usage
 
 ROLES = ("user", "assistant", "system")
+
+_DATED = re.compile(r"_20\d{6}$")
 
 _BLOCKS = ("tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
@@ -66,10 +69,16 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
     return (
         (bool(around.get("system")) and isinstance(around["system"], (str, list)))
         or "anthropic_version" in around
-        or any("input_schema" in tool for tool in schemas)
+        or any(map(_is_own_tool, schemas))
         or anthropic_usage(around.get("usage")) is not None
         or (_is_claude(around.get("model")) and not schemas and not (items and inner(items[0])[1] == "system"))
     )
+
+
+def _is_own_tool(tool: Mapping[str, Any]) -> bool:
+    """A tool with Anthropic's key for its schema, or one that Anthropic dates, such as `memory_20250818`."""
+    kind = tool.get("type")
+    return "input_schema" in tool or (isinstance(kind, str) and _DATED.search(kind) is not None)
 
 
 def _tells(value: object) -> bool:

@@ -34,6 +34,7 @@ _RESPONSE = ("functionResponse", "function_response")
 _KNOWN = (
     "text", "inlineData", "inline_data", "fileData", "file_data", *_CALL, *_RESPONSE, "executableCode",
     "executable_code", "codeExecutionResult", "code_execution_result", "thought", "thoughtSignature",
+    "videoMetadata", "video_metadata",
 )  # fmt: skip
 _TEXTS = ("output", "result", "content", "text", "stdout", "message", "report", "error")  # of a response
 

@@ -44,6 +44,14 @@ _REQUEST = {
 }  # fmt: skip
 
 
+_FIELDS = _REQUEST | {
+    "background", "conversation", "input", "max_tool_calls", "metadata", "model", "prompt", "prompt_cache_key",
+    "prompt_cache_retention", "safety_identifier", "service_tier", "stream", "stream_options", "temperature", "text",
+    "top_logprobs", "top_p", "user",
+}  # fmt: skip
+_OTHER_APIS = ("embed", "moderation", "tts", "whisper")  # whose requests have an input and a model too
+
+
 def knows(value: object) -> bool:
     """A call or an output, or a message with content that no other dialect has. Reasoning others spell alike."""
     if not isinstance(value, dict) or "tool_calls" in value:
@@ -75,7 +83,11 @@ def takes(place: Place) -> bool:
     if place.path[-1:] != ("input",) or "messages" in around:
         return False
     if isinstance(items, str):
-        return isinstance(around.get("model"), str) and not _REQUEST.isdisjoint(around)
+        model = around.get("model")
+        if not isinstance(model, str):
+            return False
+        is_other = any(word in model.lower() for word in _OTHER_APIS)
+        return not _REQUEST.isdisjoint(around) or (_FIELDS.issuperset(around) and not is_other)
     return any(admits(item) and kind_of(item) not in ("aside", "unknown") for item in items)
 
 

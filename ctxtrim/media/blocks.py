@@ -30,6 +30,13 @@ def _image_url(block: Block) -> Media:
     return _inline(_first(block, "image_url", "value"), None, "image", block.get("detail"))
 
 
+def _document_url(block: Block) -> Media:
+    """Mistral: `document_url`, the URL of a document or its data; a PDF where neither shows another kind."""
+    inner = block.get("document_url")
+    url = inner.get("url") if isinstance(inner, Mapping) else inner
+    return _inline(url if isinstance(url, str) and url[:5].lower() == "data:" else None, None, "pdf")
+
+
 def _image(block: Block) -> Media:
     """Anthropic's `source`, or the data under `data` (MCP, pi), `image` (inspect) or `url`."""
     source = block.get("source")
@@ -103,6 +110,7 @@ def _gemini(block: Block) -> Media | None:
 _GEMINI = ("inlineData", "inline_data", "fileData", "file_data")
 _READERS: dict[str, Callable[[Block], Media | None]] = {
     "image_url": _image_url,
+    "document_url": _document_url,
     "input_image": _image_url,
     "computer_screenshot": _image_url,
     "image_generation_call": _generated,

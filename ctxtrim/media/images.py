@@ -77,8 +77,9 @@ class Grid:
 class Patches:
     """OpenAI's newer rule: patches of 32 pixels, times the model's multiplier.
 
-    `low` and `original` are None where that detail is charged as high. Source: developers.openai.com, images and
-    vision, spring and October 2026; limits by detail as litellm 1.109.1 (MIT) gives them.
+    `low` and `original` are None where that detail is charged as high; `frame` is added to each picture. Source:
+    developers.openai.com, images and vision, spring and October 2026; limits by detail as litellm 1.109.1 (MIT) gives
+    them; the frame from recorded requests.
     """
 
     multiplier: float
@@ -86,12 +87,13 @@ class Patches:
     low: Grid | None = None
     original: Grid | None = None
     auto: Literal["high", "original"] = "high"
+    frame: int = 0
 
     def tokens(self, media: Media) -> int:
         """The tokens of a picture; a detail that is unknown or not given counts as auto."""
         grid = self._grid(media.detail)
         patches = grid.most if media.pixels is None else grid.patches(*media.pixels)
-        return ceil(round(patches * self.multiplier, 6))  # 1.2 is no binary number
+        return self.frame + ceil(round(patches * self.multiplier, 6))  # 1.2 is no binary number
 
     def _grid(self, detail: str | None) -> Grid:
         detail = detail if detail in ("low", "high", "original") else self.auto
@@ -132,21 +134,23 @@ class Crops:
     """The rule of Gemini 2: 258 tokens, and for a side above 384 pixels as many for each crop.
 
     A crop is two thirds of the shorter side, 256 to 768 pixels. No picture has more than 24, as none is larger than
-    3072 pixels a side once scaled down. Sources: ai.google.dev, tokens; firebase.google.com, input file requirements.
+    3072 pixels a side once scaled down. `more` crops are added to each picture, as gemini-2.0-flash does. Sources:
+    ai.google.dev, tokens; firebase.google.com, input file requirements; recorded requests.
     """
 
     crop: int = 258
     most: int = 24
+    more: int = 0
 
     def tokens(self, media: Media) -> int:
         """The tokens of a picture; detail does not matter. Large ones are charged unscaled, up to the most."""
         if media.pixels is None:
-            return self.crop * self.most
+            return self.crop * (self.most + self.more)
         long, short = max(media.pixels), min(media.pixels)
         if long <= 384:
-            return self.crop
+            return self.crop * (1 + self.more)
         unit = min(768, max(256, short * 2 // 3))
-        return self.crop * min(self.most, _cover(long, short, unit))
+        return self.crop * (min(self.most, _cover(long, short, unit)) + self.more)
 
 
 @dataclass(frozen=True, slots=True)

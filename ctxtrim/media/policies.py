@@ -75,6 +75,10 @@ def _seconds(media: Media) -> float:
 _PAGE_TEXT = 3_000
 
 
+# A page of Gemini 2.0 and 2.5 is 258 tokens by its documentation, and up to 1,290 by recorded requests.
+_GEMINI_PAGE = 1_290
+
+
 def _openai(image: ImagePolicy) -> Policy:
     text = _PAGE_TEXT + 13
     return Policy(image, text + image.tokens(Media("image", detail="high")), text, part=192, second=10)
@@ -124,8 +128,8 @@ POLICIES: dict[str, Policy] = {
     "openai-o1": _openai(Tiles(75, 150)),  # and o1-pro, o3
     "openai-computer-use": _openai(Tiles(65, 129)),
     "openai-o4-mini": _openai(Patches(1.72, _FIRST)),
-    "openai-gpt-4.1-mini": _openai(Largest((_MINI, Patches(1.62, _LOOSE)))),
-    "openai-gpt-4.1-nano": _openai(_NANO),
+    "openai-gpt-4.1-mini": _openai(Largest((Patches(1.62, _FIRST, frame=2), Patches(1.62, _LOOSE, frame=2)))),
+    "openai-gpt-4.1-nano": _openai(Patches(2.46, _FIRST, frame=2)),
     "openai-gpt-5-mini": _openai(_MINI),  # 1.2 in the later edition
     "openai-gpt-5-nano": _openai(_NANO),  # 1.5 in the later edition
     "openai-gpt-5.2": _openai(Largest((Patches(1.2, _FIRST), Patches(1.2, _LOOSE)))),
@@ -137,7 +141,8 @@ POLICIES: dict[str, Policy] = {
     "openai-gpt-6": _openai(_GPT_5_6),  # measured on gpt-6-astra
     "anthropic-standard": _anthropic(_STANDARD),  # before 4.7
     "anthropic-high": _anthropic(_HIGH),  # 4.7 and later
-    "gemini-2": Policy(Crops(), page=258),
+    "gemini-2": Policy(Crops(), page=_GEMINI_PAGE),
+    "gemini-2.0": Policy(Crops(more=1), page=_GEMINI_PAGE),
     "gemini-3": Policy(Levels(), page=560),  # and 4; a page is of medium resolution
     "pixtral": _flat(64 * 65),  # patches of 16 px in 1024 x 1024, a break after each row (Pixtral 12B)
     "qwen": _flat(16_384),  # the default range is 4 to 16,384 (model card of Qwen2-VL-7B-Instruct)

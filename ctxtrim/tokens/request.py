@@ -21,15 +21,13 @@ _ANY = ("any", "required")
 class RequestFraming:
     """What a request costs besides its messages, in tokens.
 
-    Tools: `declares` writes schemas as declarations, and `declared` comes on top (`declared_responses` on OpenAI's
-    Responses). Where there are no declarations the schemas count as JSON, and `tools` comes on top once (`tools_forced`
-    where a tool must be called), `tool` for each of them, and `own_tools` for a provider's own tools, by the beginning
-    of their type. `forbidden`, `required` and `forced` are the choice of no tool, of any tool and of one tool by name;
-    the name counts too.
+    Tools: `declares` writes schemas as declarations, and `declared` comes on top. Where there are no declarations the
+    schemas count as JSON, and `tools` comes on top once (`tools_forced` where a tool must be called), `tool` for each
+    of them, and `own_tools` for a provider's own tools, by the beginning of their type. `forbidden`, `required` and
+    `forced` are the choice of no tool, of any tool and of one tool by name; the name counts too.
 
-    Structured output: `writes_output` writes the format, and `output` comes on top (`output_responses` on Responses),
-    `output_answer` for each answer in the history. `output_is_tool`: behind an OpenAI-compatible API the format is a
-    tool that must be called.
+    Structured output: `writes_output` writes the format, and `output` comes on top, `output_answer` for each answer in
+    the history. `output_is_tool`: behind an OpenAI-compatible API the format is a tool that must be called.
 
     Reasoning: `thinking`, `adaptive` and `pro` are the modes that a request can ask for. `task_budget`, `citations`:
     once where the request has them.
@@ -37,7 +35,6 @@ class RequestFraming:
 
     declares: Callable[[str], str | None] | None = None
     declared: int = 0
-    declared_responses: int | None = None
     tools: int = 0
     tools_forced: int | None = None
     tool: int = 0
@@ -47,7 +44,6 @@ class RequestFraming:
     forced: int | None = None
     writes_output: Callable[[OutputFormat], str] | None = None
     output: int = 0
-    output_responses: int | None = None
     output_answer: int = 0
     output_is_tool: bool = False
     thinking: int = 0
@@ -62,8 +58,6 @@ class RequestFraming:
         options = transcript.options
         if transcript.tools is not None:
             costs |= schemas(transcript.tools) | self._choice(transcript.tool_choice, count)
-            if "declarations" in costs and options.api == "responses" and self.declared_responses is not None:
-                costs["declarations"] = self.declared_responses
             if "tool_prompt" in costs and transcript.tool_choice not in (*_AUTO, "none"):
                 costs["tool_prompt"] = self._forced_prompt()
         if options.output is not None and self.writes_output is not None:
@@ -110,8 +104,6 @@ class RequestFraming:
         return {"tool_choice": self.forced + count(str(choice))} if self.forced is not None else {}
 
     def _output(self, options: RequestOptions) -> int:
-        if options.api == "responses" and self.output_responses is not None:
-            return self.output_responses
         is_tool = self.output_is_tool and options.api in ("chat", "responses")
         return self.output + (self._forced_prompt() if is_tool else 0)
 

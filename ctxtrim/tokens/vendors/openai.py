@@ -21,30 +21,40 @@ _OPENAI: Facts = {
     "escapes_parallel": Fact(True, PARALLEL, 60),
     "declares": Fact(schemas.rendered, f"{N0ISY}; {PAIRS}", 406),
     "declared": Fact(5, f"{PAIRS}: -1 to 5", 250),
-    "declared_responses": Fact(3, f"{PAIRS}: -5 to 3", 156),
     "tools": Fact(12, "an allowance for schemas that have no declaration", 0),
     "forbidden": Fact(1, N0ISY, 4),
-    "required": Fact(6, f"{PAIRS}; none on Chat Completions itself", 90),
+    "required": Fact(4, f"{PAIRS}: none at OpenAI itself, up to 4 behind OpenRouter", 90),
     "forced": Fact(7, N0ISY, 12),
     "writes_output": Fact(openai_output, PAIRS, 230),
     "output": Fact(11, f"{PAIRS}: 0 to 11", 150),
-    "output_responses": Fact(1, PAIRS, 78),
     "output_answer": Fact(4, f"{PAIRS}: answers to the format are marked", 2),
 }
 _REASONING: Facts = _OPENAI | {
     "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
     "sealed": Fact(0.1, f"{PAIRS}: reasoning_details of gpt-5", 6),
 }
+_GPT_5: Facts = _REASONING | {
+    "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),
+    "required": Fact(0, PAIRS, 4),
+    "pro": Fact(1_550, "an allowance: 1,510 to 1,989 more in recorded-counts, without a known rule", 12),
+}
+_RESPONSES: Facts = {
+    "declared": Fact(0, f"{PAIRS}: -5 to -2", 80),
+    "required": Fact(6, f"{PAIRS}: 3 to 6", 20),
+    "output": Fact(1, PAIRS, 78),
+}
 
 TABLES: dict[str, Facts] = {
     "openai": _OPENAI | {"is_verified": Fact(True, COOKBOOK, 617)},
     "openai-reasoning": _REASONING,
-    "openai-gpt-5": _REASONING
-    | {
-        "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),
-        "required": Fact(0, PAIRS, 4),
-        "pro": Fact(1_550, "an allowance: 1,510 to 1,848 more in recorded-counts, without a known rule", 12),
-    },
+    "openai-responses": _OPENAI
+    | _RESPONSES
+    | {"parallel": Fact(0, f"{PAIRS}: no wrapper", 14), "is_verified": Fact(True, PAIRS, 73)},
+    "openai-reasoning-responses": _REASONING | _RESPONSES | {"declared": Fact(3, PAIRS, 12)},
+    "openai-gpt-5": _GPT_5,
+    "openai-gpt-5-responses": _GPT_5
+    | _RESPONSES
+    | {"declared": Fact(3, f"{PAIRS}: 0 to 3", 156), "required": Fact(0, PAIRS, 4)},
     "harmony": {
         "priming": Fact(65, f"{HARMONY}: 2 of priming, 61 of a system message, 2 of vLLM's empty developer message", 6),
         "message": Fact(4, HARMONY, 6),

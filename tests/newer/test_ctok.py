@@ -183,6 +183,38 @@ def test_the_bound_is_above_what_repeats_itself_after_one_to_six_characters(vers
         assert bound(text) + 12 >= token_count(text, version), text
 
 
+@pytest.mark.parametrize("version", ["4.5", "4.7"])
+def test_the_bound_is_above_words_and_phrases_that_repeat_themselves(version: str) -> None:
+    bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count
+    words = [
+        "farewell",
+        "cryptocurrency",
+        "Tolkien",
+        "itinerary",
+        "coworkers",
+        "Retriever",
+        "repeatedly",
+        "Autonomous",
+        "comprehensive",
+        "kwargs",
+        "OpenTelemetry",
+        "WeatherForecast",
+        "paragraph",
+        "vehicles",
+        "tool_call_id",
+        "getElementById",
+        "Enhanced",
+        "naïve",
+        "Straße",
+    ]
+    chance = random.Random(5)
+    for _ in range(300):
+        phrase = " ".join(chance.choices(words, k=chance.randint(1, 3))) + chance.choice([" ", "\n", ", ", "; "])
+        text = phrase * chance.choice((10, 60, 400))
+        text = chance.choice([text, f"Some words before, then {text}and after it.\n"])
+        assert bound(text) + 12 >= token_count(text, version), text
+
+
 def test_no_long_text_is_too_long() -> None:
     count = COUNTERS["4.8"].count
     for unit in ('{"id":7,"name":"x y","ok":true},', "<|endoftext|>", "it's ", "मैं ", "a.b\n"):

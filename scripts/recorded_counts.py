@@ -1,6 +1,7 @@
 """Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor, model and feature.
 
     python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model] [--misses 20]
+    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl --markdown > docs/counting.md
 
 Each line of the file is one pair: a request body, and the input tokens that the API counted for it. A request is
 counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
@@ -8,6 +9,7 @@ counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
 
 import argparse
 import json
+import re
 import statistics
 import sys
 from collections import defaultdict
@@ -20,6 +22,8 @@ from ctxtrim.binding import Binding
 from ctxtrim.formats.chunks import open_reading
 from ctxtrim.models import assumed_model
 from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.facts import Fact
+from ctxtrim.tokens.vendors import anthropic, google, open_models, openai
 
 LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated")
 
@@ -83,6 +87,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("file", type=Path, help="the pairs, one JSON object a line")
     options.add_argument("--by", choices=sorted(GROUPS), action="append", help="which tables; all by default")
+    options.add_argument("--markdown", action="store_true", help="print docs/counting.md")
     options.add_argument("--misses", type=int, default=0, help="also list this many counts that are too low")
     given = options.parse_args()
     bindings: dict[str, Binding] = {}
@@ -91,6 +96,9 @@ def main() -> None:
         return bindings.setdefault(model, Binding(tokenizer, model))
 
     found = list(pairs(given.file, binding))
+    if given.markdown:
+        sys.stdout.write("\n".join(document(found)) + "\n")
+        return
     for name in given.by or GROUPS:
         sys.stdout.write("\n".join(table(name, found, GROUPS[name])) + "\n\n")
     low = sorted((pair for pair in found if pair.counted and pair.difference < 0), key=lambda pair: pair.difference)
@@ -113,17 +121,81 @@ GROUPS: dict[str, Callable[[Pair], Iterable[str]]] = {
 }
 
 
-def table(name: str, found: Sequence[Pair], groups: Callable[[Pair], Iterable[str]]) -> Iterator[str]:
+INTRODUCTION = """# How counts compare with what APIs recorded
+
+Provider APIs report the input tokens of each request. {pairs:,} recorded requests are counted by ctxtrim and compared
+with the report. Reproduce the tables with
+
+    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
+
+`tests/test_recorded_counts.py` runs all of them and holds the promises: no count labelled `exact` or `bounded` is below
+the recorded one, apart from the requests that the test lists by id with a reason.
+
+- `pairs`: requests; `refused`: not recognized as a request; `hits`: counts equal to the recorded one.
+- `exact low`, `bound low`, `recon low`, `estim low`: counts below the recorded one, by their label.
+- `lowest`: the count that is furthest below, in tokens.
+- `median %`, `p95 %`: how far counts are above the recorded ones.
+
+This file is for Python {version}. Claude is counted by ctok on Python 3.12 and newer, and bounded on 3.11.
+
+Not covered by a rule: hosts that add a system prompt of their own (Venice), models with a long default system prompt in
+their chat template (Mistral Small 3.2), and `reasoning.mode: "pro"` of OpenAI, whose counts are estimates that are at
+least 1,550 tokens higher.
+"""
+
+FACTS = """## What each vendor adds to a prompt
+
+The constants in `ctxtrim/tokens/vendors/`, in tokens, with their source and the number of recorded requests that they
+were checked against. A framing has the value of the framing above it for a field that it does not list.
+"""
+
+
+def document(found: Sequence[Pair]) -> Iterator[str]:
+    """The lines of `docs/counting.md`."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    yield INTRODUCTION.format(pairs=len(found), version=version)
+    for name in ("label", "vendor", "feature", "model"):
+        yield f"## By {name}\n"
+        head, *rows = table(name, found, GROUPS[name], _markdown)
+        yield from (head, re.sub(r"[^|]+", " --- ", head), *rows, "")
+    yield FACTS
+    for module in (openai, anthropic, google, open_models):
+        yield f"### {(module.__doc__ or '').split(':')[0]}\n"
+        yield "| framing | field | value | pairs | source |\n| --- | --- | --- | --- | --- |"
+        seen: dict[str, Fact] = {}
+        for family, facts in module.TABLES.items():
+            for field, fact in facts.items():
+                if seen.get(field) != fact:
+                    value = getattr(fact.value, "__name__", None) or repr(fact.value)
+                    yield f"| {family} | {field} | `{value}` | {fact.pairs} | {fact.source} |"
+                    seen[field] = fact
+        yield ""
+
+
+def _plain(cells: Sequence[str], width: int) -> str:
+    return cells[0].ljust(width) + "".join(f"{cell:>10}" for cell in cells[1:])
+
+
+def _markdown(cells: Sequence[str], width: int) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(
+    name: str,
+    found: Sequence[Pair],
+    groups: Callable[[Pair], Iterable[str]],
+    write: Callable[[Sequence[str], int], str] = _plain,
+) -> Iterator[str]:
     """The lines of a table: pairs, exact hits, counts too low by label, and how far counts are above in percent."""
     rows: dict[str, list[Pair]] = defaultdict(list)
     for pair in found:
         for group in groups(pair):
             rows[group].append(pair)
-    head = ("pairs", "refused", "hits", *(f"<{label[:5]}" for label in LABELS), "lowest", "median %", "p95 %")
+    head = ("pairs", "refused", "hits", *(f"{label[:5]} low" for label in LABELS), "lowest", "median %", "p95 %")
     width = max(map(len, (name, *rows)))
-    yield name.ljust(width) + "".join(f"{column:>10}" for column in head)
+    yield write((name, *head), width)
     for group, members in sorted(rows.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield group.ljust(width) + "".join(f"{cell:>10}" for cell in _cells(members))
+        yield write((group, *_cells(members)), width)
 
 
 def _cells(members: Sequence[Pair]) -> Iterator[str]:

@@ -91,6 +91,7 @@ FRAMINGS = (
     ("gemini|deep-research", "gemini"),
     ("llama-?3", "llama"),
     ("deepseek", "deepseek"),
+    (".*(mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral|labs-)", "mistral"),
     (r"qwen3\.[5-9]|qwen-?[4-9]", "qwen-3.5"),
     ("qwen|qwq|qvq", "qwen"),
     ("grok.*(fast|code)", "xai-fast"),

@@ -87,8 +87,8 @@ def image(width: int | None = None, height: int | None = None, detail: str | Non
         ("openai-gpt-5.6", Media("pdf", pages=2), 192 + 2 * (3013 + 3000)),
         ("openai-gpt-4o", Media("file", size=1000), 1192),
         # openai/codex, context_manager/history.rs
-        ("openai-gpt-5", Media("sealed", size=2650), 500),
-        ("openai-gpt-5", Media("sealed", size=600), 0),
+        ("openai-gpt-5", Media("sealed", size=2650), 545),
+        ("openai-gpt-5", Media("sealed", size=600), 45),
     ],
 )
 def test_documented_and_measured_costs(policy: str, media: Media, tokens: int) -> None:

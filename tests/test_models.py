@@ -231,7 +231,7 @@ def test_gemini_2_5_pro_has_the_smaller_of_two_answers() -> None:
         ("claude-mythos-preview", "claude-v4.7", "anthropic-v4.7", 4_784),
         ("gemini-2.5-pro", "unknown", "gemini", 6_192),
         ("gemini-3.8-flash", "unknown", "gemini", 2_240),
-        ("pixtral-large-latest", "unknown", "generic", 4_160),
+        ("pixtral-large-latest", "unknown", "mistral", 4_160),
         ("qwen3-vl-plus", "unknown", "qwen", 16_384),
         ("grok-4", "unknown", "xai", 36_000),
         ("llama-3.3", "unknown", "llama", 36_000),

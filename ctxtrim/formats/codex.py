@@ -17,7 +17,7 @@ from ctxtrim.formats.items import is_prompt, is_summary, kind_of, read_items
 from ctxtrim.formats.lists import Element, Found, beside
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.lines import Record, document, dump, split
-from ctxtrim.model import Line, Message, Path, RequestOptions, Source, Span, Transcript, Usage
+from ctxtrim.model import Line, Message, Path, Source, Span, Transcript, Usage
 from ctxtrim.results import METADATA
 
 _TYPES = (
@@ -78,7 +78,6 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
             (),
             found.uncounted,
             usages,
-            options=RequestOptions("responses"),
         )
     ]
 

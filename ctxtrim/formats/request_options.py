@@ -10,9 +10,13 @@ Fields = Mapping[str, Any]
 
 
 def chat_options(fields: Fields) -> RequestOptions:
-    """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing."""
+    """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing.
+
+    Compatible APIs such as DeepSeek's have `thinking` too.
+    """
     wanted = _object(_object(fields.get("response_format")).get("json_schema"))
-    return RequestOptions("chat", _output(wanted, "schema"))
+    is_thinking = _object(fields.get("thinking")).get("type") == "enabled"
+    return RequestOptions("chat", _output(wanted, "schema"), "enabled" if is_thinking else None)
 
 
 def responses_options(fields: Fields) -> RequestOptions:

@@ -184,7 +184,8 @@ def test_claude_codes_mark_of_a_long_window_is_understood() -> None:
         ("claude-opus-4-6", (1_000_000, None, 128_000)),
         ("claude-opus-5-5", (1_000_000, None, 128_000)),
         ("claude-haiku-5-5", (1_000_000, None, 128_000)),
-        ("deepseek-chat", (64_000, None, 8_192)),  # two sources disagree
+        ("deepseek-chat", (128_000, None, 8_192)),  # the smaller of two sources
+        ("llama-4-scout", (128_000, None, None)),
         ("mistral-large-latest", (262_144, None, 262_144)),
     ],
 )

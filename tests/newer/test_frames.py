@@ -9,11 +9,14 @@ MODELS = {"3.0": "claude-opus-4-5", "4.7": "claude-opus-4-7"}
 
 
 def test_the_documented_examples() -> None:
-    """14 tokens to the token; of the 403 the tool's schema is 41, which its JSON never falls short of."""
+    """14 tokens to the token; of the 403 the tool's schema is 41, which its JSON never falls short of.
+
+    The 403 has a prompt of 346 tokens, which later documentation and recorded requests give as 313.
+    """
     assert counted(transcript(SCIENTIST), name="claude-v3").tokens == 14
     count = counted(transcript(ASKED, tools=WEATHER), name="claude-v3")
     assert count.tokens - count.tools_schema == 403 - 346 - 41
-    assert count.beside["tool_prompt"] == 346
+    assert count.beside["tool_prompt"] == 313
     assert 41 <= count.beside["schemas"] <= 80
 
 

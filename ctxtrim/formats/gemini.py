@@ -2,7 +2,7 @@
 
 The same lists stand under `history` (checkpoints of Gemini CLI), `request.contents` (batches) and, one inside each
 event, under `events` (Agent Development Kit). Keys are spelled in camel or snake case. Calls seldom have ids, so they
-are paired by order. What the model wrote as thought counts as reasoning, its signature does not.
+are paired by order. What the model wrote as thought counts as reasoning, and its signature by its length.
 """
 
 from collections.abc import Iterator, Sequence

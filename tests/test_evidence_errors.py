@@ -3,14 +3,40 @@
 import pytest
 from evidence_building import result
 
-from ctxtrim.evidence import error_line, exit_code, is_error
+from ctxtrim.evidence import error_line, exit_code, extract_key_info, is_error
 
+FAILURES = [
+    "Fatal error: Uncaught TypeError in /app/index.php:3",
+    "PHP Fatal error:  Allowed memory size exhausted",
+    "npm ERR! code ENOENT",
+    "npm error code E404",
+    "error TS2304: Cannot find name 'total'.",
+    "src/cart (old).ts(12,5): error TS7006: Parameter 'x' implicitly has an 'any' type.",
+    "src/cart.ts:12:5 - error TS2551: Property 'sun' does not exist.",
+    'Exception in thread "main" java.lang.IllegalStateException',
+    "Failed to connect to localhost port 8080",
+    "curl: (7) Failed to connect to localhost port 8080 after 0 ms",
+]
 WORDS = ["error", "Exception", "FAILED", "fatal", "cannot", "Unable to"]
 
 
+@pytest.mark.parametrize("line", FAILURES)
+def test_s0_11_the_failures_that_common_tools_print_are_errors(line: str) -> None:
+    text = f"\n> build\n{line}\nmore"
+    start, end = error_line(text) or (0, 0)
+    assert text[start:end] == line
+    assert extract_key_info(line, "bash").error == line
+    assert not is_error(result(f"{line}\nexit code: 0"))
+
+
 @pytest.mark.parametrize(
-    "text", ["0 errors", "12 passed, 0 failed", "exit code: 0\nError: shown, but handled", "fine", ""]
-)
+    "text",
+    [
+        "0 errors", "12 passed, 0 failed", "exit code: 0\nError: shown, but handled", "fine", "",
+        "npm errors explained", "the log says error TS2304: fixed", "it no longer Failed to connect",
+        "we print npm ERR! then",
+    ],
+)  # fmt: skip
 def test_s0_11_what_ended_well_is_no_error(text: str) -> None:
     assert not is_error(result(text))
     assert error_line(text) is None

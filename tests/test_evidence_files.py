@@ -89,6 +89,22 @@ def test_s2_3_references_name_path_last_step_and_content_the_oldest_first() -> N
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
+        ("read", "read_many_files"),
+        ("write", "create_file move_file copy_file mv"),
+        ("edit", "string_replace insert_lines replace_lines delete_lines diff_edit replace_span rename_symbol"),
+        ("delete", "rm rmdir"),
+        ("search", "search_file_contents find_files list_directory find_references document_symbols"),
+        ("bash", "execute_bash"),
+        ("other", "fetch_url web_search lsp_get_diagnostics ask_user create_task delete_task mkdir"),
+    ],
+)
+def test_s2_3_the_tools_of_nanocoder_are_known(kind: str, names: str) -> None:
+    assert {kind_of_tool(name) for name in names.split()} == {kind}
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
         ("read", "Read read_file view open_file readFile mcp__fs__read_text_file functions.read_file"),
         ("write", "Write write_file create_file writeToFile"),
         ("edit", "Edit apply_patch multi_edit MultiEdit str_replace edit_file NotebookEdit"),

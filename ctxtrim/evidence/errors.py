@@ -16,6 +16,8 @@ _EXIT_CODE = re.compile(
 _ERROR = re.compile(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
     r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
+    r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) )?Failed to connect\b"
+    r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"  # tsc, where it names the file in front
 )
 _LOOSE = re.compile(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
 _ABRIDGED = re.compile(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)

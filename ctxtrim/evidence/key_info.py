@@ -17,7 +17,8 @@ _PARTIAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _FAILURE = re.compile(
-    r"^[ \t]*(?:E[ \t]+)?(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|FAILED|panic|npm (?:ERR!|error))\b[^\n]*",
+    r"^[ \t]*(?:E[ \t]+)?(?:npm ERR!|Fatal error:"
+    r"|(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|FAILED|panic|npm error)\b)[^\n]*",
     re.MULTILINE,
 )
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^\n:]{1,500}):\d+[:\s]", re.MULTILINE)

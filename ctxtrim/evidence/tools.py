@@ -1,7 +1,8 @@
 """What a call does by its tool's name and arguments: which kind of tool, which files, which command.
 
-The names are those of agents in use: Claude Code, Codex, Cursor, Gemini CLI, Copilot, OpenHands, SWE-agent, Cline, the
-file system server of MCP and their like. Case, `_` and `-` make no difference, nor does a prefix like `mcp__server__`.
+The names are those of agents in use: Claude Code, Codex, Cursor, Gemini CLI, Copilot, OpenHands, SWE-agent, Cline,
+nanocoder, the file system server of MCP and their like. Case, `_` and `-` make no difference, nor does a prefix like
+`mcp__server__`.
 """
 
 import json
@@ -16,15 +17,17 @@ ToolKind = Literal["read", "write", "edit", "delete", "search", "bash", "other"]
 _NAMES: dict[ToolKind, str] = {
     "read": "read cat view open readfile readfiles readmanyfiles readmultiplefiles readtextfile readmediafile "
     "readnotebook notebookread viewfile openfile fileread loadfile getfilecontent getfilecontents",
-    "write": "write create writefile writetofile writetextfile filewrite savefile createfile createnewfile newfile",
+    "write": "write create writefile writetofile writetextfile filewrite savefile createfile createnewfile newfile "
+    "copyfile movefile mv",
     "edit": "edit insert patch replace editfile editnotebook editexistingfile fileedit multiedit notebookedit "
     "applypatch applydiff strreplace searchreplace searchandreplace replaceinfile replacelines insertcontent "
-    "inserteditintofile replacestringinfile multireplacestringinfile updatefile appendfile appendtofile",
-    "delete": "delete remove rm deletefile deletefiles deletepath removefile",
+    "inserteditintofile replacestringinfile multireplacestringinfile updatefile appendfile appendtofile "
+    "stringreplace insertlines deletelines diffedit replacespan syntaxislandedit renamesymbol extractfunction",
+    "delete": "delete remove rm deletefile deletefiles deletepath removefile rmdir",
     "search": "search grep glob find ls list rg ripgrep grepsearch greptool globtool globfilesearch filesearch "
-    "codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent searchtext searchdir "
-    "searchdirectory searchforpattern findfile findfiles findbyname listdir listdirectory listfiles "
-    "directorytree listcodedefinitionnames",
+    "codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent searchfilecontents searchtext "
+    "searchdir searchdirectory searchforpattern findfile findfiles findbyname listdir listdirectory listfiles "
+    "directorytree listcodedefinitionnames findreferences documentsymbols gotodefinition",
     "bash": "bash sh shell exec execute terminal cmd powershell pwsh localshell localshellcall execcommand "
     "executecommand executebash runbash bashtool runcommand runcmd runshellcommand runterminal runterminalcmd "
     "runterminalcommand runinterminal shellcommand shellexec codeexec",

@@ -62,6 +62,15 @@ TOLD = [
 ]
 
 
+def test_the_role_gemini_in_a_history_is_the_model() -> None:
+    renamed = [{**one, "role": "gemini" if one["role"] == "model" else one["role"]} for one in TALK]
+    data = json.dumps({"history": renamed}).encode()
+    assert taken(data) == ("gemini", "conversation")
+    assert told(data) == TOLD
+    data = json.dumps({"history": [{"role": "user", "content": "go"}, {"role": "gemini", "content": "Done."}]}).encode()
+    assert told(data) == [("user", ["go"]), ("assistant", ["Done."])]
+
+
 @pytest.mark.parametrize(
     ("data", "layout"),
     [

@@ -253,6 +253,27 @@ def test_other_attachments_are_read(block: dict[str, Any], expected: tuple[objec
     assert (media.kind, media.seconds, media.pages) == expected
 
 
+@pytest.mark.parametrize("data", ["AAAA", "/9j/", "iVBO", b64(b"no picture at all")])
+def test_bytes_too_few_for_a_picture_cost_as_the_smallest_one(data: str) -> None:
+    smallest = Media("image", 1, 1)
+    for block in (
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+        {"inlineData": {"mimeType": "image/png", "data": data}},
+    ):
+        media = media_of(block)
+        assert media is not None
+        for policy in POLICIES.values():
+            assert policy.tokens(media) == policy.tokens(smallest)
+
+
+def test_a_picture_of_many_bytes_or_none_whose_size_is_unknown_costs_the_most() -> None:
+    for url in ("https://example.com/a.png", "data:image/avif;base64," + b64(bytes(100)), "data:image/png;base64,"):
+        media = media_of({"type": "image_url", "image_url": {"url": url}})
+        assert media is not None
+        assert POLICIES["unknown"].tokens(media) == POLICIES["unknown"].image_most
+
+
 def test_what_was_taken_out_costs_the_most() -> None:
     for data in ("", "[removed]", "data:audio/mp3;base64,<removed>"):
         media = media_of({"type": "input_audio", "input_audio": {"data": data, "format": "mp3"}})

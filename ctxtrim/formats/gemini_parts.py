@@ -18,6 +18,7 @@ from ctxtrim.results import METADATA
 ROLES: dict[object, Role] = {
     "user": "user",
     "model": "assistant",
+    "gemini": "assistant",  # the name that Gemini CLI gives the model in its own records
     "system": "system",
     "function": "user",  # the role of function responses in old versions of the API
     "tool": "user",
@@ -46,7 +47,7 @@ def is_content(value: object) -> bool:
     role, parts = value.get("role"), value["parts"]
     if not (isinstance(role, str) or len(value) == 1) or role not in ROLES or not all(map(_is_part, parts)):
         return False
-    return bool(parts) or role == "model"
+    return bool(parts) or ROLES[role] == "assistant"
 
 
 def _is_part(value: object) -> bool:

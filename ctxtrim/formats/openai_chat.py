@@ -22,6 +22,7 @@ ROLES: dict[object, Role] = {
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
+    "gemini": "assistant",  # histories that clients of Gemini save
     "tool": "tool",
     "function": "tool",
 }

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+SMALLEST = 100
+"""Bytes below which no picture fits whose header does not tell its size: the smallest JPEG has 107, a TIFF 110."""
+
 MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
@@ -26,7 +29,7 @@ class Media:
 
     @property
     def pixels(self) -> tuple[int, int] | None:
-        """Width and height, where both are known and positive."""
+        """Width and height, where both are known and positive; bytes too few for a picture count as one pixel."""
         if self.width is None or self.height is None or min(self.width, self.height) < 1:
-            return None
+            return (1, 1) if self.size is not None and self.size < SMALLEST else None
         return self.width, self.height

@@ -102,6 +102,8 @@ class Message:
     as (key, value) pairs. `index` is the position among the messages as read, None for an inserted one; `spans` is
     all that goes when the message goes. `agent_visible`: a hidden message stays in the file, but is neither sent nor
     counted; `user_visible`: the person is shown it; `kind`: what a stage made of it, such as `tool_result_archived`.
+    `action`: the call that an assistant message spells in its text; it answers for the result after it and costs
+    nothing besides. `is_demo`: part of a demonstration, which is needed less than anything of the session itself.
     """
 
     role: Role
@@ -116,6 +118,8 @@ class Message:
     agent_visible: bool = True
     user_visible: bool = True
     kind: str | None = None
+    action: Part | None = field(default=None, compare=False)
+    is_demo: bool = field(default=False, compare=False)
 
     @property
     def calls(self) -> Iterator[Part]:

@@ -36,9 +36,9 @@ class Shape:
 def shape(messages: Sequence[Message]) -> Shape:
     """The shape of a conversation, in one pass.
 
-    A step is an assistant message with calls, and their results. A turn is a user message and everything up to the
-    next one. An exchange is a step, or a message alone; where users call tools too (simulated ones do), theirs is their
-    message with its results.
+    A step is an assistant message with calls, or with an action in its text, and their results. A turn is a user
+    message and everything up to the next one. An exchange is a step, or a message alone; where users call tools too
+    (simulated ones do), theirs is their message with its results.
     """
     step: list[int] = []
     turn: list[int] = []
@@ -47,12 +47,18 @@ def shape(messages: Sequence[Message]) -> Shape:
     fan: list[int] = []
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
     closing: set[int] = set()  # messages with calls of which a result without id or name stands for all
+    acting: int | None = None  # the message with an action whose result comes next
     steps = turns = 0
     for index, message in enumerate(messages):
         home, answers, width = index, None, 0
         role = message.role if message.agent_visible else None
         if closing and role is not None and role != "tool":
             _close(waiting, closing)
+        if message.action is not None and role == "assistant":
+            steps += not any(message.calls)
+            acting = index
+        elif role is not None and (role != "tool" or message.result is None or message.result.call_id is not None):
+            acting = None
         if role in ("assistant", "user"):
             calls = [part for part in message.parts if part.kind == "tool_call"]
             width = len(calls)
@@ -68,6 +74,9 @@ def shape(messages: Sequence[Message]) -> Shape:
                 width = fan[home]
                 if result and result.call_id is None and result.name is None:
                     closing.add(home)
+            elif acting is not None:
+                home, answers, width = acting, messages[acting].action, 1
+                acting = None
         turns = turns if message.turn is None else message.turn
         step.append(step[home] if home < index else steps)
         turn.append(turns)

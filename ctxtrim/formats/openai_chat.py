@@ -60,16 +60,39 @@ def is_foreign(value: object) -> bool:
 
 def read(elements: Sequence[Element], found: Found) -> None:
     """A message an element. What users recorded as their usage counted what a simulated one was told."""
+    before: Any = None
     for value, at, whole in elements:
         role = value.get("role") if isinstance(value, dict) else None
         known = ROLES.get(role) if isinstance(role, str) else None
         if known is None:
             found.uncounted += role is not None and role not in _ASIDE
             continue
+        if known == "user" and _is_observation(value, before):
+            known = "tool"
+        before = value
         if known == "assistant" and "usage" in value and is_complete(value):
             usage = openai_usage(value["usage"], len(found.messages))
             found.usages += [usage] if usage else []
         found.messages.append(_message(known, value, at, whole, len(found.messages)))
+
+
+def _is_observation(value: dict[str, Any], before: Any) -> bool:
+    """Whether a message of the user is what the action of the message before it printed (SWE-agent)."""
+    return (
+        value.get("message_type", "observation") == "observation"
+        and not value.get("is_demo")
+        and isinstance(before, dict)
+        and _action(before) is not None
+    )
+
+
+def _action(value: dict[str, Any]) -> Part | None:
+    """The command that a message of SWE-agent spells in its text, as the call of a shell."""
+    action = value.get("action")
+    is_agent = value.get("role") == "assistant" and ("thought" in value or value.get("message_type") == "action")
+    if not is_agent or not isinstance(action, str) or value.get("tool_calls"):
+        return None
+    return Part("tool_call", action, name="bash")
 
 
 def envelope(value: dict[str, Any], at: Span) -> Envelope:
@@ -154,7 +177,9 @@ def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: in
         if isinstance(value.get("refusal"), str):
             parts = (*parts, Part("text", value["refusal"]))
         parts = (*parts, *_calls(value, line, path))
-    return Message(role, parts, name, index=index, spans=spans)
+    is_demo = value.get("is_demo") is True
+    action = _action(value) if role == "assistant" else None
+    return Message(role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo)
 
 
 def _sealed(details: Any) -> int:

@@ -4,7 +4,7 @@ from ctxtrim.evidence.chains import chained
 from ctxtrim.evidence.copies import copies
 from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
 from ctxtrim.evidence.files import FileReference, active_reads, file_references
-from ctxtrim.evidence.instructions import is_instructions
+from ctxtrim.evidence.instructions import is_instructions, is_only_instructions
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
 from ctxtrim.evidence.quotes import quoted
 from ctxtrim.evidence.results import lines_of, result_text, tool_of
@@ -26,6 +26,7 @@ __all__ = [
     "is_abridged",
     "is_error",
     "is_instructions",
+    "is_only_instructions",
     "is_summary_line",
     "kind_of_tool",
     "lines_of",

@@ -4,15 +4,51 @@ import re
 
 from ctxtrim.model import Message
 
-_FILES = re.compile(
-    r"\b(?:AGENTS|CLAUDE|GEMINI|QWEN|CONVENTIONS|copilot-instructions)\.md\b|\.cursorrules\b|\.windsurfrules\b"
-    r"|<(?:user_instructions|INSTRUCTIONS|environment_context|project_instructions)>"
+_NAMES = (
+    r"(?:(?:AGENTS|CLAUDE|GEMINI|QWEN|CONVENTIONS|copilot-instructions)(?:\.local|\.override)?\.md\b"
+    r"|\.(?:cursor|windsurf|cline)rules\b)"
 )
+_TAGS = r"(?:user_instructions|INSTRUCTIONS|environment_context|project_instructions)"
+_NAMED = re.compile(rf"(?<!\w){_NAMES}|<{_TAGS}>")
 _REACH = 500  # characters in which it is named
+# How a text begins that carries such a file: Codex (a heading, tags), Claude Code (a reminder), Gemini CLI, opencode,
+# and the file itself under its own name.
+_BEGINS = re.compile(
+    rf"\s*(?:<{_TAGS}>"
+    rf"|# (?:\S{{0,200}}/)?{_NAMES}(?: instructions\b[^\n]*)?[ \t]*(?:\n|$)"
+    rf"|(?:Contents of|Instructions from:|--- ?Context from:) [^\n]{{0,300}}?{_NAMES}"
+    rf"|<system-reminder>.{{0,{_REACH}}}?(?:# claudeMd\b|Contents of [^\n]{{0,300}}?{_NAMES}))",
+    re.DOTALL,
+)
+_WRAPPED = re.compile(rf"\s*(?:# [^\n]{{0,300}}\n\s*)?<(system-reminder|{_TAGS})>.*?</\1>", re.DOTALL)
 
 
 def is_instructions(message: Message) -> bool:
-    """Whether a message that no person typed brings such a file: its name, or the client's tag for it, stands first."""
-    if message.role != "user" or not message.is_injected:
+    """Whether a user message brings such a file.
+
+    Where the client wrote the message, the file's name or the client's tag for it in the first 500 characters tells.
+    Else a text of the message must begin as clients wrap such a file.
+    """
+    if message.role != "user":
         return False
-    return any(_FILES.search(part.text, 0, _REACH) for part in message.parts if part.kind == "text")
+    texts = [part.text for part in message.parts if part.kind == "text"]
+    if message.is_injected and any(_NAMED.search(text, 0, _REACH) for text in texts):
+        return True
+    return any(map(_BEGINS.match, texts))
+
+
+def is_only_instructions(message: Message) -> bool:
+    """Whether all that a user message says are such files, so that no person typed it."""
+    if message.role != "user" or not message.parts:
+        return False
+    return all(part.kind == "text" and _is_file(part.text) for part in message.parts)
+
+
+def _is_file(text: str) -> bool:
+    """Whether a text is wrapped as such a file is, with nothing after it."""
+    if not _BEGINS.match(text):
+        return False
+    end = 0
+    while wrapped := _WRAPPED.match(text, end):
+        end = wrapped.end()
+    return end == 0 or not text[end:].strip()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from ctxtrim.evidence import is_only_instructions
 from ctxtrim.lines import Record, give_up_if_deep
 from ctxtrim.model import Line, Message, Path, Span, Transcript
 from ctxtrim.summaries.titles import pieces, stands_alone
@@ -105,22 +106,30 @@ class Format:
             for record in records:
                 give_up_if_deep(record)
             found = self.read(records, lines)
-        found = [_with_summaries(one) for one in found]
+        found = [_with_marks(one) for one in found]
         return found if self.visibility is None else [replace(one, hides=True) for one in found]
 
 
-def _with_summaries(transcript: Transcript) -> Transcript:
-    """A transcript in which summaries and digests that were written here are known, whatever its format says."""
-    messages = transcript.messages
-    marked = {
-        place: replace(message, is_injected=True, is_summary=message.is_summary or stands_alone(message.parts[0].text))
-        for place, message in enumerate(messages)
-        if message.role == "user" and message.parts and _is_ours(message)
-    }
-    if not marked:
+def _with_marks(transcript: Transcript) -> Transcript:
+    """A transcript in which messages are marked that no person typed, whatever the format says.
+
+    Their texts show it: summaries and digests that were written here, and files with instructions to the agent.
+    """
+    messages = tuple(map(_marked, transcript.messages))
+    if all(new is old for new, old in zip(messages, transcript.messages, strict=True)):
         return transcript
-    known = tuple(marked.get(place, message) for place, message in enumerate(messages))
-    return replace(transcript, messages=known, source=replace(transcript.source, messages=known))
+    return replace(transcript, messages=messages, source=replace(transcript.source, messages=messages))
+
+
+def _marked(message: Message) -> Message:
+    if message.role != "user" or not message.parts:
+        return message
+    if _is_ours(message):
+        is_summary = message.is_summary or stands_alone(message.parts[0].text)
+        return replace(message, is_injected=True, is_summary=is_summary)
+    if not message.is_injected and is_only_instructions(message):
+        return replace(message, is_injected=True)
+    return message
 
 
 def _is_ours(message: Message) -> bool:

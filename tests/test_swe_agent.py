@@ -102,3 +102,18 @@ def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> N
     assert "the parser hangs" not in requests
     assert "subtotal" not in summary
     assert "cat file2.py" in summary
+
+
+def test_what_a_block_of_mini_swe_agent_printed_is_its_result() -> None:
+    history = [
+        said("user", "ISSUE: the total is wrong"),
+        said("assistant", "I look.\n\n```mswea_bash_command\ncat a.py\n```"),
+        said("user", "<returncode>1</returncode>\n<output>\nno such file\n</output>"),
+        said("assistant", "```mswea_bash_command\nls\n```"),
+        said("user", "Stop here."),
+    ]
+    found = messages(json.dumps(history).encode())
+    assert [one.role for one in found] == ["user", "assistant", "tool", "assistant", "user"]
+    call = shape(found).call[2]
+    assert call is not None
+    assert (call.name, call.text) == ("bash", "cat a.py")

@@ -5,6 +5,7 @@ bare array of messages. Content is a string, a list of blocks, null or absent. T
 `function` are a call and a result without ids. A message of any other role is not ours and stays as it is.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ ROLES: dict[object, Role] = {
 }
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta")  # notes that mini-swe-agent and hermes keep among the messages and never send
+_BLOCK = re.compile(r"^```mswea_bash_command\n(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
@@ -60,7 +62,7 @@ def is_foreign(value: object) -> bool:
 
 def read(elements: Sequence[Element], found: Found) -> None:
     """A message an element. What users recorded as their usage counted what a simulated one was told."""
-    before: Any = None
+    before: dict[str, Any] = {}
     for value, at, whole in elements:
         role = value.get("role") if isinstance(value, dict) else None
         known = ROLES.get(role) if isinstance(role, str) else None
@@ -76,23 +78,24 @@ def read(elements: Sequence[Element], found: Found) -> None:
         found.messages.append(_message(known, value, at, whole, len(found.messages)))
 
 
-def _is_observation(value: dict[str, Any], before: Any) -> bool:
-    """Whether a message of the user is what the action of the message before it printed (SWE-agent)."""
-    return (
-        value.get("message_type", "observation") == "observation"
-        and not value.get("is_demo")
-        and isinstance(before, dict)
-        and _action(before) is not None
-    )
+def _is_observation(value: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Whether a message of the user is what the action of the message before it printed (SWE-agent and its mini)."""
+    if value.get("message_type", "observation") != "observation" or value.get("is_demo"):
+        return False
+    content = value.get("content")
+    is_printed = "action" in before or (isinstance(content, str) and content.startswith("<returncode>"))
+    return is_printed and _action(before) is not None
 
 
 def _action(value: dict[str, Any]) -> Part | None:
-    """The command that a message of SWE-agent spells in its text, as the call of a shell."""
-    action = value.get("action")
-    is_agent = value.get("role") == "assistant" and ("thought" in value or value.get("message_type") == "action")
-    if not is_agent or not isinstance(action, str) or value.get("tool_calls"):
+    """The command that a message of SWE-agent, or of its mini version, spells in its text, as the call of a shell."""
+    action, content = value.get("action"), value.get("content")
+    if value.get("role") != "assistant" or value.get("tool_calls"):
         return None
-    return Part("tool_call", action, name="bash")
+    if action is None and isinstance(content, str) and (block := _BLOCK.search(content)):
+        return Part("tool_call", block[1], name="bash")
+    is_agent = "thought" in value or value.get("message_type") == "action"
+    return Part("tool_call", action, name="bash") if is_agent and isinstance(action, str) else None
 
 
 def envelope(value: dict[str, Any], at: Span) -> Envelope:

@@ -104,16 +104,19 @@ def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> N
     assert "cat file2.py" in summary
 
 
-def test_what_a_block_of_mini_swe_agent_printed_is_its_result() -> None:
-    history = [
-        said("user", "ISSUE: the total is wrong"),
-        said("assistant", "I look.\n\n```mswea_bash_command\ncat a.py\n```"),
-        said("user", "<returncode>1</returncode>\n<output>\nno such file\n</output>"),
-        said("assistant", "```mswea_bash_command\nls\n```"),
-        said("user", "Stop here."),
-    ]
-    found = messages(json.dumps(history).encode())
-    assert [one.role for one in found] == ["user", "assistant", "tool", "assistant", "user"]
+def test_what_a_block_of_mini_swe_agent_printed_is_its_result_also_when_it_was_replaced() -> None:
+    history = [said("user", "ISSUE: the total is wrong")]
+    for number in range(8):
+        history.append(said("assistant", f"I look.\n\n```mswea_bash_command\ncat {number}.py\n```"))
+        history.append(said("user", f"<returncode>0</returncode>\n<output>\n{number} {OUTPUT}\n</output>"))
+    data = json.dumps(history).encode()
+    found = messages(data)
+    assert [one.role for one in found] == ["user", *["assistant", "tool"] * 8]
     call = shape(found).call[2]
     assert call is not None
-    assert (call.name, call.text) == ("bash", "cat a.py")
+    assert (call.name, call.text) == ("bash", "cat 0.py")
+    for limit in (600, 3000, 9000):
+        trimmed = run(data, [("trim", {})], limit=limit)
+        assert trimmed.findings == ()
+        assert trimmed.data is not None
+        assert {one.role for one in messages(trimmed.data)[1:]} <= {"assistant", "tool"}

@@ -79,12 +79,12 @@ def read(elements: Sequence[Element], found: Found) -> None:
 
 
 def _is_observation(value: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether a message of the user is what the action of the message before it printed (SWE-agent and its mini)."""
-    if value.get("message_type", "observation") != "observation" or value.get("is_demo"):
-        return False
-    content = value.get("content")
-    is_printed = "action" in before or (isinstance(content, str) and content.startswith("<returncode>"))
-    return is_printed and _action(before) is not None
+    """Whether a message of the user is what the action of the message before it printed (SWE-agent and its mini).
+
+    Its text does not tell: a stage may have replaced it.
+    """
+    is_typed = value.get("message_type", "observation") != "observation" or value.get("is_demo")
+    return not is_typed and _action(before) is not None
 
 
 def _action(value: dict[str, Any]) -> Part | None:

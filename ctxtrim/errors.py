@@ -7,6 +7,7 @@
     ├── InputError          a file cannot be read, or is not what it should be (exit 1)
     ├── OutputError         something cannot be written (exit 1)
     ├── ArchiveError        an original cannot be stored, found or trusted (exit 1)
+    │   └── NoArchiveError  a folder holds no archive
     ├── TokenizerError      a tokenizer is not available (exit 1)
     ├── SummaryError        a summarizer has no answer; facts take its place
     ├── ContextOverflowError   a prompt that a program asked for cannot be made to fit
@@ -44,6 +45,10 @@ class OutputError(CtxtrimError):
 
 class ArchiveError(CtxtrimError):
     """An original cannot be stored, found or trusted."""
+
+
+class NoArchiveError(ArchiveError):
+    """A folder holds no archive."""
 
 
 class TokenizerError(CtxtrimError):

@@ -217,6 +217,14 @@ def test_s4_6_unknown_and_empty_ids_are_told_apart(own: Run) -> None:
         assert told in ran.err
 
 
+@pytest.mark.parametrize("named", [(), ("--archive", "missing")])
+def test_s4_6_an_unknown_id_is_not_found_before_an_archive_exists(own: Run, named: tuple[str, ...]) -> None:
+    ran = own("trace", "get", "trace-9", *named)
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err.startswith("ctxtrim: TRACE_NOT_FOUND: trace-9: ")
+    assert "there is no archive here; name the folder that --archive was given" in ran.err
+
+
 def test_s4_6_of_several_originals_a_hash_chooses(own: Run) -> None:
     texts = [f"the {word} report\n" * 300 for word in ("first", "second")]
     for text in texts:

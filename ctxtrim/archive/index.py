@@ -19,7 +19,7 @@ from typing import Any
 
 from ctxtrim.archive.blobs import Objects
 from ctxtrim.archive.permissions import make_folder, must_be_file, must_be_folder
-from ctxtrim.errors import ArchiveError, reason
+from ctxtrim.errors import ArchiveError, NoArchiveError, reason
 from ctxtrim.io.clock import now
 from ctxtrim.text.escaping import clean
 
@@ -71,7 +71,7 @@ class Archive:
         self._objects = Objects(folder / "objects")
         with self._trouble():
             if not makes and not (folder / "index.sqlite3").exists():
-                raise ArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
+                raise NoArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
             if makes:
                 make_folder(folder, is_named=True)
                 self._must_be_ours()

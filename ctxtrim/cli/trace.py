@@ -9,7 +9,7 @@ from ctxtrim.archive.index import Archive, Trace
 from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import print_text, say
 from ctxtrim.cli.verdict import Debug, concluded
-from ctxtrim.errors import ArchiveError, UsageError
+from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.text import Table, plain
 
@@ -53,7 +53,10 @@ def _opened(folder: str | None) -> Archive:
 def _get(name: str, folder: str | None, wanted: str | None) -> int:
     if not name.strip():
         raise UsageError("INVALID_INPUT: the trace id is empty")
-    archive = _opened(folder)
+    try:
+        archive = _opened(folder)
+    except NoArchiveError as error:
+        raise ArchiveError(f"TRACE_NOT_FOUND: {name}: {error}") from error
     traces = [one for one in archive.traces(name) if wanted is None or one.sha256.startswith(wanted)]
     names = list(dict.fromkeys(one.sha256 for one in traces))
     if not names:

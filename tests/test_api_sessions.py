@@ -46,6 +46,10 @@ shapes = pytest.mark.parametrize("shape", SHAPES)
         ({"maxTokens": 500}, 500),
         ({"contextWindow": 100_000}, 83_616),
         ({"contextWindow": 100_000, "reserveTokens": 30_000}, 70_000),
+        ({"contextWindow": 8000, "reserveTokens": 16_384}, 8000),
+        ({"contextWindow": 8000, "reserve": 8000, "maxTokens": 500}, 500),
+        ({"contextWindow": 8000, "reserve": 9000, "maxTokens": 0}, None),
+        ({"model": "gpt-4", "reserve": 9000}, 8000),
         ({"model": "gpt-4o"}, 111_616),
     ],
 )

@@ -39,13 +39,13 @@ def estimate_context_tokens(messages: PlainMessages) -> int:
 
 def effective_token_limit(config: Options | None = None) -> int | None:
     """The tokens at which a session is compacted: window − reserve, else `maxTokens`; None where there is no limit."""
-    asked = settings(_of_session(config), "effective_token_limit", "compact")
+    asked = _session(config, "effective_token_limit")
     return _stage(asked, asked.binding.bind(Transcript((), Source((), ())))).limit
 
 
 def should_compact(messages: PlainMessages, config: Options | None = None) -> bool:
     """Whether a session is to be compacted: never with `autoCompact` false, else by tokens, else by messages."""
-    asked = settings(_of_session(config), "should_compact", "compact")
+    asked = _session(config, "should_compact")
     read = conversation(messages)
     return _stage(asked, asked.binding.bind(read.transcript)).trigger(read.transcript).is_due
 
@@ -64,7 +64,7 @@ def compact(
     Whether it is due is asked by `should_compact`; here it is done. The config has the keys of the block `compactor`.
     `on_event` is told of the start and the end. Never a longer list; where nothing would be won, the same.
     """
-    asked = settings(_of_session(config), "compact", "compact")
+    asked = _session(config, "compact")
     read = understood(messages, system, tools)
     bound = asked.binding.bind(read.transcript)
     beside = Beside(summarizer, on_event=on_event, cause="it was asked for")
@@ -78,7 +78,8 @@ def _stage(asked: Settings, bound: Bound) -> Compact:
     return Compact(bound.counter, bound.budget, **asked.of_stage("compact"))
 
 
-def _of_session(config: Options | None) -> Options:
-    """A config in which the most tokens are those of the session, as in the block `compactor`, not of one result."""
+def _session(config: Options | None, where: str) -> Settings:
+    """The settings of a config whose max tokens are those of the session, as in the block `compactor`."""
     names = {"maxTokens": "session_tokens", "max_tokens": "session_tokens", "max-tokens": "session_tokens"}
-    return {names.get(key, key): value for key, value in (config or {}).items()}
+    options = {names.get(key, key): value for key, value in (config or {}).items()}
+    return settings(options, where, "compact", is_session=True)

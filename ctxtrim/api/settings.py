@@ -39,16 +39,17 @@ class Settings:
         return self.config.spec(name).settings
 
 
-def settings(options: Options | None, where: str, preset: str = "budget") -> Settings:
+def settings(options: Options | None, where: str, preset: str = "budget", *, is_session: bool = False) -> Settings:
     """The settings that some options are; what they leave out is as a preset has it.
 
     A `UsageError` begins with `where` they were given, and names what is none of ours or has no such value.
+    `is_session`: as in `Config.binding`.
     """
     config = program(dict(options or {}), where, preset)
     values = config.values
     if values["tokenizer"] == USAGE:
         raise UsageError(f"{where}: tokenizer {USAGE}: recorded usage is no measure to trim by; name another one")
-    binding = config.binding(tokenizer, _with_own(config.model_of))
+    binding = config.binding(tokenizer, _with_own(config.model_of), is_session=is_session)
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, binding, config.pipeline(), config.enabled.value, thinking)
 

@@ -53,21 +53,29 @@ class Config:
         said = {name: self.shared(name).value for name in SHARED}
         return {name: None if value == "" else value for name, value in said.items()}
 
-    def binding(self, tokenizer_of: Callable[[str], Tokenizer], model_of: ModelOf) -> Binding:
-        """What transcripts are measured with; the preset's window and reserve count where nothing else is said."""
+    def binding(
+        self, tokenizer_of: Callable[[str], Tokenizer], model_of: ModelOf, *, is_session: bool = False
+    ) -> Binding:
+        """What transcripts are measured with; the preset's window and reserve count where nothing else is said.
+
+        `is_session`: a reserve that leaves nothing of the window is no error. The limit is then max tokens (S3-2).
+        """
         values = self.values
+        reserve, spare = values["reserve"], self.preset.reserve
+        if is_session and reserve is not None:
+            reserve, spare = None, reserve
         return Binding(
             tokenizer_of,
             values["model"],
             values["tokenizer"],
             values["context_window"],
-            values["reserve"],
+            reserve,
             values["budget"],
             values["safety"],
             values["calibrate"],
             model_of,
             self.preset.window,
-            self.preset.reserve,
+            spare,
         )
 
     @property

@@ -103,6 +103,11 @@ def test_a_preference_that_cannot_be_read_or_written_is_one_line(home: Home) -> 
     ran = home.run("rolling-context", "on")
     assert (ran.code, ran.out) == (1, b"")
     assert "cannot be written: it is a folder" in ran.err or "cannot be read" in ran.err
+    kept.rmdir()
+    for word, state in (("enable", "on"), ("disable", "off")):
+        ran = home.run("rolling-context", word)
+        assert (ran.code, ran.out.decode()) == (0, f"rolling context is {state} (kept in {kept})\n")
+        assert kept.read_text() == f"{state}\n"
     ran = home.run("rolling-context", "maybe")
     assert (ran.code, ran.err) == (2, "ctxtrim: rolling-context maybe: expected on, off or status\n")
 

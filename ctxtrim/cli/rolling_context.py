@@ -17,7 +17,8 @@ _STATUS = "status"
 
 def rolling_context(
     wanted: Annotated[
-        str | None, typer.Argument(metavar="[on|off|status]", help="Turn it on or off, or only say how it is.")
+        str | None,
+        typer.Argument(metavar="[on|off|status]", help="Turn it on or off (also enable, disable), or only show it."),
     ] = None,
     debug: Debug = False,
 ) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from ctxtrim.config.said import Value
 from ctxtrim.errors import InputError, reason
 
-WORDS = {"on": True, "off": False}
+WORDS = {"on": True, "off": False, "enable": True, "disable": False}
+"""The words that turn it on or off. Only `on` and `off` are written."""
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,19 @@ def test_what_one_stage_shortened_is_not_told_as_kept_because_the_next_kept_it(c
     assert (last[2], last[6]) == ("tool", "truncated")
 
 
+@pytest.mark.parametrize("command", ["trim", "run"])
+def test_quiet_explain_with_a_report_file_prints_nothing_but_the_report(
+    ctxtrim: Run, tmp_path: Path, command: str
+) -> None:
+    stages = ("-s", "truncate") if command == "run" else ()
+    words = (command, *stages, *QUICK, "--budget", "600", "--quiet", "--explain")
+    ran = ctxtrim(*words, "--report", tmp_path / "report.json", stdin=line(messages(9)))
+    assert (ran.code, ran.err) == (0, "")
+    (row,) = report((tmp_path / "report.json").read_bytes())["transcripts"]
+    assert len(row["messages_explained"]) == 19
+    assert "messages of -:1: " in ctxtrim(*words, stdin=line(messages(9))).err
+
+
 def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:
     loud = ctxtrim("trim", *TIGHT, stdin=line(long_chat()))
     quiet = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(long_chat()))

@@ -72,7 +72,9 @@ def tell(report: Report, asked: Request, troubled: Troubled | None) -> None:
         say(line)
     if troubled.count > len(troubled.rows):
         say(f"… and {troubled.count - len(troubled.rows)} transcripts more; --report has all of them")
-    for row in report.rows if asked.job.explains else ():
+    if not asked.job.explains or (asked.is_quiet and asked.report is not None):  # the report has the rows
+        return
+    for row in report.rows:
         for line in text.plain(text.explained(row)).split("\n"):
             say(line)
 

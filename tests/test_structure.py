@@ -31,6 +31,13 @@ def test_a_good_request_breaks_no_rule_of_any_provider(profile: str) -> None:
     assert broken(profile, FINE, "request", tools=TOOLS) == []
 
 
+@pytest.mark.parametrize("how", ["recording", "request"])
+def test_openai_takes_an_empty_content_next_to_calls(how: str) -> None:
+    talk = [user("go"), call("a") | {"content": ""}, result("a", ""), user("and?")]
+    assert broken("openai", talk, how, tools=TOOLS) == []
+    assert broken("openai", [user("go"), {"role": "assistant", "content": None}, user("and?")]) == ["empty-content"]
+
+
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [

@@ -173,13 +173,20 @@ class Usage:
 
     `message` is the index of the answer among the messages as read; the prompt is what stands before it, and whatever
     the client sent besides. None where the file says it of the whole conversation. `model` is the one that counted,
-    where the file says so.
+    where the file says so. `total_tokens`: the sum, where the file records nothing else; prompt and answer then are 0.
     """
 
     prompt_tokens: int
     completion_tokens: int
     message: int | None = None
     model: str | None = None
+    total_tokens: int | None = None
+
+    def held(self, answer: int) -> int:
+        """The tokens of the prompt and its answer, which has at least `answer`: some clients record its first word."""
+        if self.total_tokens is not None:
+            return self.total_tokens
+        return self.prompt_tokens + max(self.completion_tokens, answer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,9 +77,14 @@ def calibrated(counter: Counter, transcript: Transcript, known: Recorded) -> tup
     """
     if not known.answers:
         return counter, Finding("not-calibrated", "warning", f"not calibrated: {known.why_none}")
-    hidden = _hidden(counter, transcript, known.answers[0])
+    answers = tuple(answer for answer in known.answers if answer.usage.prompt_tokens)
+    if not answers:
+        return counter, Finding(
+            "not-calibrated", "warning", "not calibrated: recorded usage has totals, but no prompts"
+        )
+    hidden = _hidden(counter, transcript, answers[0])
     beside = f"{hidden:,} tokens were sent that the file does not hold (system prompt, tools)"
-    asked = list(_thousandths(counter, transcript, known.answers))
+    asked = list(_thousandths(counter, transcript, answers))
     windows = f"{len(asked):,} window{'' if len(asked) == 1 else 's'} of {WINDOW:,} tokens between recorded answers"
     if len(asked) < LEAST:
         text = f"not calibrated: {windows}, {LEAST} are needed; {beside}"
@@ -105,7 +110,7 @@ def anchored(counter: Counter, transcript: Transcript, known: Recorded) -> tuple
         return counter, Finding("not-anchored", "warning", f"not anchored, counted as a whole: {known.why_none}")
     place, usage = known.answers[-1]
     costs = [cost.total for cost in counter.costs(transcript.messages)]
-    tokens = usage.prompt_tokens + max(usage.completion_tokens, costs[place])
+    tokens = usage.held(costs[place])
     counted = counter.fixed(transcript) + sum(costs[: place + 1])
     framing = replace(counter.framing, priming=counter.framing.priming + tokens - counted)
     tokenizer = StandIn(counter.tokenizer, f"usage + {counter.tokenizer.name}")

@@ -41,10 +41,10 @@ class Trigger:
 
 
 def rough(message: Message) -> int:
-    """The tokens of a message by its characters: of texts, reasoning and call payloads; none where it is hidden."""
+    """The tokens of a message by its characters: of texts, reasoning and calls with their names; 0 if it is hidden."""
     if not message.agent_visible:
         return 0
-    characters = sum(len(part.spelled) for part in message.parts)
+    characters = sum(len(part.spelled) for part in message.parts) + sum(len(call.name or "") for call in message.calls)
     return -(-characters // CHARACTERS) + IMAGE * sum(part.kind == "attachment" for part in message.parts)
 
 
@@ -60,7 +60,7 @@ def estimate(transcript: Transcript) -> Estimate:
     if not answers:
         return Estimate(sum(map(rough, messages)), visible)
     place, usage = answers[-1]
-    counted = usage.prompt_tokens + max(usage.completion_tokens, rough(messages[place]))
+    counted = usage.held(rough(messages[place]))
     return Estimate(counted + sum(map(rough, messages[place + 1 :])), visible, counted)
 
 

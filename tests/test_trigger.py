@@ -58,17 +58,17 @@ def said(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
 @pytest.mark.parametrize(
     ("settings", "binding", "expected"),
     [
-        ({}, {}, "no compaction: ≈4012 tokens < the limit of 8000"),
-        ({"session_tokens": 4000}, {}, "compaction is due: ≈4012 tokens >= the limit of 4000"),
+        ({}, {}, "no compaction: ≈4022 tokens < the limit of 8000"),
+        ({"session_tokens": 4000}, {}, "compaction is due: ≈4022 tokens >= the limit of 4000"),
         ({"session_tokens": 0}, {}, "no compaction: 21 messages < the most of 50"),
         ({"session_tokens": 0, "max_messages": 21}, {}, "compaction is due: 21 messages >= the most of 21"),
         ({"auto": False, "session_tokens": 1}, {}, "no compaction: automatic compaction is off"),
-        ({}, {"model": "gpt-4o"}, "no compaction: ≈4012 tokens < the limit of 123904"),
-        ({}, {"model": "gpt-4o", "spare": 16_384}, "no compaction: ≈4012 tokens < the limit of 111616"),
-        ({}, {"context_window": 16_000, "spare": 16_384}, "no compaction: ≈4012 tokens < the limit of 8000"),
-        ({}, {"context_window": 8000, "reserve": 5000}, "compaction is due: ≈4012 tokens >= the limit of 3000"),
-        ({}, {"model": "nobody-knows-it"}, "no compaction: ≈4012 tokens < the limit of 8000"),
-        ({}, {"limit": 3000}, "compaction is due: ≈4012 tokens >= the limit of 3000"),
+        ({}, {"model": "gpt-4o"}, "no compaction: ≈4022 tokens < the limit of 123904"),
+        ({}, {"model": "gpt-4o", "spare": 16_384}, "no compaction: ≈4022 tokens < the limit of 111616"),
+        ({}, {"context_window": 16_000, "spare": 16_384}, "no compaction: ≈4022 tokens < the limit of 8000"),
+        ({}, {"context_window": 8000, "reserve": 5000}, "compaction is due: ≈4022 tokens >= the limit of 3000"),
+        ({}, {"model": "nobody-knows-it"}, "no compaction: ≈4022 tokens < the limit of 8000"),
+        ({}, {"limit": 3000}, "compaction is due: ≈4022 tokens >= the limit of 3000"),
     ],
 )
 def test_s3_2_the_report_says_which_rule_decided_and_no_window_is_assumed(
@@ -83,8 +83,22 @@ def test_s3_13_without_usage_four_characters_are_a_token_and_an_image_is_1200() 
     talk.append({"role": "user", "content": [{"type": "text", "text": "look"}, picture]})
     one = transcript(talk)
     arguments = len(json.dumps({"text": "xx"}))
-    assert [rough(message) for message in one.messages] == [2, -(-arguments // 4), 1, 1201]
+    assert [rough(message) for message in one.messages] == [2, -(-(arguments + len("bash")) // 4), 1, 1201]
     assert estimate(one) == Estimate(sum(map(rough, one.messages)), 4)
+
+
+def test_s3_13_the_estimate_counts_the_names_of_calls() -> None:
+    short, long = (transcript([call("c1", name=name)]).messages[0] for name in ("run", "run" + "_again" * 40))
+    assert rough(long) - rough(short) == 240 // 4
+
+
+@pytest.mark.parametrize("usage", [{"totalTokens": 5000}, {"input": 0, "output": 0, "totalTokens": 5000}])
+def test_s3_13_a_total_alone_is_an_anchor(usage: dict[str, int]) -> None:
+    entries = [pi_user("go"), pi_says("b" * 400, usage=usage), pi_user("a" * 400)]
+    data = session(*(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries)))
+    assert estimate(pi_transcript(data)) == Estimate(5100, 3, 5000)
+    plain = [user("go"), says("b" * 400) | {"usage": {"total_tokens": 700}}, user("a" * 400)]
+    assert estimate(transcript(plain)) == Estimate(800, 3, 700)
 
 
 def test_s3_13_what_is_hidden_counts_nothing_and_reasoning_counts() -> None:

@@ -21,7 +21,7 @@ def test_usage_of_the_whole_conversation_stands_in_its_envelope() -> None:
 
 
 def test_what_is_no_usage_is_none() -> None:
-    for odd in (None, [], {"prompt_tokens": "9"}, {"prompt_tokens": 0}, {"total_tokens": 5}):
+    for odd in (None, [], {"prompt_tokens": "9"}, {"prompt_tokens": 0}, {"total_tokens": 0}, {"total_tokens": "5"}):
         assert transcript([user("a")], usage=odd).usage is None
 
 

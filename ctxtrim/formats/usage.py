@@ -16,7 +16,7 @@ def is_complete(answer: Mapping[str, Any]) -> bool:
 
 
 def openai_usage(value: Any, message: int | None = None) -> Usage | None:
-    """`{prompt_tokens, completion_tokens}`; the prompt includes what was cached."""
+    """`{prompt_tokens, completion_tokens}`, or `total_tokens` alone; the prompt includes cached tokens."""
     return _usage(value, ("prompt_tokens",), "completion_tokens", message)
 
 
@@ -28,11 +28,11 @@ def responses_usage(value: Any, message: int | None = None) -> Usage | None:
 def anthropic_usage(value: Any, message: int | None = None) -> Usage | None:
     """`{input_tokens, cache_…_input_tokens, output_tokens}`: three counters of input that do not overlap."""
     parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return _usage(value, parts, "output_tokens", message)
+    return _usage(value, parts, "output_tokens", message, totals=())
 
 
 def pi_usage(value: Any, message: int, model: object) -> Usage | None:
-    """`{input, output, cacheRead, cacheWrite}`: three counters of input that do not overlap."""
+    """`{input, output, cacheRead, cacheWrite}`, or `totalTokens` alone: three counters of input that do not overlap."""
     named = model if isinstance(model, str) else None
     return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, named)
 
@@ -48,7 +48,9 @@ def gemini_usage(value: Any, message: int | None = None) -> Usage | None:
         next((value[key] for key in keys if isinstance(value.get(key), int)), 0) for keys in _GEMINI
     )
     completion = min(answer + thoughts, total - prompt) if total > prompt else answer + thoughts
-    return Usage(prompt, completion, message) if prompt else None
+    if prompt:
+        return Usage(prompt, completion, message)
+    return Usage(0, 0, message, total_tokens=total) if total > 0 else None
 
 
 _GEMINI = (
@@ -60,10 +62,20 @@ _GEMINI = (
 
 
 def _usage(
-    value: Any, prompt: tuple[str, ...], completion: str, message: int | None, model: str | None = None
+    value: Any,
+    prompt: tuple[str, ...],
+    completion: str,
+    message: int | None,
+    model: str | None = None,
+    totals: tuple[str, ...] = ("totalTokens", "total_tokens"),
 ) -> Usage | None:
-    if not isinstance(value, dict) or not isinstance(value.get(prompt[0]), int):
+    """The counters of `prompt`, which add up, and of the answer; else the first of `totals`, which is not 0."""
+    if not isinstance(value, dict):
         return None
-    tokens = sum(value[key] for key in prompt if isinstance(value.get(key), int))
-    answer = value.get(completion)
-    return Usage(tokens, answer if isinstance(answer, int) else 0, message, model) if tokens else None
+    if isinstance(value.get(prompt[0]), int):
+        tokens = sum(value[key] for key in prompt if isinstance(value.get(key), int))
+        answer = value.get(completion)
+        if tokens:
+            return Usage(tokens, answer if isinstance(answer, int) else 0, message, model)
+    total = next((value[key] for key in totals if isinstance(value.get(key), int)), 0)
+    return Usage(0, 0, message, model, total) if total > 0 else None

@@ -186,7 +186,7 @@ def _transcripts(report: Report) -> Table:
             *(() if is_one else (row.format, row.model or "-", row.tokenizer)),
             _change(row.messages_read, row.messages),
             _change(row.tokens_read, row.count.tokens, MARKS[row.exactness_read], MARKS[row.count.exactness]),
-            *([f"{row.usage.prompt_tokens:,}" if row.usage else "-"] if has_usage else []),
+            *([f"{row.usage.prompt_tokens:,}" if row.usage and row.usage.prompt_tokens else "-"] if has_usage else []),
             f"{row.budget.available:,}",
             verdict(row),
         )

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 """The end of the message of an error that no input should cause."""
+STDIN = "-"
+"""The path of standard input, on the command line and in reports."""
 
 
 class CtxtrimError(Exception):
@@ -90,6 +92,11 @@ class ContextOverflowError(CtxtrimError):
 
 class SelfCheckError(CtxtrimError):
     """An edited transcript does not read back as what was meant."""
+
+
+def source_name(path: str) -> str:
+    """The name of an input in messages: its path, or `<stdin>`."""
+    return "<stdin>" if path == STDIN else path
 
 
 def does_not_fit(current: int, most: int) -> str:

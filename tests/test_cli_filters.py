@@ -71,7 +71,7 @@ def test_what_cannot_fit_is_left_out_alone_or_passed_on_as_it_was(ctxtrim: Run, 
     ran = ctxtrim("trim", "--tokenizer", "chars4", "--budget", "300", "--on-overflow", on_overflow, stdin=data)
     out = ran.out.splitlines(keepends=True)
     assert ran.code == 3
-    assert "-:2: error: Cannot fit request within context limit. Current: " in ran.err
+    assert "<stdin>:2: error: Cannot fit request within context limit. Current: " in ran.err
     assert "Max: 300 tokens. Please narrow the scope or start a new session." in ran.err
     assert out[0] == line(chat())
     assert out[1:-1] == ([line(stuck())] if on_overflow == "keep" else [])

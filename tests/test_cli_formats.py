@@ -42,7 +42,7 @@ def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_sta
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("--messages-path", "runs[*].nothing"), 2, "leads to no message list in standard input"),
+        (("--messages-path", "runs[*].nothing"), 2, "leads to no message list in <stdin>"),
         (("--messages-path", "runs[*"), 2, "expected keys and brackets, as in simulations[*].messages"),
         (("--messages-path", "x", "--format", "claude-code"), 2, "claude-code has an event on each line"),
         (("--format", "claude-code"), 1, "it is not claude-code; leave out --format"),

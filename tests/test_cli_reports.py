@@ -187,7 +187,7 @@ def test_quiet_explain_with_a_report_file_prints_nothing_but_the_report(
     assert (ran.code, ran.err) == (0, "")
     (row,) = report((tmp_path / "report.json").read_bytes())["transcripts"]
     assert len(row["messages_explained"]) == 19
-    assert "messages of -:1: " in ctxtrim(*words, stdin=line(messages(9))).err
+    assert "messages of <stdin>:1: " in ctxtrim(*words, stdin=line(messages(9))).err
 
 
 def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_an_unknown_model_is_counted_with_a_note_that_lists_the_nearest_names(ct
 def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
     def row(*words: str) -> str:
         shown = ctxtrim(*words, stdin=line(chat())).out.decode().splitlines()
-        return next(one for one in shown if one.startswith("-:1 "))
+        return next(one for one in shown if one.startswith("<stdin>:1 "))
 
     assert "≤" in row("check")
     assert "≈" in row("count")
@@ -253,7 +253,7 @@ def test_no_number_of_tokens_is_told_without_its_mark(
         r"messages, (\S+) tokens",
         r"messages, (\S+) → \S+ tokens",
         r"messages, \S+ → (\S+) tokens",
-        r"^messages of -:\d: (\S+) tokens",
+        r"^messages of <stdin>:\d: (\S+) tokens",
     ):
         found = re.findall(pattern, told + shown, re.MULTILINE)
         assert found, pattern

@@ -111,7 +111,7 @@ class Explained(NamedTuple):
 
     def table(self, line: int) -> list[str]:
         """The explained messages of the conversation on a line of the file."""
-        start = self.text.index(f"messages of -:{line}: ")
+        start = self.text.index(f"messages of <stdin>:{line}: ")
         return self.text[start:].split("\n\n")[0].splitlines()
 
 
@@ -146,7 +146,7 @@ def test_a_count_is_explained_down_to_its_addends(explained: Explained, model: s
         assert tokens == sum(one["addends"].get(name, 0) for one in messages for name in (kind, *also))
 
     table = explained.table(place + 1)
-    total, _, sums = table[0].removeprefix(f"messages of -:{place + 1}: ").partition(" tokens = ")
+    total, _, sums = table[0].removeprefix(f"messages of <stdin>:{place + 1}: ").partition(" tokens = ")
     assert number(total, mark) == row["tokens"]
     assert added(sums, mark) == {"of_messages": sum(one["tokens"] for one in messages)} | request
     for one, line in zip(messages, table[2:], strict=True):
@@ -159,9 +159,9 @@ def test_a_count_is_explained_down_to_its_addends(explained: Explained, model: s
 def test_plain_messages_have_the_mark_of_their_model(explained: Explained, model: str) -> None:
     mark, line = MARKS[model][1], 2 * list(MARKS).index(model) + 2
     tokens = f"{mark}{explained.rows[line - 1]['tokens']:,}"
-    shown = next(one for one in explained.text.splitlines() if one.startswith(f"-:{line} "))
+    shown = next(one for one in explained.text.splitlines() if one.startswith(f"<stdin>:{line} "))
     assert tokens in shown.split()
-    assert explained.table(line)[0].startswith(f"messages of -:{line}: {tokens} tokens = ")
+    assert explained.table(line)[0].startswith(f"messages of <stdin>:{line}: {tokens} tokens = ")
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-opus-4-6", "grok-4"])

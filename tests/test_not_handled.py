@@ -37,7 +37,7 @@ def test_a_transcript_that_cannot_be_handled_is_left_out_and_the_rest_is_written
         assert ran.code == 1
         assert ran.out in (shortened(line()) + line(chat()), b"")
         (told,) = [one for one in ran.err.splitlines() if ": error: " in one]
-        assert told.split(": ", 1)[0] in (f"{path}:2", "-:2")
+        assert told.split(": ", 1)[0] in (f"{path}:2", "<stdin>:2")
         assert "cannot be handled: unexpected KeyError" in told
         assert told.endswith(REPORT_IT)
         assert "Traceback" not in ran.err

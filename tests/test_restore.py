@@ -54,6 +54,22 @@ def test_in_place_and_left_out_transcripts_and_a_missing_last_newline(ctxtrim: R
     assert file.read_bytes() == data
 
 
+def test_errors_name_the_file_and_standard_input(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    ctxtrim("truncate", *QUICK, *archive, stdin=line())
+    missing, long = tmp_path / "missing.jsonl", tmp_path / "long.jsonl"
+    long.write_bytes(line())
+    for words, stdin, expected in (
+        ((missing,), b"", f"{missing}: cannot be read: "),
+        ((long, "--max-size", "50"), b"", f"{long}:1: the line has more than 50 bytes"),
+        (("-", "--max-size", "50"), line(), "<stdin>:1: the line has more than 50 bytes"),
+        (("-",), b"{}", "<stdin>: no run in "),
+    ):
+        ran = ctxtrim("restore", *words, *archive, stdin=stdin)
+        assert (ran.code, ran.out) == (1, b"")
+        assert ran.err.startswith(f"ctxtrim: {expected}")
+
+
 def test_two_runs_are_undone_one_at_a_time(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     first = ctxtrim("truncate", *QUICK, *archive, stdin=line()).out

@@ -82,8 +82,8 @@ def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path
 def test_a_terminal_shows_the_first_rows_and_says_how_many_more_there_are(ctxtrim: Run) -> None:
     data = line(chat()) * 2_100
     shown = ctxtrim("check", "--tokenizer", "chars4", "--color", "always", stdin=data).out.decode()
-    assert "-:2000 " in shown
-    assert "-:2001 " not in shown
+    assert "<stdin>:2000 " in shown
+    assert "<stdin>:2001 " not in shown
     assert "… and 100 rows more; --report FILE has all of them" in shown
     assert "2,100 transcripts" in shown
 

@@ -355,7 +355,7 @@ def test_a_stored_summary_without_its_messages_is_ignored_with_a_warning(ctxtrim
     data = conversation([SYSTEM, TALK[1], says("Which one was it?"), user("The first.")], id="gates")
     ran = ctxtrim("trim", "--summary-store", store, *CHARS, stdin=data)
     assert (ran.code, ran.out) == (0, data)
-    assert "-:1: warning: the stored summary is not used: neither the summary nor the last message" in ran.err
+    assert "<stdin>:1: warning: the stored summary is not used: neither the summary nor the last message" in ran.err
 
 
 def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(ctxtrim: Run, tmp_path: Path) -> None:

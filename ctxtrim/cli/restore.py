@@ -13,7 +13,7 @@ from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import say
 from ctxtrim.cli.verdict import Debug, concluded
 from ctxtrim.config.shared import SHARED
-from ctxtrim.errors import ArchiveError
+from ctxtrim.errors import ArchiveError, InputError, source_name
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Stdout, write_to
 from ctxtrim.specs import checked
@@ -41,16 +41,21 @@ def restore(
 def _restore(file: str, folder: str | None, output: str | None, source: str | None, max_size: str) -> int:
     archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
     most = checked("--max-size", SHARED["max_size"], max_size)
-    with reading(Input(file, file), most) as lines:
-        data = b"".join(lines)
+    name = source_name(file)
+    try:
+        with reading(Input(file, file), most) as lines:
+            data = b"".join(lines)
+    except InputError as error:
+        place = name if error.line is None else f"{name}:{error.line}"
+        raise InputError(f"{place}: {error}") from error
     runs = [run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)]
     if not runs:
         raise ArchiveError(
-            f"{file}: no run in {archive.folder} gave this output"
+            f"{name}: no run in {archive.folder} gave this output"
             + (f" from an input {source}" if source else "; it has been edited, or the archive is another one")
         )
     if len({run.input for run in runs}) > 1:
-        say(f"ctxtrim: {file}: several inputs gave this output; choose one with --input SHA:")
+        say(f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:")
         for run in runs:
             say(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
         return 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import STDIN, UsageError, source_name
 from ctxtrim.io.inputs import Input, mode_of
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
@@ -49,7 +49,7 @@ def targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_pl
     if in_place and output is not None:
         raise UsageError("--in-place and -o exclude each other")
     if in_place and any(source.is_stdin for source in sources):
-        raise UsageError("--in-place needs files; standard input has no place to write back to")
+        raise UsageError(f"--in-place needs files; {source_name(STDIN)} has no place to write back to")
     if not writes:
         return Targets(writes=False)
     if in_place:
@@ -122,7 +122,7 @@ def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Pa
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
         is_folder = stat.S_ISDIR(mode_of(output)) or spelled.endswith("/")
         if is_folder and sources[0].is_stdin:
-            raise UsageError(f"-o {spelled}: standard input has no name; give a file")
+            raise UsageError(f"-o {spelled}: {sources[0].name} has no file name; give a file")
         return {sources[0].path: output / sources[0].relative if is_folder else output}
     mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
@@ -131,7 +131,7 @@ def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Pa
     taken: dict[Path, str] = {}
     for source in sources:
         if source.is_stdin:
-            raise UsageError(f"-o {spelled}: standard input has no name to write under; read it alone")
+            raise UsageError(f"-o {spelled}: {source.name} has no file name to write under; read it alone")
         target = output / source.relative
         if taken.get(target) == source.path:
             raise UsageError(f"{source.path} is named twice")

@@ -103,10 +103,9 @@ def _hold(asked: Request, stack: ExitStack) -> dict[str, Reading]:
             except InputError:
                 continue  # it is told when its turn comes
             if not found.is_lines:
-                name = "standard input" if source.is_stdin else source.path
                 raise UsageError(
-                    f"{name} is not one conversation a line, so it cannot share standard output with other inputs; "
-                    "write into a folder with -o"
+                    f"{source.name} is not one conversation a line, so it cannot share standard output with "
+                    "other inputs; write into a folder with -o"
                 )
             if not source.is_regular:
                 held[source.path] = found
@@ -199,8 +198,7 @@ def _one(
     """One input from its first line to its target; returns whether what was written ends with a line break."""
     aims = asked.aims
     if found.format is None and asked.messages_path is not None:
-        name = "standard input" if source.is_stdin else source.path
-        raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {name}")
+        raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {source.name}")
     sink = sink or aims.sink(source)
     recording = recordings.of(source)
     rows: Spool[Row] = Spool(lambda row: row.size)  # of a file that is held back

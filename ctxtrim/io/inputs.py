@@ -13,10 +13,9 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from ctxtrim.errors import InputError, UsageError, reason, too_large
+from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 
-STDIN = "-"
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")
 """What a folder is walked for, and the same with the endings of compressed files."""
 
@@ -35,6 +34,11 @@ class Input:
     def is_stdin(self) -> bool:
         """Whether it is standard input."""
         return self.path == STDIN
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return source_name(self.path)
 
     @property
     def is_regular(self) -> bool:
@@ -67,7 +71,7 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
     skipped: list[tuple[str, str]] = []
     for path in list(paths) or [STDIN]:
         if path == STDIN and any(other.is_stdin for other in found):
-            raise UsageError("standard input is named twice; it can be read once")
+            raise UsageError(f"{source_name(STDIN)} is named twice; it can be read once")
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
             inside = list(_walk(Path(path), skip, skipped))
             kinds = " or ".join(SUFFIXES)

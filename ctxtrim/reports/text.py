@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
+from ctxtrim.errors import source_name
 from ctxtrim.report import Explained, Report, Row, pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
@@ -133,7 +134,9 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
     where = finding.line or line
     message = "" if finding.index is None else f"message {finding.index}: "
     code = "" if finding.index is None else f" [{finding.code}]"
-    yield clean(f"{path}{f':{where}' if where else ''}: {finding.severity}: {message}{finding.message}{code}")
+    yield clean(
+        f"{source_name(path)}{f':{where}' if where else ''}: {finding.severity}: {message}{finding.message}{code}"
+    )
     yield from (clean(f"    {detail}") for detail in finding.details)
 
 
@@ -155,7 +158,9 @@ def totals_line(report: Report) -> str:
 def place(row: Row) -> str:
     """Where a transcript is: file, line, and what tells it from others on that line."""
     inside = pointer(row.pointer)
-    return clean(f"{row.path}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else ""))
+    return clean(
+        f"{source_name(row.path)}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else "")
+    )
 
 
 def verdict(row: Row) -> str:

@@ -36,7 +36,7 @@ class Sizing:
         short = self._cut(text, ranges, counter)
         while short is not None:  # a line that was clipped is two, so there may be too many of them now
             again = self._cut(short.text, (), counter)
-            if again is None or len(again.text) >= len(short.text):
+            if again is None or counter.text(again.text) >= counter.text(short.text):  # in tokens, as stages judge
                 break
             short = Short(again.text, short.reason)
         return short

@@ -279,3 +279,11 @@ def test_the_settings_of_the_stage_are_those_of_the_api() -> None:
     assert now[2]["content"] == f"[bash: 100 lines, ≈{O200K.count(LONG)} tokens - content truncated]"
     with pytest.raises(UsageError, match="did you mean max-age"):
         truncate_old_tool_outputs([], {"max_agee": 1}, enabled=True)
+
+
+@pytest.mark.parametrize("number", [200, 1000])
+def test_a_second_run_leaves_a_clipped_line_with_lone_surrogates_unchanged(number: int) -> None:
+    limits = ("truncate", {"max_lines": 1, "max_tokens": 100})
+    once = run(conversation([user("go"), *step("c", "x\udc00" * number)]), [limits], tokenizer="o200k_base").data
+    assert once is not None
+    assert run(once, [limits], tokenizer="o200k_base").data == once

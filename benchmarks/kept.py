@@ -1,0 +1,317 @@
+"""How much of what later answers refer to survives a trim, beside other ways to make a prompt fit.
+
+    python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide] [--save FILE] [--against FILE]
+
+At ten evenly spaced requests of each session, the messages before the request are made to fit a budget. A reference is
+an atom of these messages (`ctxtrim.evidence.references`) that one of the next twenty answers repeats; it is kept where
+an atom of the messages that are left is the same. Only requests count whose prompt is above the budget while its system
+messages and its current task are not. Shares are of all references together; differences are those between shares, with
+their 95 % interval by a bootstrap over sessions.
+
+- priority, oldest: `trim` with that strategy
+- LangChain: `trim_messages`, strategy `last`, with the system message, without and with `start_on="human"`; where it
+  is installed
+- last ten results: a placeholder for all others, then the oldest exchanges go
+- oracle: it knows the future, and keeps whole exchanges with the most references a token
+
+Sessions are transcripts with at least ten answers and 2,000 tokens, at most `--most` of a file. `--half` takes every
+other session: one half to choose an order of dropping, the other to decide. `--save` writes what each session keeps,
+and `--against` compares with such a file, also of another version.
+"""
+
+import argparse
+import json
+import random
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+from ctxtrim.counter import Counter
+from ctxtrim.evidence.references import References, atoms_of, references
+from ctxtrim.formats.chunks import open_reading
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.models import FRAMINGS
+from ctxtrim.stages.trim import Trim
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import Budget
+from ctxtrim.turns import current_task, shape
+
+try:
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage, trim_messages
+except ImportError:
+    trim_messages = None
+
+REQUESTS, ANSWERS = 10, 20
+LEAST_ANSWERS, LEAST_TOKENS = 10, 2000
+RESAMPLES = 2000
+ENCODING = "o200k_base"
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session: its transcript without hidden messages, the positions of its answers, and its references."""
+
+    name: str
+    transcript: Transcript
+    answers: list[int]
+    references: References
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The messages before a request, what they cost, and the atoms that the next answers will look for."""
+
+    transcript: Transcript
+    counter: Counter
+    costs: list[int]
+    fixed: int
+    budget: int
+    wanted: frozenset[str]
+    references: References
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages before the request."""
+        return self.transcript.messages
+
+
+Contender = Callable[[Prompt], Sequence[Message]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a contender keeps at one request: references kept and all, and the share of the budget it uses."""
+
+    session: str
+    budget: int
+    kept: int
+    all: int
+    used: float
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--budgets", type=int, nargs="+", default=[2000, 8000, 32000])
+    parser.add_argument("--most", type=int, default=6, help="sessions of one file")
+    parser.add_argument("--half", choices=("choose", "decide"))
+    parser.add_argument("--only", nargs="+", help="these contenders only")
+    parser.add_argument("--save", type=Path)
+    parser.add_argument("--against", type=Path)
+    options = parser.parse_args()
+    found = list(sessions(options.folder, options.most))
+    if options.half:
+        found = found[options.half == "decide" :: 2]
+    names = options.only or [name for name in CONTENDERS if trim_messages or not name.startswith("LangChain")]
+    points = {name: [] for name in names}
+    for session in found:
+        for prompt in prompts(session, options.budgets):
+            for name in names:
+                points[name].append(measured(session, prompt, CONTENDERS[name]))
+    if options.save:
+        options.save.write_text(json.dumps({name: [vars(one) for one in each] for name, each in points.items()}))
+    if options.against:
+        saved = json.loads(options.against.read_text())
+        points |= {f"{name}, before": [Point(**one) for one in each] for name, each in saved.items()}
+    report(len(found), points, options.budgets)
+
+
+def sessions(folder: Path, most: int) -> Iterator[Session]:
+    """The sessions of a folder, in the order of their names."""
+    counter = Counter(tokenizer(ENCODING), FRAMINGS["openai"])
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        reading = open_reading(BytesIO(path.read_bytes()))
+        transcripts = [one for chunk in reading.chunks for one in chunk.transcripts] if reading.format else []
+        long = [one for one in map(_visible, transcripts) if len(_answers(one)) >= LEAST_ANSWERS]
+        long = [one for one in long if counter.fresh().tokens(one) >= LEAST_TOKENS]
+        for number, one in enumerate(long[:most]):
+            yield Session(f"{path.name} {number}", one, _answers(one), references(one.messages))
+
+
+def _visible(transcript: Transcript) -> Transcript:
+    return replace(transcript, messages=tuple(one for one in transcript.messages if one.agent_visible))
+
+
+def _answers(transcript: Transcript) -> list[int]:
+    return [position for position, one in enumerate(transcript.messages) if one.role == "assistant"]
+
+
+def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
+    """The prompts of a session that have to be trimmed and can be, for each budget."""
+    counter = Counter(tokenizer(ENCODING), FRAMINGS["openai"])
+    costs = [cost.total for cost in counter.costs(session.transcript.messages)]
+    fixed = counter.fixed(session.transcript)
+    step = len(session.answers) / (REQUESTS + 1)
+    for number in dict.fromkeys(int(step * place) for place in range(1, REQUESTS + 1)):
+        end = session.answers[number]
+        messages = session.transcript.messages[:end]
+        task = current_task(messages)
+        least = sum(costs[at] for at, one in enumerate(messages) if one.role == "system" or at == task)
+        following = session.references.to(end, session.answers[number : number + ANSWERS])
+        wanted = frozenset(one.atom for one in following)
+        for budget in budgets:
+            if wanted and fixed + sum(costs[:end]) > budget >= fixed + least:
+                whole = replace(session.transcript, messages=messages)
+                yield Prompt(whole, counter, costs[:end], fixed, budget, wanted, session.references)
+
+
+def measured(session: Session, prompt: Prompt, contender: Contender) -> Point:
+    """What a contender keeps of a prompt."""
+    left = contender(prompt)
+    tokens = prompt.fixed + sum(cost.total for cost in prompt.counter.costs(tuple(left))) if left else 0
+    own = {id(one): atoms for one, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)}
+    kept = set().union(*(own.get(id(one)) or atoms_of(one) for one in left)) & prompt.wanted
+    return Point(session.name, prompt.budget, len(kept), len(prompt.wanted), tokens / prompt.budget)
+
+
+# The contenders.
+
+
+def _trim(strategy: str) -> Contender:
+    def left(prompt: Prompt) -> Sequence[Message]:
+        budget = Budget(128_000, 0, limit=prompt.budget)
+        outcome = Trim(prompt.counter, budget, strategy=strategy)(prompt.transcript)
+        return () if any(one.code == "overflow" for one in outcome.findings) else outcome.transcript.messages
+
+    return left
+
+
+def _langchain(**settings: str) -> Contender:
+    def left(prompt: Prompt) -> Sequence[Message]:
+        makes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+        given = [
+            ToolMessage(content="", tool_call_id="1", id=str(at))
+            if one.role == "tool"
+            else makes[one.role](content="", id=str(at))
+            for at, one in enumerate(prompt.messages)
+        ]
+        found = trim_messages(
+            given,
+            max_tokens=prompt.budget,
+            token_counter=lambda some: prompt.fixed + sum(prompt.costs[int(one.id)] for one in some),
+            strategy="last",
+            include_system=True,
+            **settings,
+        )
+        return [prompt.messages[int(one.id)] for one in found]
+
+    return left
+
+
+def _last_ten_results(prompt: Prompt) -> Sequence[Message]:
+    """Results become placeholders but the last ten; then exchanges go, the oldest first."""
+    messages, where = list(prompt.messages), shape(prompt.messages)
+    results = [at for at, one in enumerate(messages) if one.role == "tool"]
+    for at in results[:-10]:
+        messages[at] = replace(messages[at], parts=(Part("tool_result", "[cleared]", messages[at].result.call_id),))
+    costs = [prompt.counter.cost(one, fan).total for one, fan in zip(messages, where.fan, strict=True)]
+    task = current_task(messages)
+    homes = [home for home in dict.fromkeys(where.exchange) if home != task and messages[home].role != "system"]
+    return _without(prompt, messages, costs, homes)
+
+
+def _without(prompt: Prompt, messages: list[Message], costs: list[int], homes: Sequence[int]) -> Sequence[Message]:
+    """The messages without exchanges, in some order, until the rest fits."""
+    exchange, gone, tokens = shape(prompt.messages).exchange, set(), prompt.fixed + sum(costs)
+    spent: dict[int, int] = {}
+    for at, cost in enumerate(costs):
+        spent[exchange[at]] = spent.get(exchange[at], 0) + cost
+    for home in homes:
+        if tokens <= prompt.budget:
+            break
+        gone.add(home)
+        tokens -= spent[home]
+    return [one for at, one in enumerate(messages) if exchange[at] not in gone]
+
+
+def _oracle(prompt: Prompt) -> Sequence[Message]:
+    """System messages, the current task, and exchange after exchange with the most new references a token that fits."""
+    messages, where = prompt.messages, shape(prompt.messages)
+    task = current_task(messages)
+    exchanges: dict[int, list[int]] = {}
+    for at, home in enumerate(where.exchange):
+        exchanges.setdefault(home, []).append(at)
+    held = [home for home in exchanges if messages[home].role == "system" or home == task]
+    room = prompt.budget - prompt.fixed - sum(prompt.costs[at] for home in held for at in exchanges[home])
+    wanted = set(prompt.wanted).difference(*(prompt.references.atoms[at] for home in held for at in exchanges[home]))
+    left = {home: set().union(*(prompt.references.atoms[at] for at in each)) for home, each in exchanges.items()}
+    cost = {home: sum(prompt.costs[at] for at in each) for home, each in exchanges.items()}
+    kept = set(held)
+    while True:
+        fitting = [home for home in exchanges if home not in kept and cost[home] <= room]
+        best = max(fitting, key=lambda home: len(left[home] & wanted) / cost[home], default=None)
+        if best is None:
+            return [one for at, one in enumerate(messages) if where.exchange[at] in kept]
+        kept.add(best)
+        room -= cost[best]
+        wanted -= left[best]
+
+
+CONTENDERS: dict[str, Contender] = {
+    "priority": _trim("priority"),
+    "oldest": _trim("oldest"),
+    "LangChain": _langchain(),
+    "LangChain, start_on human": _langchain(start_on="human"),
+    "last ten results": _last_ten_results,
+    "oracle": _oracle,
+}
+
+
+# What is printed.
+
+
+def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -> None:
+    """A table: the share of references kept, the budget used, and how far `priority` is ahead."""
+    print(f"{count} sessions; {ENCODING}; share of references kept, median share of the budget used, and how far")
+    print("priority is ahead in points, with its 95 % interval\n")
+    first = next(iter(points))
+    print("| | " + " | ".join(f"{budget:,}" for budget in budgets) + " |")
+    print("| --- |" + " --- |" * len(budgets))
+    for name, own in points.items():
+        cells = []
+        for budget in budgets:
+            these = [one for one in own if one.budget == budget]
+            if not these:
+                cells.append("")
+                continue
+            used = statistics.median(one.used for one in these)
+            cell = f"{100 * share(these):.1f}, {100 * used:.0f} %"
+            if name != first:
+                low, middle, high = ahead([one for one in points[first] if one.budget == budget], these)
+                cell += f" ({middle:+.1f}: {low:+.1f} to {high:+.1f})"
+            cells.append(cell)
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    sizes = [len([one for one in points[first] if one.budget == budget]) for budget in budgets]
+    print(f"\nrequests: {', '.join(map(str, sizes))}; references:", end=" ")
+    print(", ".join(str(sum(one.all for one in points[first] if one.budget == budget)) for budget in budgets))
+
+
+def share(points: Sequence[Point]) -> float:
+    """The references kept of all."""
+    return sum(one.kept for one in points) / max(1, sum(one.all for one in points))
+
+
+def ahead(ours: Sequence[Point], theirs: Sequence[Point]) -> tuple[float, float, float]:
+    """The difference of two shares, in points: the 95 % interval around it."""
+    by_session: dict[str, list[int]] = {}
+    for sign, points in ((0, ours), (1, theirs)):
+        for one in points:
+            sums = by_session.setdefault(one.session, [0, 0, 0, 0])
+            sums[2 * sign] += one.kept
+            sums[2 * sign + 1] += one.all
+    rows = [row for row in by_session.values() if row[1] and row[3]]
+    chance = random.Random(1)
+
+    def difference(some: Sequence[list[int]]) -> float:
+        a, b, c, d = (sum(column) for column in zip(*some, strict=True))
+        return 100 * (a / b - c / d)
+
+    drawn = sorted(difference(chance.choices(rows, k=len(rows))) for _ in range(RESAMPLES))
+    return drawn[RESAMPLES // 40], difference(rows), drawn[-RESAMPLES // 40]
+
+
+if __name__ == "__main__":
+    main()

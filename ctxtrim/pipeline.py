@@ -10,7 +10,7 @@ from ctxtrim.events import Event, OnEvent, announced
 from ctxtrim.evidence import result_text
 from ctxtrim.model import Transcript
 from ctxtrim.results import trace_id
-from ctxtrim.stage import OVERFLOW, Change, Finding, Keeper, Original, Outcome, Stage, Written, seams_of
+from ctxtrim.stage import OVERFLOW, Change, Dropped, Finding, Keeper, Original, Outcome, Stage, Written, seams_of
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.compact import Compact
 from ctxtrim.summaries import Summarizer
@@ -47,6 +47,7 @@ class Step:
     messages_after: int
     changes: tuple[Measured, ...]
     findings: tuple[Finding, ...]
+    smallest_dropped: Dropped | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def run(
                 len(outcome.transcript.messages),
                 _measured(counter, transcript, outcome.transcript, outcome.changes, kept),
                 outcome.findings,
+                outcome.smallest_dropped,
             )
         )
         if outcome.summary is not None:

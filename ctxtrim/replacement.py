@@ -19,6 +19,8 @@ FILE = "[File: {path} ({lines} lines) - content truncated, use {tool} to re-read
 RESULT = "[{tool}: {lines} lines, {tokens} tokens - content truncated]"
 COPY = "[same content as the newer result {id} of {tool}]"
 NAMELESS_COPY = "[same content as a newer result of {tool}]"
+READ_AGAIN = "[read again in the newer result {id} of {tool}]"
+NAMELESS_READ_AGAIN = "[read again in a newer result of {tool}]"
 
 _KEYS = {
     "age": r"\d+",
@@ -110,6 +112,10 @@ class Replacement:
         """What stands in the place of a result that a newer one repeats."""
         return filled(NAMELESS_COPY if newest.id is None else COPY, self._known(newest, ""))
 
+    def read_again(self, newest: Result) -> str:
+        """The text for a read of a file that a newer result shows in full."""
+        return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._known(newest, ""))
+
     def is_done(self, text: str) -> bool:
         """Whether a text is what stands in the place of a result."""
         return (
@@ -135,7 +141,7 @@ class Replacement:
         )
 
 
-_OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY)
+_OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)
 
 
 def _capped(line: str) -> str:

@@ -67,14 +67,25 @@ class Written:
     overlap: int = 0
 
 
+class Dropped(NamedTuple):
+    """The dropped exchange that comes closest to fitting: its first message as read, and its tokens at the least."""
+
+    message: int | None
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a stage made of a transcript. With an `overflow` finding the transcript is what could not go."""
+    """What a stage made of a transcript. With an `overflow` finding the transcript is what could not go.
+
+    `smallest_dropped` has more tokens than the budget has room left; None where nothing was dropped.
+    """
 
     transcript: Transcript
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
     summary: Written | None = None
+    smallest_dropped: Dropped | None = None
 
 
 @dataclass(frozen=True, slots=True)

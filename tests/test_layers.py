@@ -16,7 +16,7 @@ FLOORS = (
     ("retaining", "replacement", "sizing"),
     ("rules", "retention"),
     ("stage", "recorded"),
-    ("ladder", "summing", "trigger"),
+    ("summing", "trigger"),
     ("digests", "archiving"),
     ("telling",),
     ("structure", "thinking"),
@@ -90,8 +90,8 @@ def test_imports_point_down_and_packages_stay_where_they_belong(path: Path) -> N
             other = rest.split(".")[0]
             if other and mine != "__init__":
                 assert height[other] <= height[mine], f"{mine} imports {other}, which stands above it"
-            if mine == "stages" and path.stem != "__init__":
-                assert other != "stages", "a stage imports another stage"
+            if mine == "stages" and path.stem != "__init__" and other == "stages":
+                assert rest.split(".")[1] == path.parent.name, "a stage imports another stage"
         else:
             assert package not in NEVER, f"{mine} imports {package}"
             assert mine in OUTSIDE.get(package, {mine}), f"{mine} imports {package}"

@@ -43,8 +43,13 @@ def test_what_fits_is_unchanged() -> None:
     assert kept(TALK, tokens(TALK)) == [one["content"] for one in TALK]
 
 
-def test_the_oldest_exchange_goes_first_and_no_more_than_needed() -> None:
-    assert kept(TALK, tokens(TALK) - 1) == [one["content"] for one in (*TALK[:2], *TALK[4:])]
+def test_the_oldest_exchange_is_clipped_first_and_then_dropped() -> None:
+    messages = kept(TALK, tokens(TALK) - 1)
+    assert "... [truncated" in messages.pop(3)
+    assert messages == [one["content"] for one in (*TALK[:3], *TALK[4:])]
+    least = tokens([*TALK[:2], call("a"), result("a", "[content truncated - 2 steps ago]"), *TALK[4:]])
+    assert kept(TALK, least)[3] == "[content truncated - 2 steps ago]"
+    assert kept(TALK, least - 1) == [one["content"] for one in (*TALK[:2], *TALK[4:])]
 
 
 def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> None:
@@ -54,7 +59,9 @@ def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> N
 
 def test_prompts_do_not_come_to_stand_side_by_side() -> None:
     budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
-    assert kept(TALK, budget) == ["You are terse.", "first task", "done one", "third task"]
+    *messages, result = kept(TALK, budget)
+    assert messages == ["You are terse.", "first task", "done one", "third task", None]
+    assert "... [truncated" in result
 
 
 def test_where_prompts_stand_side_by_side_already_the_opening_task_stays_alone() -> None:
@@ -89,13 +96,15 @@ def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens()
 
 
 def test_parallel_results_go_with_their_call() -> None:
-    talk = [user("go"), call("a", "b", "c"), *(result(name, "text " * 30) for name in "cab"), *step("d", "short")]
-    assert kept(talk, tokens(talk) - 1) == ["go", None, "short"]
+    talk = [user("go"), call("a", "b", "c"), *(result(name, name * 90) for name in "cab"), *step("d", "short")]
+    for budget in range(tokens([talk[0], *talk[5:]]), tokens(talk)):
+        messages = kept(talk, budget)
+        assert messages in (["go", None, "short"], ["go", None, *messages[2:5], None, "short"])
 
 
 def test_reused_ids_are_paired_by_order() -> None:
     talk = [user("go"), *step("x", "old " * 30), *step("x", "new")]
-    assert kept(talk, tokens(talk) - 1) == ["go", None, "new"]
+    assert kept(talk, tokens([talk[0], *talk[3:]])) == ["go", None, "new"]
 
 
 def test_without_any_user_message_the_last_exchange_stays() -> None:
@@ -130,19 +139,21 @@ def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_bef
     first, *rest = transcript.messages
     transcript = replace(transcript, messages=(replace(first, is_injected=True, is_summary=True), *rest))
     counter = Counter(tokenizer("chars4"), FRAMINGS["openai"])
-    left = [user("summary " * 20), user("first task"), TALK[9]]
+    left = [user("summary " * 20), user("first task"), *TALK[9:]]
     budget = Budget(128_000, 0, limit=counter.tokens(building.transcript(left)))
     kept = Trim(counter, budget)(transcript).transcript.messages
-    assert [message.index for message in kept] == [0, 1, 9]
-    tight = replace(budget, limit=counter.tokens(building.transcript(left[1:])))
-    assert [message.index for message in Trim(counter, tight)(transcript).transcript.messages] == [1, 9]
+    assert [message.index for message in kept] == [0, 1, 9, 10, 11]
+    for limit in range(20, budget.available):
+        kept = Trim(counter, replace(budget, limit=limit))(transcript).transcript.messages
+        found = {message.index for message in kept}
+        assert 1 in found or 0 not in found
 
 
 def test_every_message_is_told_with_its_reason() -> None:
     steps = run(conversation(TALK), [("trim", {"strategy": "oldest"})], limit=tokens(TALK) - 1).rows[0].steps
     reasons = [measured.change.reason for measured in steps[0].changes]
-    assert reasons[:4] == ["system", "opening task, goes last", *["oldest first: turn 1, step 1"] * 2]
-    assert set(reasons[4:]) == {"there is room", "current task", "opening task, goes last"}
+    assert reasons[:4] == ["system", "opening task", "there is room", "long result: at most 49 tokens"]
+    assert set(reasons[4:]) == {"there is room", "current task"}
 
 
 def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_written() -> None:

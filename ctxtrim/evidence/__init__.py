@@ -3,7 +3,7 @@
 from ctxtrim.evidence.chains import chained
 from ctxtrim.evidence.copies import copies
 from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
-from ctxtrim.evidence.files import FileReference, active_reads, file_references
+from ctxtrim.evidence.files import FileReference, active_reads, file_references, outdated_reads, reread
 from ctxtrim.evidence.instructions import is_instructions, is_only_instructions
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
 from ctxtrim.evidence.quotes import quoted
@@ -30,8 +30,10 @@ __all__ = [
     "is_summary_line",
     "kind_of_tool",
     "lines_of",
+    "outdated_reads",
     "paths_of",
     "quoted",
+    "reread",
     "result_text",
     "summary_line",
     "told_by",

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from heapq import merge
+from itertools import pairwise
 from operator import itemgetter
 
-from ctxtrim.evidence.errors import is_error
+from ctxtrim.evidence.errors import is_abridged, is_error
 from ctxtrim.evidence.results import result_text
-from ctxtrim.evidence.tools import ToolKind, accesses
+from ctxtrim.evidence.tools import ToolKind, accesses, is_full_read
 from ctxtrim.model import Message
 from ctxtrim.turns import Shape
 
@@ -72,6 +73,39 @@ def active_reads(messages: Sequence[Message], where: Shape, current_step: int, a
         if used.kind != "delete" and current_step - used.step <= active_steps:
             reasons.setdefault(position, f"active file {path}")
     return reasons
+
+
+def outdated_reads(messages: Sequence[Message], where: Shape, current_step: int, active_steps: int) -> set[int]:
+    """The positions of reads whose file changed afterwards, more than `active_steps` steps before `current_step`."""
+    outdated: set[int] = set()
+    waiting: dict[str, list[int]] = {}
+    for access in _accesses(messages, where):
+        if access.kind == "read" and access.is_answer:
+            waiting.setdefault(access.path, []).append(access.position)
+        elif access.kind != "read" and current_step - access.step > active_steps:
+            outdated.update(waiting.pop(access.path, ()))
+    return outdated
+
+
+def reread(messages: Sequence[Message], where: Shape) -> dict[int, int]:
+    """Reads of a file that was read in full later: from their position to that of the newest full read.
+
+    A read of several files at once is in none.
+    """
+    newest: dict[str, int] = {}
+    found: dict[int, int] = {}
+    reads = [access for access in _accesses(messages, where) if access.kind == "read" and access.is_answer]
+    several = {one.position for one, other in pairwise(reads) if one.position == other.position}
+    for access in reversed(reads):
+        if access.position in several:
+            continue
+        if access.path in newest:
+            found[access.position] = newest[access.path]
+        else:
+            call = where.call[access.position]
+            if call is not None and is_full_read(call) and not is_abridged(messages[access.position]):
+                newest[access.path] = access.position
+    return found
 
 
 def _accesses(messages: Sequence[Message], where: Shape) -> Iterator[_Access]:

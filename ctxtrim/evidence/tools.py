@@ -44,6 +44,8 @@ _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
 _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE)
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
 _LONGEST = 4096  # characters of a path
+_RANGE = re.compile(r"line|offset|limit|range|start|end$|head|tail|page|chunk|length|max")
+"""Arguments of a call that reads a part of a file, by their bare names."""
 
 
 def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
@@ -74,6 +76,12 @@ def accesses(call: Part) -> Iterator[tuple[str, ToolKind]]:
         for value in _values(tree):
             if value and "\n" not in value and len(value) <= _LONGEST:
                 yield value.removeprefix("./") or value, kind
+
+
+def is_full_read(call: Part) -> bool:
+    """Whether a call reads whole files: it names no lines, offset or limit."""
+    tree = _tree(call.text)
+    return isinstance(tree, dict) and not any(_RANGE.search(_bare(key)) and value for key, value in tree.items())
 
 
 def command_of(call: Part) -> str | None:

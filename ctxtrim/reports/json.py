@@ -100,12 +100,14 @@ def transcript(row: Row) -> dict[str, Any]:
 
 def _step(row: Row, step: Step) -> dict[str, Any]:
     changes = [one for one in step.changes if row.explained or one.change.action != "kept"]
+    smallest = step.smallest_dropped
     return {
         "stage": step.stage,
         "tokens_before": step.tokens_before,
         "tokens_after": step.tokens_after,
         "messages_before": step.messages_before,
         "messages_after": step.messages_after,
+        **({"smallest_dropped": smallest._asdict()} if smallest is not None else {}),
         "changes": [_change(row, one) for one in changes],
         "findings": [_finding(one) for one in step.findings],
     }

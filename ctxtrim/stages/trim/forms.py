@@ -1,0 +1,144 @@
+"""The forms that a message may take in a trimmed transcript: in full, clipped, or with a placeholder.
+
+Each is measured once. Only tool results are shortened, and of old turns the reasoning is removed.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from ctxtrim.clipping import clip
+from ctxtrim.model import Message
+from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
+from ctxtrim.results import Result
+from ctxtrim.stage import Action
+from ctxtrim.stages.trim.situation import Situation
+
+_SHORTEST = 32  # tokens of a clip; below that a placeholder says as much
+_TRIES = 3  # a clip may cost more in its message than by itself: its escapes count
+_REPLACEMENT = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
+
+
+class Form(NamedTuple):
+    """A message, what it costs, and what was done to it."""
+
+    message: Message
+    tokens: int
+    action: Action = "kept"
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The forms of the messages of a transcript, by position."""
+
+    situation: Situation
+    _lean: dict[int, Form] = field(default_factory=dict)
+    _least: dict[int, Form] = field(default_factory=dict)
+
+    def full(self, position: int) -> Form:
+        """The message as it was read."""
+        return Form(self.situation.messages[position], self.situation.costs[position])
+
+    def lean(self, position: int) -> Form:
+        """Without what is lost cheaply: a result that was repeated later, reasoning of an old turn."""
+        if position not in self._lean:
+            self._lean[position] = self._shorter(self._without_stale(position), position)
+        return self._lean[position]
+
+    def least(self, position: int) -> Form:
+        """The smallest form: a result as a placeholder."""
+        if position not in self._least:
+            form = self.lean(position)
+            result = self._open(position)
+            if result is not None and form.action == "kept":
+                reason = f"{self._rank(position)} result: step {self.situation.shape.step[position]}"
+                form = self._shorter(self._with_text(result, _REPLACEMENT.of(result, ""), reason), position)
+            self._least[position] = form
+        return self._least[position]
+
+    def within(self, position: int, tokens: int) -> Form:
+        """The longest form of at most so many tokens that a clip can make, else the smallest."""
+        if tokens >= self.situation.costs[position]:
+            return self.full(position)
+        lean = self.lean(position)
+        result = self._open(position)
+        if lean.tokens <= tokens or lean.action != "kept" or result is None:
+            return lean if lean.tokens <= tokens else self.least(position)
+        counter, kept = self.situation.counter, self.situation.worth.get(position)
+        limit = tokens - self._frame(position)
+        for _ in range(_TRIES):
+            if limit < _SHORTEST:
+                break
+            text = clip(result.text, limit, counter.tokenizer, "head-tail", kept.ranges if kept else ())
+            form = self._with_text(result, text, f"long result: at most {limit} tokens")
+            if form.tokens <= tokens:
+                return form if form.tokens < lean.tokens else lean
+            limit = limit * tokens * 9 // (form.tokens * 10)
+        return self.least(position)
+
+    def is_clippable(self, position: int) -> bool:
+        """Whether a message is a result that may be clipped."""
+        return self.lean(position).action == "kept" and self._open(position) is not None
+
+    def may_shrink(self, position: int) -> bool:
+        """Whether a message may have a smaller form, found without making it."""
+        if position in self.situation.results:
+            return True
+        return not self.situation.is_recent[position] and any(
+            part.kind == "reasoning" for part in self.situation.messages[position].parts
+        )
+
+    def _open(self, position: int) -> Result | None:
+        """The result at a position, where it may be shortened and was not replaced before."""
+        result = self.situation.results.get(position)
+        if result is None or position in self.situation.protected or not result.is_rewritable:
+            return None
+        return None if _REPLACEMENT.is_done(result.text) else result
+
+    def _frame(self, position: int) -> int:
+        """What a result costs beside its text."""
+        situation = self.situation
+        cost = situation.counter.cost(situation.messages[position], situation.shape.fan[position])
+        kinds = (part.kind for part in situation.messages[position].parts)
+        return cost.total - sum(tokens for kind, tokens in zip(kinds, cost.parts, strict=True) if kind == "tool_result")
+
+    def _shorter(self, form: Form, position: int) -> Form:
+        """The form, or the full message where that costs no more."""
+        return form if form.tokens < self.situation.costs[position] else self.full(position)
+
+    def _without_stale(self, position: int) -> Form:
+        situation = self.situation
+        if position in situation.stale:
+            result = self._open(position)
+            return self.full(position) if result is None else self._with_text(result, *situation.stale[position])
+        return self._without_reasoning(position)
+
+    def _without_reasoning(self, position: int) -> Form:
+        """Without the reasoning of an old turn; some providers ask back reasoning fields next to calls."""
+        situation, message = self.situation, self.situation.messages[position]
+        if situation.is_recent[position] or position in situation.protected:
+            return self.full(position)
+        has_calls = any(part.kind == "tool_call" for part in message.parts)
+        rest = tuple(
+            part
+            for part in message.parts
+            if part.kind != "reasoning" or part.block is None or (has_calls and part.span is not None)
+        )
+        if len(rest) == len(message.parts) or all(part.kind == "reasoning" for part in rest):
+            return self.full(position)
+        return self._priced(replace(message, parts=rest), position, "stripped", "old reasoning")
+
+    def _with_text(self, result: Result, text: str, reason: str) -> Form:
+        return self._priced(result.with_text(text), result.position, "truncated", reason)
+
+    def _priced(self, message: Message, position: int, action: Action, reason: str) -> Form:
+        tokens = self.situation.counter.cost(message, self.situation.shape.fan[position]).total
+        return Form(message, tokens, action, reason)
+
+    def _rank(self, position: int) -> str:
+        situation = self.situation
+        if situation.shape.exchange[position] == situation.newest:
+            return "newest"
+        if situation.shape.exchange[position] in situation.soft:
+            return "kept for long"
+        return "recent" if situation.is_recent[position] else "old"

@@ -1,0 +1,183 @@
+"""In which order the budget is spent on exchanges, the most needed first.
+
+::
+
+    priority    the last turns and results worth keeping, then older turns; in each what is needed most for its tokens
+    oldest      the newest exchange first, until one does not fit
+    middle      the exchanges at both ends first
+    age         all exchanges without their results, the newest first; then the results, the newest first
+
+`priority` weighs what a step costs against how likely it is needed again. The weights were chosen on recorded sessions
+(`benchmarks/kept.py`): need falls with age, grows slower than length beyond a thousand tokens, is half as large for
+what the assistant wrote itself, and larger for files and for results that later calls were made from.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from ctxtrim.evidence import kind_of_tool
+from ctxtrim.results import Result
+from ctxtrim.stages.trim.situation import Situation, Unit, named
+
+LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
+"""Tokens that the results of an exchange may have, step by step; None: all of them."""
+
+_FADE, _SLOWNESS = 5, 0.7  # an exchange is needed (1 + age / 5) ** -0.7 as often as the newest; ages in exchanges
+_LONG, _GROWTH = 1000, 0.6  # what a message has beyond a thousand tokens counts with this power
+_PART = 0.85  # a clip keeps so much of the need: its share of the tokens to this power
+_OWN = 0.5  # for a token that the assistant wrote
+_FILES = 1.5  # for reads and edits of files
+_USES = (1, 1.6, 2.2, 2.8)  # for results that 0, 1, 2 to 3, more later calls took an argument from
+_WORTH_KEEPING = 2.0  # for errors, quotations, files in use, ...
+_PLACEHOLDER = 16  # tokens of a result that is replaced, about
+
+
+class Step(NamedTuple):
+    """Spend tokens on a unit: its results may have `level` tokens each, None for all."""
+
+    unit: Unit
+    level: int | None = None
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How a budget is filled: step after step; `is_contiguous`: until the first step that does not fit."""
+
+    steps: Callable[[Situation], list[Step]]
+    is_contiguous: bool = False
+
+
+def _by_priority(situation: Situation) -> list[Step]:
+    ranked: list[tuple[bool, float, int, int, Step]] = []
+    for age, (home, positions) in enumerate(reversed(_units(situation).items())):
+        is_old = not (home in situation.soft or situation.is_recent[home])
+        unit = _unit(situation, home, positions, _rank(situation, home))
+        fade = (1 + age / _FADE) ** -_SLOWNESS
+        for number, (density, level) in enumerate(_increments(situation, home, positions)):
+            ranked.append((is_old, -density * fade, -home, number, Step(unit, level)))
+    return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
+
+
+class _Level(NamedTuple):
+    """A level of an exchange: the tokens that it costs, and the need that it meets."""
+
+    level: int | None
+    tokens: float
+    need: float
+
+    def density(self, before: "_Level") -> float:
+        """The need that it meets on top of a smaller one, for a token."""
+        return (self.need - before.need) / max(1, self.tokens - before.tokens)
+
+
+def _increments(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[tuple[float, int | None]]:
+    """The levels of an exchange worth taking, each with the need that it adds for a token; these only fall."""
+    hull = [_Level(None, 0, 0)]
+    for level in _levels(situation, home, positions):
+        while len(hull) > 1 and level.density(hull[-1]) >= hull[-1].density(hull[-2]):
+            hull.pop()
+        hull.append(level)
+    return ((after.density(before), after.level) for before, after in pairwise(hull))
+
+
+def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[_Level]:
+    costs = situation.costs
+    results = {at: _need_of_result(situation, situation.results[at]) for at in positions if at in situation.results}
+    rest = [at for at in positions if at not in results]
+    base = _prompt_share(situation, home) + sum(costs[at] for at in rest)
+    need = sum(_need_of_text(situation, at) for at in rest)
+    longest = max((costs[at] for at in results), default=0)
+    for level in LEVELS:
+        if level is None or level < longest:
+            tokens = {at: costs[at] if level is None else min(costs[at], max(level, _PLACEHOLDER)) for at in results}
+            parts = (results[at] * _part(tokens[at], costs[at]) for at in results)
+            yield _Level(level, base + sum(tokens.values()), need + sum(parts))
+
+
+def _part(kept: int, cost: int) -> float:
+    """The part of the need for a result that a clip meets."""
+    if kept >= cost:
+        return 1.0
+    return float((max(0, kept - _PLACEHOLDER) / max(1, cost - _PLACEHOLDER)) ** _PART)
+
+
+def _need_of_text(situation: Situation, position: int) -> float:
+    own = _OWN if situation.messages[position].role == "assistant" else 1.0
+    return own * _length(situation.costs[position])
+
+
+def _need_of_result(situation: Situation, result: Result) -> float:
+    """What a result is needed for: nothing where it was repeated later."""
+    if result.position in situation.stale:
+        return 0
+    kept = situation.worth[result.position]
+    need = _length(situation.costs[result.position]) * _USES[min(len(_USES) - 1, kept.uses.bit_length())]
+    if kind_of_tool(result.tool, result.call.text if result.call else "") in ("read", "edit"):
+        need *= _FILES
+    return need * _WORTH_KEEPING if kept.reason is not None and not kept.is_used else need
+
+
+def _length(tokens: int) -> float:
+    return min(tokens, _LONG * float((tokens / _LONG) ** _GROWTH))
+
+
+def _prompt_share(situation: Situation, home: int) -> float:
+    """The prompts of its turn cost each exchange its share."""
+    turn = situation.shape.turn[home]
+    homes = situation.of_turn.get(turn, ())
+    return sum(situation.costs[at] for at in situation.prompts.get(turn, ())) / len(homes) if homes else 0
+
+
+def _rank(situation: Situation, home: int) -> str:
+    if home in situation.soft:
+        return f"kept for long exchange ({situation.soft[home]})"
+    return "recent exchange" if situation.is_recent[home] else "old exchange"
+
+
+def _oldest(situation: Situation) -> list[Step]:
+    units = _units(situation)
+    return [Step(_unit(situation, home, units[home], "oldest first")) for home in reversed(units)]
+
+
+def _middle(situation: Situation) -> list[Step]:
+    units = _units(situation)
+    homes, middle = list(units), (len(units) - 1) / 2
+    order = sorted(range(len(homes)), key=lambda place: (-abs(place - middle), -place))
+    return [Step(_unit(situation, homes[place], units[homes[place]], "middle first")) for place in order]
+
+
+def _age(situation: Situation) -> list[Step]:
+    steps = _oldest(situation)
+    return [*(step._replace(level=0) for step in steps), *steps]
+
+
+def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
+    """All exchanges, and the prompts of turns that have no exchange, by their first message and in order."""
+    lone = {
+        positions[0]: positions
+        for turn, prompts in situation.prompts.items()
+        if turn not in situation.of_turn and (positions := _plain(situation, prompts))
+    }
+    return dict(sorted((situation.exchanges | lone).items()))
+
+
+def _plain(situation: Situation, prompts: Sequence[int]) -> tuple[int, ...]:
+    """The prompts of a turn that have no rank of their own."""
+    special = {*situation.instructions, *situation.summaries, situation.opening}
+    return tuple(at for at in prompts if at not in special)
+
+
+def _unit(situation: Situation, home: int, positions: tuple[int, ...], what: str) -> Unit:
+    return Unit(positions, named(what, situation, home), situation.shape.turn[home])
+
+
+_PRIORITY = Strategy(_by_priority)
+STRATEGIES: dict[str, Strategy] = {
+    "priority": _PRIORITY,
+    "priority-based": _PRIORITY,
+    "oldest": Strategy(_oldest, is_contiguous=True),
+    "middle": Strategy(_middle),
+    "age": Strategy(_age),
+}

@@ -72,7 +72,7 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
     "trim the middle": (TALK, [("trim", {"strategy": "middle", "keep_recent_turns": 1})], 3_000),
     "trim by age": (TALK, [("trim", {"strategy": "age"})], 2_000),
     "trim to a target": (TALK, [("trim", {"target": "0.7", "pin": ("table 2",)})], 4_000),
-    "trim and summarize": (TALK, [("trim", {"summarize": True, "keep_recent_turns": 1})], 1_500),
+    "trim and summarize": (TALK, [("trim", {"summarize": True, "keep_recent_turns": 1})], 1_700),
     "summarize all": (TALK, [("summarize", {"keep_recent_turns": 0, "keep_recent_messages": 4})], 100_000),
     "both": (TALK, [("truncate", {"max_age": 5, "max_tokens": 300}), ("trim", {})], 1_000),
     "cutoff": (TALK, [("cutoff", {"tool_cutoff": 4})], 100_000),
@@ -92,18 +92,36 @@ def unused(value: Any) -> Any:
     return {key: unused(one) for key, one in value.items() if key != "usage"} if isinstance(value, dict) else value
 
 
+def file_of(form: str, talk: list[dict[str, Any]]) -> bytes:
+    """A conversation as a file of some form."""
+    return b"\n".join(spell(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
+
+
+def framing(data: bytes) -> int:
+    """What a file counts: the same texts, and frames of its own."""
+    return run(data, model="gpt-4o", tokenizer="o200k_base").rows[0].count.tokens
+
+
 def decisions(
     form: str, talk: list[dict[str, Any]], stages: list[tuple[str, dict[str, Any]]], budget: int
 ) -> list[Any]:
-    """What is left of a conversation, message by message, and what was said of it."""
-    data = b"\n".join(spell(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
-    ran = run(data, stages, limit=budget, model="gpt-4o", tokenizer="o200k_base")
+    """What is left of a conversation, message by message, and what was said of it.
+
+    Frames differ by a few tokens, and trim fills a budget to the last one: so the budget leaves the same room for texts
+    in each form, and a clip counts as the same whatever its length.
+    """
+    data = file_of(form, talk)
+    frames = framing(data) - framing(file_of("openai-chat, a list", talk))
+    target = min(float(how.get("target", "1.0")) for _, how in stages)
+    ran = run(data, stages, limit=budget + round(frames / target), model="gpt-4o", tokenizer="o200k_base")
     (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
     left: list[Any] = []
     for message in transcript.messages:
         if message.role == "system" or not message.agent_visible:  # Codex writes down what it was told
             continue
         texts = [part.text for part in message.parts if part.kind in ("text", "tool_result")]
+        if any(name == "trim" for name, _ in stages):
+            texts = [re.sub(r"(?s)(.{40}).*\n\.\.\. \[truncated .*", r"\1", text) for text in texts]
         if message.role == "user":  # a digest that the person is not shown stands by itself, after the prompt
             texts = [
                 one for text in texts for one in re.split(f"{re.escape(titles.END)}|\n\n(?=\\[Tool summary)", text)

@@ -39,6 +39,7 @@ class Fit:
     candidates: Sequence[Unit] = ()
     tokens: int = 0
     _planned: dict[int, int] = field(default_factory=dict)
+    _turns: set[int | None] = field(default_factory=set)  # whose prompts are kept
 
     def __post_init__(self) -> None:
         """Keep what is protected."""
@@ -89,7 +90,9 @@ class Fit:
 
     def reasons(self) -> dict[int, str]:
         """What drops each message, by position."""
-        found = {at: unit.reason for unit in reversed(self.units) for at in self._prompts(unit)}
+        prompts = self.situation.prompts
+        turns = {unit.turn: unit.reason for unit in reversed(self.units) if unit.turn is not None}
+        found = {at: reason for turn, reason in turns.items() for at in prompts.get(turn, ())}
         return found | {at: unit.reason for unit in reversed(self.units) for at in unit.positions}
 
     def _put(self, position: int, form: Form) -> None:
@@ -98,7 +101,7 @@ class Fit:
         self.kept[position] = form
 
     def _prompts(self, unit: Unit) -> tuple[int, ...]:
-        return () if unit.turn is None else self.situation.prompts.get(unit.turn, ())
+        return () if unit.turn is None or unit.turn in self._turns else self.situation.prompts.get(unit.turn, ())
 
     def _missing(self, unit: Unit) -> list[int]:
         """The messages that have to be put so that a unit is kept."""
@@ -124,6 +127,7 @@ class Fit:
         for at in wanted:
             planned[at] = max(tokens[at], planned.get(at, 0))
         self.tokens += added
+        self._turns.add(step.unit.turn)
         return True
 
     def _tokens_at(self, position: int, level: int | None) -> int:
@@ -153,12 +157,13 @@ class Fit:
                 high = length - 1
         for at in missing:
             self._put(at, self.forms.within(at, max(least[at], min(lean[at], low))))
+        self._turns.add(unit.turn)
         return True
 
     def _widen(self) -> None:
         """Give the room that is left to messages that were shortened; to those that were repeated later at the end."""
-        short = [at for unit in self.candidates for at in reversed((*self._prompts(unit), *unit.positions))]
-        short = [at for at in dict.fromkeys(short) if at in self.kept and self.kept[at].action != "kept"]
+        short = [at for unit in self.candidates for at in reversed(unit.positions)]
+        short = [at for at in dict.fromkeys((*short, *self.kept)) if at in self.kept and self.kept[at].action != "kept"]
         for at in sorted(short, key=lambda at: at in self.situation.stale):
             tokens = self.kept[at].tokens
             form = self.forms.full(at)

@@ -65,7 +65,7 @@ class Forms:
         if lean.tokens <= tokens or lean.action != "kept" or result is None:
             return lean if lean.tokens <= tokens else self.least(position)
         counter, kept = self.situation.counter, self.situation.worth.get(position)
-        limit = tokens - self._frame(position)
+        limit = _even(tokens - self._frame(position))
         for _ in range(_TRIES):
             if limit < _SHORTEST:
                 break
@@ -73,7 +73,7 @@ class Forms:
             form = self._with_text(result, text, f"long result: at most {limit} tokens")
             if form.tokens <= tokens:
                 return form if form.tokens < lean.tokens else lean
-            limit = limit * tokens * 9 // (form.tokens * 10)
+            limit = _even(limit * tokens * 9 // (form.tokens * 10))
         return self.least(position)
 
     def is_clippable(self, position: int) -> bool:
@@ -142,3 +142,8 @@ class Forms:
         if situation.shape.exchange[position] in situation.soft:
             return "kept for long"
         return "recent" if situation.is_recent[position] else "old"
+
+
+def _even(limit: int) -> int:
+    """A limit in steps of an eighth or less, so that formats whose frames differ by a few tokens get the same clip."""
+    return limit - limit % (1 << max(0, limit.bit_length() - 4)) if limit > 0 else limit

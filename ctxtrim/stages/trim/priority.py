@@ -30,7 +30,7 @@ _PART = 0.85  # a clip keeps so much of the need: its share of the tokens to thi
 _OWN = 0.5  # for a token that the assistant wrote
 _FILES = 1.5  # for reads and edits of files
 _USES = (1, 1.6, 2.2, 2.8)  # for results that 0, 1, 2 to 3, more later calls took an argument from
-_WORTH_KEEPING = 2.0  # for errors, quotations, files in use, ...
+_WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _PLACEHOLDER = 16  # tokens of a result that is replaced, about
 
 
@@ -127,7 +127,7 @@ def _prompt_share(situation: Situation, home: int) -> float:
     """The prompts of its turn cost each exchange its share."""
     turn = situation.shape.turn[home]
     homes = situation.of_turn.get(turn, ())
-    return sum(situation.costs[at] for at in situation.prompts.get(turn, ())) / len(homes) if homes else 0
+    return situation.prompt_costs.get(turn, 0) / len(homes) if homes else 0
 
 
 def _rank(situation: Situation, home: int) -> str:
@@ -165,8 +165,7 @@ def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
 
 def _plain(situation: Situation, prompts: Sequence[int]) -> tuple[int, ...]:
     """The prompts of a turn that have no rank of their own."""
-    special = {*situation.instructions, *situation.summaries, situation.opening}
-    return tuple(at for at in prompts if at not in special)
+    return tuple(at for at in prompts if at not in situation.special)
 
 
 def _unit(situation: Situation, home: int, positions: tuple[int, ...], what: str) -> Unit:

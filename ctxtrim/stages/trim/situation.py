@@ -80,6 +80,23 @@ class Situation:
         return {turn: tuple(positions) for turn, positions in found.items()}
 
     @cached_property
+    def prompt_costs(self) -> dict[int, int]:
+        """By turn, the tokens of the prompts that may be dropped."""
+        return {turn: sum(self.costs[at] for at in positions) for turn, positions in self.prompts.items()}
+
+    @cached_property
+    def last_prompt(self) -> int | None:
+        """The newest user message that the model sees."""
+        places = range(len(self.messages) - 1, -1, -1)
+        return next((at for at in places if self.messages[at].agent_visible and self.messages[at].role == "user"), None)
+
+    @cached_property
+    def special(self) -> set[int]:
+        """Prompts with a rank of their own."""
+        opening = () if self.opening is None else (self.opening,)
+        return {*self.instructions, *self.summaries, *opening}
+
+    @cached_property
     def of_turn(self) -> dict[int, list[int]]:
         """By turn, the exchanges that may be dropped, by their first message."""
         found: dict[int, list[int]] = {}
@@ -96,7 +113,7 @@ class Situation:
     def summaries(self) -> list[int]:
         """Messages that stand for what was said before."""
         messages = self.messages
-        return [at for at in self._free if messages[at].is_summary and at not in self.instructions]
+        return [at for at in self._free if messages[at].is_summary and not is_instructions(messages[at])]
 
     @cached_property
     def opening(self) -> int | None:
@@ -154,7 +171,7 @@ def firsts(situation: Situation) -> Iterator[Unit]:
             if messages[at].role == "system" and at not in situation.protected:
                 yield Unit((at,), "system")
     for at in situation.protected:
-        company = situation.company(at) if messages[at].role == "user" and at != _last_prompt(situation) else ()
+        company = situation.company(at) if messages[at].role == "user" and at != situation.last_prompt else ()
         if company:
             yield Unit(company, "answer between two prompts", shape.turn[at])
     if situation.newest is not None:
@@ -170,11 +187,6 @@ def firsts(situation: Situation) -> Iterator[Unit]:
 
 def _with_company(situation: Situation, position: int) -> tuple[int, ...]:
     return tuple(sorted({position, *situation.company(position)}))
-
-
-def _last_prompt(situation: Situation) -> int | None:
-    users = (at for at in range(len(situation.messages) - 1, -1, -1) if situation.messages[at].role == "user")
-    return next((at for at in users if situation.messages[at].agent_visible), None)
 
 
 def named(what: str, situation: Situation, home: int) -> str:

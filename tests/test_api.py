@@ -222,7 +222,7 @@ def test_s1_6_one_summary_stands_for_what_went(shape: str) -> None:
         one for one in prompt.messages if prompt.summary in json.dumps(one, ensure_ascii=False).replace("\\n", "\n")
     ]
     assert len(told) == 1
-    assert "keep the north light burning" in prompt.summary
+    assert "lamp --check 0 --pass 0" in prompt.summary
     silent = build_final_prompt(config=config | {"summarizeOnTruncate": False}, **asked)
     assert silent.summary is None
 

@@ -1,6 +1,7 @@
 """Trim fills its budget: the shapes in which the first version wasted it, and what is dropped last."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,10 +75,10 @@ def test_oldest_keeps_a_tail_without_gaps() -> None:
         assert kept[3:] == tail[2:]
 
 
-def test_the_report_names_the_smallest_dropped_exchange(ctxtrim: Run) -> None:
+def test_the_report_names_the_smallest_dropped_exchange(ctxtrim: Run, tmp_path: Path) -> None:
     talk = [user("go"), *step("a", "x " * 300), *step("b", "y " * 30), user("now")]
     ran = ctxtrim("trim", "--tokenizer", "chars4", "--budget", str(tokens([talk[0], talk[5]]) + 5), "--json",
-                  "-o", "out", stdin=conversation(talk))  # fmt: skip
+                  "-o", tmp_path / "out", stdin=conversation(talk))  # fmt: skip
     (row,) = json.loads(ran.out)["transcripts"]
     smallest = row["steps"][0]["smallest_dropped"]
     assert smallest["message"] in (0, 1, 3)  # the opening prompt comes with an answer

@@ -152,7 +152,7 @@ def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_bef
 def test_every_message_is_told_with_its_reason() -> None:
     steps = run(conversation(TALK), [("trim", {"strategy": "oldest"})], limit=tokens(TALK) - 1).rows[0].steps
     reasons = [measured.change.reason for measured in steps[0].changes]
-    assert reasons[:4] == ["system", "opening task", "there is room", "long result: at most 49 tokens"]
+    assert reasons[:4] == ["system", "opening task", "there is room", "long result: at most 48 tokens"]
     assert set(reasons[4:]) == {"there is room", "current task"}
 
 

@@ -74,7 +74,12 @@ class Fit:
                 self.candidates = self.units[: number + 1]
                 break
         self._widen()
-        self._set_apart()
+        lost = self._set_apart()
+        if lost:  # their tokens are free again
+            for unit in self.candidates:
+                if lost.isdisjoint(unit.positions):
+                    self._squeeze(unit)
+            self._set_apart()
         return self
 
     def smallest_dropped(self) -> Dropped | None:
@@ -172,16 +177,19 @@ class Fit:
             if tokens < form.tokens <= tokens + self.room:
                 self._put(at, form)
 
-    def _set_apart(self) -> None:
-        """Let no two prompts stand side by side where roles alternate."""
+    def _set_apart(self) -> set[int]:
+        """Let no two prompts stand side by side where roles alternate, and return the messages dropped for it."""
         situation = self.situation
         if not situation.is_alternating:
-            return
+            return set()
         dropped = {at for at in range(len(situation.messages)) if at not in self.kept}
         costs = [self.kept[at].tokens if at in self.kept else cost for at, cost in enumerate(situation.costs)]
         set_apart(situation.messages, situation.shape, costs, self.room, dropped, situation.protected)
+        lost = dropped & self.kept.keys()
+        self._turns.difference_update(situation.shape.turn[at] for at in lost)
         for at in range(len(situation.messages)):
-            if at in dropped and at in self.kept:
+            if at in lost:
                 self.tokens -= self.kept.pop(at).tokens
             elif at not in dropped and at not in self.kept:
                 self._put(at, self.forms.full(at))
+        return lost

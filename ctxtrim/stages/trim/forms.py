@@ -146,4 +146,4 @@ class Forms:
 
 def _even(limit: int) -> int:
     """A limit in steps of an eighth or less, so that formats whose frames differ by a few tokens get the same clip."""
-    return limit - limit % (1 << max(0, limit.bit_length() - 4)) if limit > 0 else limit
+    return limit - limit % (1 << min(6, max(0, limit.bit_length() - 4))) if limit > 0 else limit

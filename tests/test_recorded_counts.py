@@ -13,13 +13,22 @@ from ctxtrim.tokenizers.claude_ctok import available
 
 FILE = Path(__file__).resolve().parents[2] / "shared" / "recorded-counts" / "recorded.jsonl"
 ODD = {
-    "9a5a40b6289c8934": "the cassette replaces a system prompt of 18,000 tokens by a few words",
+    "9a5a40b6289c8934": "the cassette replaces a system prompt of 18,000 tokens by `very very long system prompt`",
     "f5873b61cdee4fb6": "records 107 tokens for `Hello!`, which is 8 tokens in every other request",
     "0a0363d0f7e5a45a": "records 460 tokens more than the JSON of its 15 tools; requests with 12 to 21 tools do not",
     "04f671f1860e5ef9": "the cassette replaces the signature that holds the thinking by a placeholder",
     "f9358443f4317c5d": "the cassette replaces the signature that holds the thinking by a placeholder",
 }
 """Requests that no rule can meet, by id, with the reason."""
+
+NOT_THE_API = {
+    "a5dff367ae63feb6": "a local server, which records 10 tokens; OpenAI records 15 for the same request",
+    "3864c1765d506fee": "records 3 tokens besides the text, where all other plain requests to gpt-4o-mini have 7",
+}
+"""Requests labelled `exact` whose recorded counts do not follow the rule of OpenAI, by id, with the reason.
+
+Nothing in these requests tells them from the hundreds that hit.
+"""
 
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no recorded counts next to the checkout")
 
@@ -53,9 +62,16 @@ def test_no_count_that_is_exact_or_a_bound_is_too_low(recorded: list[Pair]) -> N
 
 def test_exact_counts_are_exact(recorded: list[Pair]) -> None:
     exact = [pair for pair in recorded if pair.exactness == "exact"]
-    misses = [pair for pair in exact if pair.difference]
+    misses = {pair.id for pair in exact if pair.difference}
     assert len(exact) - len(misses) >= 672
-    assert {(pair.host, pair.difference) for pair in misses} <= {("localhost", 5), ("api.openai.com", 4)}
+    assert misses <= set(NOT_THE_API)
+
+
+def test_estimates_are_rarely_too_low(recorded: list[Pair]) -> None:
+    """Those that remain: Qwen at Venice, mathematics at Gemini, and five requests without a rule."""
+    low = [pair for pair in recorded if pair.exactness == "estimated" and pair.difference < 0]
+    assert len([pair for pair in low if pair.host != "venice"]) <= 10
+    assert {pair.model for pair in low if pair.host == "venice"} <= {"qwen3-5-9b"}
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,21 @@ def test_the_mode_pro_has_no_known_rule() -> None:
     assert found.beside["reasoning_mode"] >= 1550
 
 
+def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
+    pro = {"reasoning": {"mode": "pro"}}
+    talk = [user("x"), says("y"), user("z"), says("y"), user("z")]
+    first = added({"input": "x"}, pro, "gpt-5.6-sol")
+    assert added({"input": talk, "store": False}, pro, "gpt-5.6-sol") == first + 2 * 110
+
+
+def test_reasoning_that_xai_keeps_counts_once_where_there_is_an_answer() -> None:
+    talk = [user("x"), says("y"), user("z")]
+    assert "kept_reasoning" not in count({"messages": [user("x")]}, "grok-4").beside
+    assert count({"messages": talk}, "grok-4").beside["kept_reasoning"] == 290
+    assert count({"messages": [*talk, says("y"), user("z")]}, "grok-4").beside["kept_reasoning"] == 290
+    assert "kept_reasoning" not in count({"messages": talk}, "grok-4.3").beside
+
+
 def test_reasoning_that_only_the_provider_can_read_is_not_free() -> None:
     answer = says("y") | {"reasoning_details": [{"type": "reasoning.encrypted", "data": "A" * 1000}]}
     plain, sealed = (count({"messages": [user("x"), one]}, "gpt-5") for one in (says("y"), answer))

@@ -95,6 +95,8 @@ def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
                 pieces = [(inner, where)]
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
                 pieces = [(part, where.inside("parts", place)) for place, part in enumerate(inner["parts"])]
+            elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):  # the API takes a single part too
+                pieces = [(inner["parts"], where.inside("parts"))]
             else:
                 continue
             parts = tuple(part_of(part, place, False) for part, place in pieces)

@@ -29,8 +29,9 @@ class RequestFraming:
     Structured output: `writes_output` writes the format, and `output` comes on top, `output_answer` for each answer in
     the history. `output_is_tool`: behind an OpenAI-compatible API the format is a tool that must be called.
 
-    Reasoning: `thinking`, `adaptive` and `pro` are the modes that a request can ask for. `task_budget`, `citations`:
-    once where the request has them.
+    Reasoning: `thinking`, `adaptive` and `pro` are the modes that a request can ask for; `pro_answer` for each answer
+    in the history of a request in mode `pro`; `kept` once where there is an answer, for reasoning that the API keeps
+    and counts although the request does not hold it. `task_budget`, `citations`: once where the request has them.
     """
 
     declares: Callable[[str], str | None] | None = None
@@ -49,6 +50,8 @@ class RequestFraming:
     thinking: int = 0
     adaptive: int = 0
     pro: int = 0
+    pro_answer: int = 0
+    kept: int = 0
     task_budget: int = 0
     citations: int = 0
 
@@ -60,11 +63,11 @@ class RequestFraming:
             costs |= schemas(transcript.tools) | self._choice(transcript.tool_choice, count)
             if "tool_prompt" in costs and transcript.tool_choice not in (*_AUTO, "none"):
                 costs["tool_prompt"] = self._forced_prompt()
+        answers = sum(message.role == "assistant" for message in transcript.messages)
         if options.output is not None and self.writes_output is not None:
             costs["output_format"] = count(self.writes_output(options.output)) + self._output(options)
-            answers = sum(message.role == "assistant" for message in transcript.messages)
             costs["output_format"] += self.output_answer * answers
-        costs |= self._reasoning(options)
+        costs |= self._reasoning(options, answers)
         if options.task_budget:
             costs["task_budget"] = self.task_budget
         if options.citations:
@@ -107,10 +110,14 @@ class RequestFraming:
         is_tool = self.output_is_tool and options.api in ("chat", "responses")
         return self.output + (self._forced_prompt() if is_tool else 0)
 
-    def _reasoning(self, options: RequestOptions) -> Addends:
-        modes = {"enabled": self.thinking, "adaptive": self.adaptive, "pro": self.pro}
-        tokens = modes.get(options.reasoning or "", 0)
-        return {"reasoning_mode": tokens} if tokens else {}
+    def _reasoning(self, options: RequestOptions, answers: int) -> Addends:
+        pro = self.pro + self.pro_answer * answers
+        modes = {"enabled": self.thinking, "adaptive": self.adaptive, "pro": pro}
+        costs = {
+            "reasoning_mode": modes.get(options.reasoning or "", 0),
+            "kept_reasoning": self.kept if answers else 0,
+        }
+        return {name: tokens for name, tokens in costs.items() if tokens}
 
     def _own(self, schemas: object) -> int:
         """What a provider's own tools among some schemas cost on top."""

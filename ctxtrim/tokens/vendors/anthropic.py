@@ -57,6 +57,7 @@ _V4_7 = _ANTHROPIC | {
 }
 
 TABLES: dict[str, Facts] = {
+    "anthropic-v2": _ANTHROPIC | {"priming": Fact(7, PAIRS, 3)},
     "anthropic-v3": _ANTHROPIC,
     "anthropic-v4.6": _V4_6,
     "anthropic-v4.7": _V4_7,

@@ -37,6 +37,7 @@ _GPT_5: Facts = _REASONING | {
     "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),
     "required": Fact(0, PAIRS, 4),
     "pro": Fact(1_550, "an allowance: 1,510 to 1,989 more in recorded-counts, without a known rule", 12),
+    "pro_answer": Fact(110, f"{PAIRS}: 91 to 110 for each answer in the history", 8),
 }
 _RESPONSES: Facts = {
     "declared": Fact(0, f"{PAIRS}: -5 to -2", 80),

@@ -106,14 +106,17 @@ def main() -> None:
     def binding(model: str) -> Binding:
         return bindings.setdefault(model, Binding(tokenizer, model))
 
+    def checked() -> Iterator[held_out.Check]:
+        return held_out.checks(held_out.uses(requests(given.file), binding))
+
     if given.by_source:
-        rows = list(held_out.rows(held_out.uses(requests(given.file), binding)))
+        rows = list(held_out.rows(list(checked())))
         width = max(len(row[0]) for row in rows)
         sys.stdout.write("\n".join(_plain(row, width) for row in rows) + "\n")
         return
     found = list(pairs(given.file, binding))
     if given.markdown:
-        sys.stdout.write("\n".join(document(found)) + "\n")
+        sys.stdout.write("\n".join(document(found, list(checked()))) + "\n")
         return
     for name in given.by or GROUPS:
         sys.stdout.write("\n".join(table(name, found, GROUPS[name])) + "\n\n")
@@ -154,9 +157,13 @@ the recorded one, apart from the requests that the test lists by id with a reaso
 
 This file is for Python {version}. Claude is counted by ctok on Python 3.12 and newer, and bounded on 3.11.
 
-Not covered by a rule: hosts that add a system prompt of their own (Venice), models with a long default system prompt in
-their chat template (Mistral Small 3.2), and `reasoning.mode: "pro"` of OpenAI, whose counts are estimates that are at
-least 1,550 tokens higher.
+Estimates that no rule meets: Qwen behind Venice, which adds a system prompt of 870 to 1,560 tokens unless the request
+turns it off, or the results of a search (11 pairs); two prompts of DeepSeek V4 that cost 70 tokens more than others of
+the same form; mathematics at Gemini, where digits are tokens of their own (5 pairs, up to 60 tokens); one request to
+Gemini 3 Pro that is recorded with 157 and with 299 tokens; a file listing at Qwen 3 1.7B (19 tokens); and a model that
+is not known. Mistral Small 3.2 counts as Venice sends it. `reasoning.mode: "pro"` of OpenAI has no known rule: 1,550
+tokens are added, and 110 for each answer in the history. xAI counts reasoning again that the request does not hold, by
+chance: its allowance is the largest recorded.
 """
 
 FACTS = """## What each vendor adds to a prompt
@@ -166,10 +173,11 @@ were checked against. A framing has the value of the framing above it for a fiel
 """
 
 
-def document(found: Sequence[Pair]) -> Iterator[str]:
+def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:
     """The lines of `docs/counting.md`."""
     version = ".".join(map(str, sys.version_info[:2]))
     yield INTRODUCTION.format(pairs=len(found), version=version)
+    yield held_out.summary(checks) + "\n"
     for name in ("label", "vendor", "feature", "model"):
         yield f"## By {name}\n"
         head, *rows = table(name, found, GROUPS[name], _markdown)

@@ -68,8 +68,13 @@ def test_exact_counts_are_exact(recorded: list[Pair]) -> None:
 
 
 def test_estimates_are_rarely_too_low(recorded: list[Pair]) -> None:
-    """Those that remain: Qwen at Venice, mathematics at Gemini, and five requests without a rule."""
-    low = [pair for pair in recorded if pair.exactness == "estimated" and pair.difference < 0]
+    """Those that remain: Qwen at Venice, mathematics at Gemini, and five requests without a rule.
+
+    Those of Claude have signatures that the cassettes replace by placeholders.
+    """
+    estimated = [pair for pair in recorded if pair.exactness == "estimated" and pair.vendor != "Anthropic"]
+    assert len(estimated) > 1000
+    low = [pair for pair in estimated if pair.difference < 0]
     assert len([pair for pair in low if pair.host != "venice"]) <= 10
     assert {pair.model for pair in low if pair.host == "venice"} <= {"qwen3-5-9b"}
 

@@ -194,7 +194,10 @@ def _measured(
 
 
 def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Change]) -> list[Original]:
-    """What the results said that a stage has changed or dropped."""
+    """The results that a stage has changed or dropped, as they were read.
+
+    A result that goes to a file of its own is stored as the stage has found it: so the stage names that file.
+    """
     changed = {one.message: one.action for one in changes if one.action != "kept" and one.message is not None}
     if not changed:
         return []
@@ -203,7 +206,8 @@ def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Chang
     for position, message in enumerate(transcript.messages):
         result = message.result
         if message.index in changed and message.index is not None and result is not None:
-            text = result_text(message)
+            is_archived = changed[message.index] == "archived"
+            text = result_text(message if is_archived else transcript.source.messages[message.index])
             name = result.call_id or trace_id(text)
             tool = tool_name(result, where.call[position])
             found.append(Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index]))

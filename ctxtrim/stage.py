@@ -90,7 +90,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """What a message said before a stage replaced it.
+    """A result before any stage replaced it, or before it went to a file of its own.
 
     `index`: the message as read; `id`: the trace id of its result, else its call id, else one made of what it says;
     `text`: the result, as the model read it; `action`: what was done to it.

@@ -65,8 +65,8 @@ def test_no_output_lies_in_the_archive(ctxtrim: Run, tmp_path: Path, option: str
 def test_no_input_lies_in_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ctxtrim("truncate", *QUICK, "--archive", archive, stdin=line())
-    index = archive / "index.sqlite3"
-    assert f"{index} lies in the archive" in refused(ctxtrim, tmp_path, "--in-place", "--archive", archive, index)
+    (pack,) = (archive / "packs").iterdir()
+    assert f"{pack} lies in the archive" in refused(ctxtrim, tmp_path, "--in-place", "--archive", archive, pack)
 
 
 def test_files_of_an_output_folder_are_looked_at_as_well(ctxtrim: Run, tmp_path: Path) -> None:

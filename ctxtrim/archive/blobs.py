@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from ctxtrim.archive.permissions import is_ours, make_folder
 from ctxtrim.errors import ArchiveError, reason
@@ -84,14 +85,20 @@ class Objects:
             raise ArchiveError(f"{self.folder}: originals cannot be stored here: {reason(error)}") from error
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file, open to read; an `ArchiveError` for a link or a special file."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ArchiveError(f"{path}: is no regular file; it is not what was stored")
+    return os.fdopen(os.open(path, _FLAGS), "rb")
+
+
 def _read(path: Path, must_be_ours: bool = False) -> bytes | None:
     """The content of a regular file, which no other user can change if it `must_be_ours`; None if there is none."""
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode) or (must_be_ours and not is_ours(found)):
             return None
-        handle = os.open(path, _FLAGS)
+        with open_regular(path) as file:
+            return file.read()
     except FileNotFoundError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read()

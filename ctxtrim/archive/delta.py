@@ -2,7 +2,7 @@
 
 ::
 
-    input    a  b  c  d            recipe   copy a · object(b c) · copy d
+    input    a  b  c  d            recipe   copy a · take (b c) · copy d
     output   a  X  d               restored a b c d
 """
 
@@ -47,19 +47,29 @@ def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> It
 
 
 def joined(parts: Iterator[Segment]) -> Iterator[Segment]:
-    """The same with neighbours made one: stretches that follow each other, and bytes beside bytes."""
-    last: Segment | None = None
+    """The same segments with neighbours merged: copies that follow each other, and bytes next to bytes."""
+    copy: Copy | None = None
+    pieces: list[bytes] = []  # joined once: to append to bytes takes quadratic time
     for part in parts:
-        if isinstance(last, Copy) and isinstance(part, Copy) and last.start + last.length == part.start:
-            last = Copy(last.start, last.length + part.length)
-        elif isinstance(last, bytes) and isinstance(part, bytes):
-            last += part
+        if isinstance(part, bytes):
+            if copy is not None:
+                yield copy
+                copy = None
+            pieces.append(part)
+            continue
+        if pieces:
+            yield b"".join(pieces)
+            pieces = []
+        if copy is not None and copy.start + copy.length == part.start:
+            copy = Copy(copy.start, copy.length + part.length)
         else:
-            if last is not None:
-                yield last
-            last = part
-    if last is not None:
-        yield last
+            if copy is not None:
+                yield copy
+            copy = part
+    if copy is not None:
+        yield copy
+    if pieces:
+        yield b"".join(pieces)
 
 
 def restored(

@@ -2,45 +2,33 @@
 
 ::
 
-    DIR/objects/3f/9a…      originals by their SHA-256, never changed once they are there
-    DIR/index.sqlite3       traces: which result is which original; runs: how an output becomes its input again
+    DIR/packs/OUTPUT-INPUT  everything that undoes a run, by the SHA-256 of its output and its input (see `pack`)
+    DIR/objects/3f/9a…      results that were written to files of their own, by their SHA-256
+    DIR/index.sqlite3       archives of version 1 have one, and all originals in `objects` (see `old_index`)
 
 New folders and files are the user's alone. An existing folder keeps its mode; a folder that other users can write to is
 refused, and so are symbolic links in it.
 """
 
-import json
-import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from ctxtrim.archive.blobs import Objects
+from ctxtrim.archive.blobs import Objects, sha256
+from ctxtrim.archive.old_index import OldIndex
+from ctxtrim.archive.pack import Pack, PackedTrace, PackWriter, is_pack
 from ctxtrim.archive.permissions import make_folder, must_be_file, must_be_folder
 from ctxtrim.errors import ArchiveError, NoArchiveError, reason
-from ctxtrim.io.clock import now
 from ctxtrim.text.escaping import clean
-
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS traces (
-    id TEXT NOT NULL, sha256 TEXT NOT NULL, path TEXT NOT NULL, line INTEGER, tool TEXT, stage TEXT NOT NULL,
-    time TEXT NOT NULL, UNIQUE (id, sha256, path, line, stage)
-);
-CREATE INDEX IF NOT EXISTS traces_by_id ON traces (id);
-CREATE TABLE IF NOT EXISTS runs (
-    output TEXT NOT NULL, input TEXT NOT NULL, recipe TEXT NOT NULL, path TEXT NOT NULL, pipeline TEXT NOT NULL,
-    time TEXT NOT NULL, UNIQUE (output, input)
-);
-"""
-_PATIENCE = 30.0  # seconds to wait for another process that is writing
 
 
 @dataclass(frozen=True)
 class Trace:
-    """An original by the id of its result: where it was, what made it, and which stage replaced it when."""
+    """An original by the id of its result: where it was, what made it, and which stage replaced it when.
+
+    `pack` has the original; None where it is a file of its own.
+    """
 
     id: str
     sha256: str
@@ -49,15 +37,16 @@ class Trace:
     tool: str | None
     stage: str
     time: str
+    pack: Pack | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Run:
-    """How an output becomes its input again; both and the recipe by their SHA-256."""
+    """A run that made an output from an input, both by their SHA-256; the recipe is a name or in a pack."""
 
     output: str
     input: str
-    recipe: str
+    recipe: str | Pack
     path: str
     pipeline: str
     time: str
@@ -68,122 +57,135 @@ class Archive:
 
     def __init__(self, folder: Path, makes: bool = True) -> None:
         self.folder = folder
+        self._packs = folder / "packs"
         self._objects = Objects(folder / "objects")
+        self._old: OldIndex | None = None
+        index = folder / "index.sqlite3"
         with self._trouble():
-            if not makes and not (folder / "index.sqlite3").exists():
+            if not makes and not index.exists() and not self._packs.exists():
                 raise NoArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
             if makes:
                 make_folder(folder, is_named=True)
                 self._must_be_ours()
-                self._objects.make()
-                (folder / "index.sqlite3").touch(mode=0o600)
+                make_folder(self._packs)
             self._must_be_ours()
-            self._index = sqlite3.connect(folder / "index.sqlite3", timeout=_PATIENCE, isolation_level=None)
-            self._index.execute("PRAGMA trusted_schema = OFF")
-            self._index.execute("PRAGMA journal_mode = WAL")
-            self._index.execute("PRAGMA synchronous = FULL")
-            if makes:
-                self._index.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
-            version = self._index.execute("PRAGMA user_version").fetchone()[0]
-        if version != _VERSION:
-            raise ArchiveError(f"{folder}: the archive has version {version}, and this ctxtrim reads {_VERSION}")
+            if index.exists():
+                self._old = OldIndex(index)
 
     def _must_be_ours(self) -> None:
         """An `ArchiveError` where other users can change the archive, or parts of it lie elsewhere."""
         must_be_folder(self.folder, is_named=True)
-        with suppress(FileNotFoundError):
-            must_be_folder(self._objects.folder)
+        for folder in (self._packs, self._objects.folder):
+            with suppress(FileNotFoundError):
+                must_be_folder(folder)
         for ending in ("", "-wal", "-shm", "-journal"):
             with suppress(FileNotFoundError):
                 must_be_file(self.folder / f"index.sqlite3{ending}")
 
     @contextmanager
     def _trouble(self) -> Iterator[None]:
-        """What the system or the index refuses, as one error."""
         try:
             yield
         except OSError as error:
             raise ArchiveError(f"{self.folder}: the archive cannot be used: {reason(error)}") from error
-        except sqlite3.Error as error:
-            raise ArchiveError(f"{self.folder}: the index of the archive cannot be used: {error}") from error
 
     def close(self) -> None:
-        """Let go of the index."""
-        self._index.close()
+        """Close the index."""
+        if self._old is not None:
+            self._old.close()
+
+    def writer(self, path: str, pipeline: str) -> PackWriter:
+        """A new pack for a run on the input at `path`."""
+        with self._trouble():
+            return PackWriter(self._packs, path, pipeline)
 
     def put(self, data: bytes) -> str:
-        """Store an original and return its name once it is on the disk."""
+        """Store a text in a file of its own and return its name once it is on the disk."""
+        self._objects.make()
         return self._objects.put(data)
 
-    def get(self, name: str) -> bytes:
-        """An original, checked against its name."""
-        return self._objects.take(name)
-
     def path(self, name: str) -> Path:
-        """Where an original is, or would be."""
+        """The path of a text in a file of its own, whether it exists or not."""
         return self._objects.path(name).absolute()
 
-    def trace(self, traces: Sequence[Trace]) -> None:
-        """Remember which results are which originals."""
-        with self._trouble(), self._index:
-            self._index.execute("BEGIN IMMEDIATE")
-            self._index.executemany(
-                "INSERT OR IGNORE INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [tuple(map(_stored, astuple(trace))) for trace in traces],
-            )
-
-    def record(self, output: str, source: str, recipe: Sequence[tuple[int, int] | str], path: str, did: str) -> None:
-        """Remember how an output becomes its input again."""
-        name = self.put(json.dumps(recipe, separators=(",", ":")).encode())
-        with self._trouble(), self._index:
-            self._index.execute("BEGIN IMMEDIATE")
-            self._index.execute(
-                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)",
-                (output, source, name, _stored(path), did, now()),
-            )
+    def original(self, trace: Trace) -> bytes:
+        """The text of a result, checked against its SHA-256."""
+        if trace.pack is None:
+            return self._objects.take(trace.sha256)
+        for _, _, text in self._originals(trace.pack, trace.id):
+            if sha256(text) == trace.sha256:
+                return text
+        raise ArchiveError(f"{trace.pack.path}: the original {trace.sha256} is missing")
 
     def runs(self, output: str) -> list[Run]:
         """The runs that gave an output, the newest last."""
+        found = []
+        if self._old is not None:
+            found += [Run(output, *row) for row in self._old.runs(output)]
+        for pack in self._all_packs():
+            if pack.output == output:
+                with self._trouble():
+                    found.append(Run(output, pack.input, pack, *pack.about()))
+        return sorted(found, key=lambda run: (run.time, run.input))
+
+    def restored(self, run: Run, output: bytes) -> Iterator[bytes]:
+        """The input of a run, in parts, made from its output."""
         with self._trouble():
-            rows = self._index.execute("SELECT * FROM runs WHERE output = ? ORDER BY time, input", (output,))
-            return [Run(*map(_read, row)) for row in rows]
+            if isinstance(run.recipe, Pack):
+                yield from run.recipe.restored(output)
+            elif self._old is not None:
+                yield from self._old.restored(run.recipe, output, self._objects.take)
 
     def traces(self, name: str | None = None) -> list[Trace]:
-        """The originals of an id, or all of them, in the order in which they were stored.
+        """The originals of an id, or all of them, the oldest first.
 
-        An id with characters that cannot be typed is also found by its escaped form, as `trace list` shows it.
+        An id with characters that cannot be typed is also found by its escaped form, as `trace list` shows it. A pack
+        that was changed is an `ArchiveError`, unless the id is found elsewhere.
         """
-        if name is None:
-            return self._traces()
-        found = self._traces("WHERE id = ?", _stored(name))
-        return found or [trace for trace in self._traces() if clean(trace.id) == name]
+        found = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
+        errors = []
+        for pack in self._all_packs():
+            try:
+                found += self._packed_traces(pack, name)
+            except ArchiveError as error:
+                errors.append(error)
+        exact = [trace for trace in found if name in (None, trace.id)]
+        found = exact or [trace for trace in found if clean(trace.id) == name]
+        if errors and (name is None or not found):
+            raise errors[0]
+        return sorted(found, key=lambda trace: (trace.time, trace.path, trace.line or 0, trace.id))
 
-    def _traces(self, condition: str = "", *values: Any) -> list[Trace]:
+    def damage(self) -> tuple[int, list[str]]:
+        """The number of originals, and an error for each file that is missing or was changed."""
+        names, errors = set(self._objects.names()), []
+        if self._old is not None:
+            names |= {row[1] for row in self._old.traces()} | set(self._old.recipes())
+        for name in sorted(names):
+            try:
+                self._objects.take(name)
+            except ArchiveError as error:
+                errors.append(str(error))
+        for pack in self._all_packs():
+            try:
+                names |= {trace.sha256 for trace in self._packed_traces(pack, None)}
+            except ArchiveError as error:
+                errors.append(str(error))
+        return len(names), errors
+
+    def _packed_traces(self, pack: Pack, name: str | None) -> list[Trace]:
         with self._trouble():
-            rows = self._index.execute(f"SELECT * FROM traces {condition} ORDER BY time, path, line, id", values)
-            return [Trace(*map(_read, row)) for row in rows]
+            path, _, _ = pack.about()
+            return [
+                Trace(trace.id, sha256(text), path, trace.line, trace.tool, trace.stage, time, pack)
+                for trace, time, text in self._originals(pack, name)
+            ]
 
-    def recipes(self) -> list[str]:
-        """The names of the recipes of all runs."""
+    def _originals(self, pack: Pack, name: str | None) -> Iterator[tuple[PackedTrace, str, bytes]]:
+        """The traces in a pack that have an id, or all of them, with their times and texts."""
         with self._trouble():
-            return [name for (name,) in self._index.execute("SELECT recipe FROM runs")]
+            yield from pack.originals(lambda trace: name is None or name in (trace.id, clean(trace.id)))
 
-    def names(self) -> list[str]:
-        """The names of all originals."""
-        return self._objects.names()
-
-
-def _stored(value: Any) -> Any:
-    """A value as the index holds it: a text with lone surrogates, for which SQLite has no spelling, as bytes."""
-    if not isinstance(value, str):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "surrogatepass")
-    return value
-
-
-def _read(value: Any) -> Any:
-    """The value that `_stored` was given."""
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+    def _all_packs(self) -> list[Pack]:
+        with self._trouble(), suppress(FileNotFoundError):
+            return [Pack(path) for path in sorted(self._packs.iterdir()) if is_pack(path)]
+        return []

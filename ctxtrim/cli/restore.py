@@ -1,13 +1,11 @@
 """`ctxtrim restore`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ctxtrim.archive.blobs import sha256
-from ctxtrim.archive.delta import restored
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.terminal import say
@@ -68,12 +66,7 @@ def _restore(file: str, folder: str | None, output: str | None, source: str | No
 
 def _input(archive: Archive, run: Run, output: bytes) -> bytes:
     """The input of a run, checked against its hash."""
-    try:
-        parts = json.loads(archive.get(run.recipe))
-        recipe = [part if isinstance(part, str) else (int(part[0]), int(part[1])) for part in parts]
-    except (ValueError, TypeError, LookupError, RecursionError):
-        raise ArchiveError(f"{archive.folder}: {run.recipe} is no recipe of ctxtrim: the index was changed") from None
-    whole = b"".join(restored(recipe, output, archive.get))
+    whole = b"".join(archive.restored(run, output))
     if sha256(whole) != run.input:
         raise ArchiveError(
             f"{archive.folder}: what the archive gives back is not the input {run.input}: it was changed"

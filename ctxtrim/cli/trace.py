@@ -42,7 +42,7 @@ def listed(archive: Folder = None, debug: Debug = False) -> None:
 
 @_APP.command(context_settings=_CONTEXT)
 def verify(archive: Folder = None, debug: Debug = False) -> None:
-    """Compare every original with its hash, and every entry of the index with the originals."""
+    """Compare every original, and everything that undoes a run, with its hash."""
     raise typer.Exit(concluded(lambda: _verify(archive), shows_traceback=debug))
 
 
@@ -68,7 +68,7 @@ def _get(name: str, folder: str | None, wanted: str | None) -> int:
         for one in traces:
             say(f"  {one.sha256}  {one.path}:{one.line}  ({one.stage}, {one.time})")
         return 1
-    Stdout().write(archive.get(names[0]))
+    Stdout().write(archive.original(traces[0]))
     return 0
 
 
@@ -91,18 +91,11 @@ def _cells(one: Trace) -> tuple[str, ...]:
 
 
 def _verify(folder: str | None) -> int:
-    archive = _opened(folder)
-    names = archive.names()
-    bad = []
-    for name in sorted({*names, *(one.sha256 for one in archive.traces()), *archive.recipes()}):
-        try:
-            archive.get(name)
-        except ArchiveError as error:
-            bad.append(str(error))
-    for line in bad:
-        say(f"ctxtrim: {line}")
-    print_text(f"{len(names):,} originals, {len(bad)} missing or changed\n")
-    return 1 if bad else 0
+    count, errors = _opened(folder).damage()
+    for error in errors:
+        say(f"ctxtrim: {error}")
+    print_text(f"{count:,} originals, {len(errors)} missing or changed\n")
+    return 1 if errors else 0
 
 
 COMMAND = typer.main.get_command(_APP)

@@ -17,7 +17,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import Input, reading
-from ctxtrim.io.outputs import Appended, Sink, write_to
+from ctxtrim.io.outputs import Appended, Delayed, Sink, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
 from ctxtrim.report import Report, Row
@@ -64,7 +64,9 @@ def _work(asked: Request) -> int:
         if archive is not None:
             stack.callback(archive.close)
         with terminal.progress(asked.sources, enabled=asked.has_progress) as watch:
-            _each(asked, held, Recordings(archive, asked), report, watch)
+            recordings = Recordings(archive, asked)
+            stack.callback(recordings.discard)
+            _each(asked, held, recordings, report, watch)
         if asked.store is not None:
             asked.store.commit()
         if sink is not None:
@@ -137,6 +139,19 @@ class Recordings:
         if self._shared is not None:
             self._shared.finish()
 
+    def sink(self, recording: Recording | None, sink: Sink) -> Sink:
+        """The sink of an output. Standard output gets nothing before its originals are on the disk."""
+        if recording is None or self._asked.aims.holds_back:
+            return sink
+        return Delayed(sink, recording.sync)
+
+    def discard(self, recording: Recording | None = None) -> None:
+        """Remove what was recorded of an output of its own (None: of the shared one) and is not finished."""
+        if recording is None and self._shared is not None:
+            self._shared.discard()
+        elif recording is not None and recording is not self._shared:
+            recording.discard()
+
     def _new(self, path: str) -> Recording | None:
         did = ", ".join(spec.name for spec in self._asked.job.specs)
         return Recording(self._archive, path, did) if self._archive is not None else None
@@ -201,6 +216,7 @@ def _one(
         raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {source.name}")
     sink = sink or aims.sink(source)
     recording = recordings.of(source)
+    sink = recordings.sink(recording, sink)
     rows: Spool[Row] = Spool(lambda row: row.size)  # of a file that is held back
     findings: Spool[Finding] = Spool(lambda finding: _FINDING)
     is_empty, has_rows, has_written, is_changed, is_lossy = True, False, False, False, False
@@ -241,6 +257,8 @@ def _one(
         sink.discard()
         raise
     finally:
+        if recording is not None:
+            recordings.discard(recording)
         rows.close()
         findings.close()
     return ends_line

@@ -3,7 +3,7 @@
 import errno
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,6 +14,8 @@ from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
 from ctxtrim.io.temporary import Temporary
 from ctxtrim.text.escaping import json_text
+
+_BLOCK = 1 << 22  # bytes: each block waits for the disk once
 
 
 class Sink(Protocol):
@@ -68,6 +70,31 @@ class Stdout:
         """Nothing to do: it is out."""
 
     discard = commit
+
+
+class Delayed:
+    """Hands bytes on to standard output in blocks, and calls `before` ahead of each of them."""
+
+    def __init__(self, sink: Sink, before: Callable[[], None]) -> None:
+        self._sink, self._before = sink, before
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep the bytes until there are enough of them."""
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size >= _BLOCK:
+            self.commit()
+
+    def commit(self) -> None:
+        """Hand on the bytes."""
+        pieces, self._pieces, self._size = self._pieces, [], 0
+        if pieces:
+            self._before()
+            self._sink.write(b"".join(pieces))
+
+    discard = commit  # an error later in the input takes back nothing from standard output
 
 
 def silence_stdout() -> None:

@@ -1,0 +1,58 @@
+"""Where the texts of results are in JSON lines that are stored anyway, so that no text is stored twice.
+
+A place is a list of offsets in bytes. The first is the offset of a JSON string; each further offset is that of a JSON
+string in the text of the string before it (a result that is itself JSON, as in Codex).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SHORTEST = 48  # bytes of a JSON string that is worth looking for: shorter texts are stored again
+_DEEPEST = 3
+
+
+def places(data: bytes, texts: set[str]) -> dict[str, list[int]]:
+    """The place of each text that is a JSON string in `data`. Takes time in proportion to `data`."""
+    found: dict[str, list[int]] = {}
+    for place, text in _strings(data, 1):
+        if text in texts:
+            found.setdefault(text, place)
+    return found
+
+
+def literal(text: str) -> bytes:
+    """The JSON string of a text."""
+    return json.dumps(text).encode()
+
+
+def text_at(data: bytes, place: list[int]) -> str:
+    """The text at a place; a `ValueError` where there is no JSON string."""
+    for start in place:
+        string = _STRING.match(data, start)
+        if string is None:
+            raise ValueError("no JSON string here")
+        text = _decoded(string[0])
+        data = text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def _strings(data: bytes, depth: int) -> Iterator[tuple[list[int], str]]:
+    """The long JSON strings in some bytes, and those in the texts of strings that look like JSON objects."""
+    for string in _STRING.finditer(data):
+        start, end = string.span()
+        if end - start < _SHORTEST:
+            continue
+        try:
+            text = _decoded(string[0])
+        except ValueError:
+            continue
+        yield [start], text
+        if depth < _DEEPEST and text.startswith("{"):
+            for place, inner in _strings(text.encode("utf-8", "surrogatepass"), depth + 1):
+                yield [start, *place], inner
+
+
+def _decoded(string: bytes) -> str:
+    return str(json.loads(string.decode("utf-8", "surrogatepass")))

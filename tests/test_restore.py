@@ -19,6 +19,9 @@ from samples import line, long_chat, said, stuck
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.delta import joined, restored, segments
 from ctxtrim.archive.index import Archive
+from ctxtrim.archive.places import places, text_at
+from ctxtrim.archive.recorder import Recording
+from ctxtrim.stage import Original
 
 EDITS = (
     ("truncate", "--max-age", "1"),
@@ -258,3 +261,49 @@ def test_whatever_was_written_the_recipe_gives_back_what_was_read(
     store = {sha256(part): part for part in joined(segments(before, after, start)) if isinstance(part, bytes)}
     recipe = [sha256(part) if isinstance(part, bytes) else part for part in joined(segments(before, after, start))]
     assert b"".join(restored(recipe, output, store.__getitem__)) == b"".join(before)
+
+
+@pytest.mark.parametrize("words", EDITS[:2], ids=[" ".join(words) for words in EDITS[:2]])
+@pytest.mark.parametrize("is_lines", [True, False])
+def test_an_archive_is_hardly_larger_than_gzip_of_the_input(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], is_lines: bool
+) -> None:
+    dice = random.Random(3)
+    messages = [user("go")]
+    for number in range(400):
+        messages += step(f"call_{number}", " ".join(f"entry {dice.randrange(10**4)}" for _ in range(260)))
+    messages.append(user("now"))
+    data = b"".join(json.dumps(one).encode() + b"\n" for one in messages) if is_lines else conversation(messages)
+    assert len(data) > 1_000_000
+    ran = ctxtrim(*words, *QUICK, "--archive", tmp_path / "a", stdin=data)
+    size = sum(path.stat().st_size for path in (tmp_path / "a").rglob("*") if path.is_file())
+    assert size <= 1.1 * len(gzip.compress(data, 6))
+    assert ctxtrim("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == data
+
+
+def test_originals_of_a_run_that_ends_early_stay(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "a")
+    recording = Recording(archive, "t.jsonl", "truncate")
+    for number in range(3):
+        text = f"result {number} \ud800 " * 200
+        recording.keep([Original(0, f"call_{number}", text, "look", 1, "truncated")], "truncate")
+        recording.chunk(json.dumps({"content": text}).encode() + b"\n", b"{}\n")
+        if number < 2:
+            recording.sync()
+    recording.discard()
+    (pack,) = (tmp_path / "a" / "packs").iterdir()
+    assert pack.name.startswith("partial-")
+    pack.write_bytes(pack.read_bytes()[:-20])
+    traces = archive.traces()
+    assert [trace.id for trace in traces] == ["call_0"]
+    assert archive.original(traces[0]) == ("result 0 \ud800 " * 200).encode("utf-8", "surrogatepass")
+
+
+@given(st.lists(st.text(min_size=50), min_size=1, max_size=4), st.booleans())
+def test_every_text_is_found_in_the_json_around_it(texts: list[str], is_ascii: bool) -> None:
+    nested = json.dumps({"output": texts[0]})
+    data = json.dumps([*texts, nested], ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
+    found = places(data, set(texts))
+    assert all(text_at(data, found[text]) == text for text in texts)
+    inner = json.dumps([nested], ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
+    assert text_at(inner, places(inner, {texts[0]})[texts[0]]) == texts[0]

@@ -148,7 +148,7 @@ def test_in_a_mixed_file_each_line_is_read_in_its_own_dialect() -> None:
 
 def test_a_conversation_far_behind_the_beginning_is_read_in_its_own_dialect() -> None:
     data = lines(*[{"messages": PLAIN}] * 100, {"messages": [*PLAIN, USE, RESULT]})
-    ran = run(data, [("trim", {})], limit=20)
+    ran = run(data, [("trim", {})], limit=10)
     assert [row.format for row in ran.rows[-2:]] == ["openai-chat", "anthropic"]
     assert (ran.data or b"").splitlines()[-1] == lines({"messages": PLAIN[:1]}).strip()
 

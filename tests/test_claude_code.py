@@ -227,7 +227,7 @@ def test_an_abandoned_branch_never_comes_alive() -> None:
         says("b", "t", "m3", type="text", text=LONG),
         says("c", "b", "m4", type="text", text=LONG),
     )
-    assert survivors(30, *events) == ["a", "t"]
+    assert survivors(16, *events) == ["a", "t"]
     rootless = (line("z", None, "user", "dead"), line("a", None, "user", LONG), line("b", "a", "user", "hi"))
     assert survivors(30, *rootless) == ["b"]
 

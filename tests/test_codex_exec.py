@@ -80,5 +80,5 @@ def test_a_result_is_shortened_where_it_is_complete_and_a_step_goes_as_one_line(
     lines = [json.loads(line) for line in out.splitlines()]
     assert lines[:5] + lines[6:] == STREAM[:5] + STREAM[6:]
     assert "truncated" in lines[5]["item"]["aggregated_output"]
-    out = run(stream(*STREAM), [("trim", {})], limit=20).data or b""
+    out = run(stream(*STREAM), [("trim", {})], limit=12).data or b""
     assert [json.loads(line) for line in out.splitlines()] == [*STREAM[:3], STREAM[4], *STREAM[6:]]

@@ -56,7 +56,7 @@ def test_a_small_file_that_expands_to_an_endless_line_is_refused_in_little_memor
 
 def test_an_endless_line_of_a_device_is_refused_at_the_limit() -> None:
     with Path("/dev/zero").open("rb") as zero:
-        for words, name in ((("/dev/zero",), "/dev/zero"), (("-",), "-")):
+        for words, name in ((("/dev/zero",), "/dev/zero"), (("-",), "<stdin>")):
             ran = bounded("count", "--max-size", "64MiB", *words, stdin=zero.fileno())
             assert ran.code == 1
             assert ran.err.splitlines()[0].startswith(f"{name}:1: error: the line has more than 67,108,864 bytes; ")

@@ -196,12 +196,6 @@ def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
     assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 1, 5), (0, 5)} <= seen
 
 
-def test_s1_4_a_file_of_instructions_that_the_person_typed_is_a_prompt() -> None:
-    seen = {tuple(kept(values(), budget)) for budget in range(1, 200)}
-    assert {(0, 1, 4, 5), (0, 1, 5), (0, 5)} <= seen  # it opened the session
-    assert not any(2 in found and 1 not in found and 4 in found for found in seen)
-
-
 def test_s1_4_what_was_summarised_before_outlives_the_history() -> None:
     messages = values(1, is_injected=True, is_summary=True)
     seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from running import Ran, read, run, unpaired
 from strategies import budgets, files, trims
 
+from ctxtrim.binding import Binding
 from ctxtrim.counter import Counter
 from ctxtrim.model import Message
-from ctxtrim.models import FRAMINGS
 from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.results import results
 from ctxtrim.stages.trim import STRATEGIES
@@ -139,7 +139,7 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(data: bytes, how: di
             continue  # where calls lack results, what is left may pair, and cost, in another way
         changes = {one.change.message: one.change.action for one in row.steps[0].changes}
         messages = transcript.messages
-        counter = Counter(tokenizer("chars4"), FRAMINGS["openai"])
+        counter = Binding(tokenizer, tokenizer="chars4").bind(transcript).counter
         shape = counter.shape(messages)
         gone = [at for at, one in enumerate(messages) if changes.get(one.index) == "dropped"]
         room = int(budget * float(how.get("target", "1.0"))) - row.count.tokens

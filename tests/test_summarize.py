@@ -479,7 +479,7 @@ FORMS = {
 def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str) -> None:
     data = b"".join(spell(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8)))
     before = run(data, tokenizer="o200k_base").rows[0].count.tokens
-    for keep, share in ((16, 3), (4, 4)):
+    for keep, share in ((16, 4), (4, 4)):
         how = {"keep_recent_turns": 0, "keep_recent_messages": keep} | ({"summarize": True} if stage == "trim" else {})
         limit = before // share if stage == "trim" else before
         ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")

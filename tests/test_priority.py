@@ -196,6 +196,11 @@ def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
     assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 1, 5), (0, 5)} <= seen
 
 
+def test_s1_4_a_file_of_instructions_in_a_plain_list_is_no_opening_task() -> None:
+    marked = values(1, is_injected=True)
+    assert [kept(values(), budget) for budget in range(1, 200)] == [kept(marked, budget) for budget in range(1, 200)]
+
+
 def test_s1_4_what_was_summarised_before_outlives_the_history() -> None:
     messages = values(1, is_injected=True, is_summary=True)
     seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}

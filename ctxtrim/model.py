@@ -5,7 +5,7 @@ Where something is spelled takes no part in equality: two transcripts are equal 
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from ctxtrim.media import Media
@@ -93,6 +93,16 @@ class Part:
         return self.text if self.wrapper is None else self.wrapper.around(self.text)
 
 
+class Companion(NamedTuple):
+    """A line of the file that belongs to a message and is never sent, such as the progress of a call; `kind` names it.
+
+    It is removed with its message.
+    """
+
+    span: Span
+    kind: str
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One speaker's contribution. A tool result is a message of its own even where it shares an element.
@@ -104,6 +114,7 @@ class Message:
     counted; `user_visible`: the person is shown it; `kind`: what a stage made of it, such as `tool_result_archived`.
     `action`: the call that an assistant message spells in its text; it answers for the result after it and costs
     nothing besides. `is_demo`: part of a demonstration, which is needed less than anything of the session itself.
+    `companions` are lines that are removed with the message.
     """
 
     role: Role
@@ -120,6 +131,7 @@ class Message:
     kind: str | None = None
     action: Part | None = field(default=None, compare=False)
     is_demo: bool = field(default=False, compare=False)
+    companions: tuple[Companion, ...] = field(default=(), compare=False)
 
     @property
     def calls(self) -> Iterator[Part]:
@@ -234,11 +246,19 @@ class Transcript:
     @property
     def line(self) -> int:
         """The line of the file at which it starts, counted from 1."""
-        return self._line(Span(0, self.pointer))
+        return self.line_at(Span(0, self.pointer))
+
+    def without_companions(self) -> "Transcript":
+        """The same transcript, from which no line that belongs to a message is removed with it."""
+        if not any(message.companions for message in self.messages):
+            return self
+        messages = tuple(replace(message, companions=()) for message in self.messages)
+        return replace(self, messages=messages, source=replace(self.source, messages=messages))
 
     def line_of(self, message: Message) -> int | None:
         """The line of the file at which a message starts, counted from 1; None for an inserted one."""
-        return self._line(message.spans[0]) if message.spans else None
+        return self.line_at(message.spans[0]) if message.spans else None
 
-    def _line(self, span: Span) -> int:
+    def line_at(self, span: Span) -> int:
+        """The line of the file at which a span starts, counted from 1."""
         return self.source.places.get(span) or self.source.lines[span.line].number

@@ -1,6 +1,6 @@
 """Run a transcript through stages, measuring each from outside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -116,7 +116,7 @@ def run(
                 after,
                 len(transcript.messages),
                 len(outcome.transcript.messages),
-                _measured(counter, transcript, outcome.transcript, outcome.changes, kept),
+                _measured(counter, transcript, outcome, kept),
                 outcome.findings,
                 outcome.smallest_dropped,
             )
@@ -176,21 +176,31 @@ def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
     return (*(() if fits else overflows[-1:]), *others)
 
 
-def _measured(
-    counter: Counter, before: Transcript, after: Transcript, changes: Sequence[Change], kept: Mapping[int, str]
-) -> tuple[Measured, ...]:
-    if not changes:
+def _measured(counter: Counter, before: Transcript, outcome: Outcome, kept: Mapping[int, str]) -> tuple[Measured, ...]:
+    """The changes with what they cost. Lines that are removed with their messages follow, without tokens."""
+    if not outcome.changes:
         return ()
-    costs, rest = _by_place(counter, before), _by_place(counter, after)
-    return tuple(
+    costs, rest = _by_place(counter, before), _by_place(counter, outcome.transcript)
+    messages = tuple(
         Measured(
-            one,
-            sum(costs.get((one.message, one.before), ())),
-            sum(rest.get((one.message, one.before), ())),
-            None if one.message is None else kept.get(one.message),
+            change,
+            sum(costs.get((change.message, change.before), ())),
+            sum(rest.get((change.message, change.before), ())),
+            None if change.message is None else kept.get(change.message),
         )
-        for one in changes
+        for change in outcome.changes
     )
+    return (*messages, *(Measured(change, 0, 0) for change in _removed_lines(before, outcome.transcript)))
+
+
+def _removed_lines(before: Transcript, after: Transcript) -> Iterator[Change]:
+    """The lines that are removed with their messages."""
+    left = {message.index for message in after.messages}
+    for message in before.messages:
+        if message.companions and message.index not in left:
+            for companion in message.companions:
+                reason = f"{companion.kind} of message {message.index}"
+                yield Change(None, "dropped", reason, line=before.line_at(companion.span))
 
 
 def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Change]) -> list[Original]:

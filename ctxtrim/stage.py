@@ -21,12 +21,14 @@ class Change:
     """What was done to one message (its index as read) and why. `kept` is told too, for `--explain`.
 
     An inserted message has no index; `before` is that of the first message after it that was read, None at the end.
+    `line`: the change is not to a message but to this line of the file, counted from 1.
     """
 
     message: int | None
     action: Action
     reason: str
     before: int | None = None
+    line: int | None = None
 
 
 def change_of(messages: Sequence[Message], position: int, action: Action, reason: str) -> Change:

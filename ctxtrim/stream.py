@@ -36,7 +36,8 @@ class Job:
     `on_overflow`: leave out what does not fit, pass it on as it was, or write it as the stages left it.
     `summarizer` writes the summaries that stages ask for, and `memory` keeps them from run to run,
     new ones where it `remembers`. `on_event` is told of each compaction, with the path and the line of its transcript.
-    `thinking`: what becomes of it in edited transcripts, None for what the model needs. `is_quick`: an upper bound of
+    `thinking`: what becomes of it in edited transcripts, None for what the model needs. `keeps_snapshots`: snapshot and
+    progress lines of dropped messages stay. `is_quick`: an upper bound of
     the tokens is enough wherever it fits. `keeps_changes`: rows carry every change. `shows_tracebacks`: the finding
     about a transcript that cannot be handled has the traceback as its details.
     """
@@ -45,6 +46,7 @@ class Job:
     binding: Binding
     on_overflow: Literal["fail", "keep", "write"] = "fail"
     thinking: Thinking | None = None
+    keeps_snapshots: bool = False
     is_quick: bool = False
     keeps_changes: bool = True
     explains: bool = False
@@ -226,6 +228,8 @@ def _remember(job: Job, conversation: Identity | None, result: Result) -> None:
 def _run(
     transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
 ) -> tuple[Bound, Result]:
+    if job.keeps_snapshots:
+        transcript = transcript.without_companions()
     bound = job.binding.bind(transcript)
     thinking = job.thinking or thinking_of(bound.model)
     if job.is_quick:

@@ -5,7 +5,7 @@ from typing import Any
 
 def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A conversation as Claude Code writes it: a block a line, results that hang beside the chain, progress between."""
-    events: list[dict[str, Any]] = [{"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}]
+    events: list[dict[str, Any]] = []
     parent: str | None = None
     number = 0
 
@@ -54,6 +54,8 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 if len(message["texts"]) == 1
                 else [{"type": "text", "text": text} for text in message["texts"]]
             )
+            snapshot = {"type": "file-history-snapshot", "messageId": f"u{number + 1}", "snapshot": {}}
+            events.append(snapshot)
             parent = add("user", {"role": "user", "content": content}, parent)
         else:
             blocks = [{"type": "text", "text": text} for text in message["texts"]]
@@ -75,6 +77,7 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "sessionId": "s",
                     "type": "progress",
                     "data": {"output": "…"},
+                    "parentToolUseID": next(reversed(homes), None),
                     "uuid": f"u{number}",
                 }
             )

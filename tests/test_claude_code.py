@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from running import read, run
 from test_insertion import SUMMARY, written
 
@@ -146,6 +148,52 @@ def keeping(data: bytes, *places: int) -> bytes:
     written = rewrite(FORMATS["claude-code"], chunk.lines, [meant])
     check(FORMATS["claude-code"], chunk.lines, written, [meant])
     return b"".join(written)
+
+
+def with_snapshots() -> tuple[Event, ...]:
+    """A session of two turns with a snapshot for each prompt, and progress of a call in the first."""
+    return (
+        {"type": "file-history-snapshot", "messageId": "s0", "snapshot": {"trackedFileBackups": {}}},
+        line("h1", None, "progress", data={"hookName": "SessionStart"}, parentToolUseID="hook", toolUseID="hook"),
+        {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {"trackedFileBackups": {}}},
+        line("u1", "h1", "user", "run the build " * 40),
+        called("a1", "u1", "m1", "c1"),
+        line("p1", "a1", "progress", data={"output": "compiling"}, parentToolUseID="c1", toolUseID="bash-1"),
+        answers("r1", "p1", "c1", "built " * 400),
+        {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}, "isSnapshotUpdate": True},
+        {"type": "file-history-snapshot", "messageId": "u2", "snapshot": {"trackedFileBackups": {}}},
+        line("u2", "r1", "user", "and now the tests"),
+        says("a2", "u2", "m2", type="text", text="All of them pass."),
+    )
+
+
+def test_snapshots_and_progress_of_dropped_messages_are_dropped_and_listed(ctxtrim: Run, tmp_path: Path) -> None:
+    source, out, report = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "report.json"
+    source.write_bytes(session(*with_snapshots()))
+    archive = tmp_path / "archive"
+    ran = ctxtrim("trim", source, "--budget", "60", "-o", out, "--report", report, "--archive", archive)
+    assert ran.code == 0
+    left = [json.loads(row) for row in out.read_bytes().splitlines()]
+    assert [one.get("uuid") or one["messageId"] for one in left] == ["s0", "h1", "u2", "u2", "a2"]
+    assert left[3]["parentUuid"] == "h1"
+    [step] = json.loads(report.read_bytes())["transcripts"][0]["steps"]
+    lines = [change for change in step["changes"] if change["message"] is None]
+    assert [(change["line"], change["action"], change["reason"]) for change in lines] == [
+        (3, "dropped", "file-history-snapshot of message 0"),
+        (8, "dropped", "file-history-snapshot of message 0"),
+        (6, "dropped", "progress of message 1"),
+    ]
+    assert all("before" not in change for change in lines)
+    assert ctxtrim("restore", out, "--archive", archive).out == source.read_bytes()
+
+
+def test_keep_snapshots_keeps_the_lines_of_dropped_messages(ctxtrim: Run, tmp_path: Path) -> None:
+    source, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(session(*with_snapshots()))
+    assert ctxtrim("trim", source, "--budget", "60", "--keep-snapshots", "-o", out).code == 0
+    kinds = [json.loads(row)["type"] for row in out.read_bytes().splitlines()]
+    assert kinds.count("file-history-snapshot") == 4
+    assert kinds.count("progress") == 2
 
 
 def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:

@@ -66,6 +66,7 @@ WRITING: tuple[Option, ...] = (
         None,
         f"What becomes of it where messages are edited: auto (by model), {', '.join(MODES)}. [default: auto]",
     ),
+    ("keep_snapshots", None, None, "Keep snapshot and progress lines of dropped messages (Claude Code)."),
     ARCHIVE,
     ("events", "FILE", None, "Append JSON lines to this file as compactions start and end."),
     ("dry_run", None, False, "Report only, write nothing."),
@@ -89,6 +90,7 @@ _FLAGS = {
     "calibrate": ("--calibrate/--no-calibrate",),
     "explain": ("--explain/--no-explain",),
     "quiet": ("--quiet/--no-quiet",),
+    "keep_snapshots": ("--keep-snapshots/--no-keep-snapshots",),
     "progress": ("--progress/--no-progress",),
     "enabled": ("--enabled/--no-enabled",),
 }

@@ -98,6 +98,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         _binding(sources, config),
         _on_overflow(values, writes),
         _thinking(values) if writes else "keep",
+        keeps_snapshots=values["keep_snapshots"],
         is_quick=[spec.name for spec in specs] == ["check"]
         and form is None
         and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),

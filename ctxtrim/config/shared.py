@@ -50,6 +50,7 @@ class Shared:
     safety: float = setting(1.0, "Factor on estimated counts.", least=1)
     calibrate: bool = setting(False, "Learn from the usage that a transcript records.")
     thinking: str = setting("auto", "What becomes of it where messages are edited.", choices=("auto", *MODES))
+    keep_snapshots: bool = setting(False, "Keep snapshot and progress lines of dropped messages.")
     on_overflow: str = setting("fail", "What becomes of what cannot be made to fit.", choices=("fail", "keep"))
     archive: str = _restricted("", "Keep the original of everything that is edited here.")
     summary_store: str = _restricted("", "Keep summaries in this file, and put them back into later prompts.")

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
-from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in, is_compaction
+from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in, is_compaction, with_companions
 from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.made import made_id
 from ctxtrim.formats.usage import anthropic_usage, is_complete
@@ -46,7 +46,7 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
     events = list(events_in([record.value for record in records]))
     current = LINEAGE.live(events)
-    messages = tuple(_messages(current, _cleared(events)))
+    messages = tuple(with_companions(tuple(_messages(current, _cleared(events))), events))
     if not messages:
         return []
     cut = max((event.span for event in events if _is_cut(event)), default=Span(-1))

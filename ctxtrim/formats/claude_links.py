@@ -7,12 +7,13 @@ results that answer its calls.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
 from ctxtrim.formats import links
 from ctxtrim.formats.links import Family, Lineage, text
-from ctxtrim.model import Span
+from ctxtrim.model import Companion, Message, Span
 
 ENVELOPE = (
     "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug", "entrypoint",
@@ -114,6 +115,27 @@ def _named(event: Event, kind: str, field: str) -> list[str]:
 def _home(span: Span) -> Span:
     """The event that a message, or a block of one, stands in."""
     return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
+
+
+def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Iterator[Message]:
+    """The messages with the lines that belong to them: snapshots of the files at a prompt, progress of a call."""
+    prompts: dict[str | None, list[Companion]] = {}
+    calls: dict[str | None, list[Companion]] = {}
+    for event in events:
+        if event.kind == "file-history-snapshot":
+            prompts.setdefault(text(event.value.get("messageId")), []).append(Companion(event.span, event.kind))
+        elif event.kind == "progress":
+            call = event.value.get("parentToolUseID") or event.value.get("toolUseID")
+            calls.setdefault(text(call), []).append(Companion(event.span, event.kind))
+    if not prompts and not calls:
+        yield from messages
+        return
+    uuids = {event.span: event.uuid for event in events if event.uuid is not None}
+    for message in messages:
+        names = dict.fromkeys(uuids.get(span) for span in message.spans)
+        found = [companion for name in names if name is not None for companion in prompts.pop(name, ())]
+        found += [companion for call in message.calls for companion in calls.pop(call.call_id, ())]
+        yield replace(message, companions=tuple(found)) if found else message
 
 
 LINEAGE = Lineage(

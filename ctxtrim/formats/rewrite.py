@@ -130,7 +130,7 @@ def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
     for original in transcript.source.messages:
         now = kept.get(original.index)
         if now is None:
-            for span in original.spans:
+            for span in (*original.spans, *(companion.span for companion in original.companions)):
                 edits[span.line].remove.add(span.path)
         elif now is not original and now != original:
             _compare(original, now, edits)

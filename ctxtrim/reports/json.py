@@ -115,10 +115,11 @@ def _step(row: Row, step: Step) -> dict[str, Any]:
 
 def _change(row: Row, measured: Measured) -> dict[str, Any]:
     change = measured.change
+    is_inserted = change.message is None and change.line is None
     return {
         "message": change.message,
-        **({"before": change.before} if change.message is None else {}),
-        "line": None if change.message is None else row.lines.get(change.message),
+        **({"before": change.before} if is_inserted else {}),
+        "line": change.line if change.message is None else row.lines.get(change.message),
         "action": change.action,
         "reason": change.reason,
         "tokens_before": measured.tokens_before,

@@ -140,6 +140,7 @@ def decisions(
         if roles.get(one.change.message) != "system"
         and one.change.action not in ("inserted", "merged")
         and one.change.reason != "hidden"
+        and one.change.line is None
         and (one.change.action, one.change.message) != ("summarized", None)
     ]
     return [left, changes]

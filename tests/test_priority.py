@@ -153,7 +153,7 @@ def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
     taken = descent(talk, keep_tools=("weather",), keep_recent_turns=0, keep_recent_messages=3)
     order = [place for place, _, _ in taken]
     assert order.index(6) < order.index(2)
-    assert (2, "dropped", f"kept for long exchange ({why}): turn 1, step 1") in taken
+    assert (2, "dropped", f"exchange worth keeping ({why}): turn 1, step 1") in taken
     off = descent(talk, keep_recent_turns=0, keep_recent_messages=3, **NOTHING_KEPT)
     assert (2, "dropped", "old exchange: turn 1, step 1") in off
 
@@ -161,7 +161,7 @@ def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
 def test_s1_4_small_results_go_late_where_that_is_asked_for() -> None:
     talk = [user("go"), *step("a", "tiny"), *step("b", "z " * 50), says("so"), user("now")]
     reasons = [reason for _, _, reason in descent(talk, keep_small=20, keep_recent_turns=0)]
-    assert "kept for long exchange (small: ≈1 < 20 tokens): turn 1, step 1" in reasons
+    assert "exchange worth keeping (small: ≈1 < 20 tokens): turn 1, step 1" in reasons
 
 
 COUNTER = Counter(tokenizer("chars4"), FRAMINGS["openai"])
@@ -235,8 +235,10 @@ def test_s1_4_every_message_is_explained(summarize: bool) -> None:
 def test_s1_4_an_explanation_says_what_protects_a_message() -> None:
     changes = (one.change for one in trimmed(TALK, 3900, pin=("Listed",), **TWO).rows[0].steps[0].changes)
     why = {one.message: one.reason for one in changes if one.action == "kept"}
-    assert (why[0], why[1], why[21]) == ("system", "opening task", "current task")
-    assert (why[10], why[5], why[15]) == ("pinned: Listed", "prompt of what is pinned", "there is room")
+    assert (why[0], why[1], why[21]) == ("system", "opening task, fits", "current task")
+    assert (why[10], why[5]) == ("pinned: Listed", "prompt of what is pinned")
+    assert why[15] == "prompt of turn 4"
+    assert {"recent exchange: turn 4, step 5, fits"} <= set(why.values())
 
 
 def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:

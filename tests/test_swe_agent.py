@@ -120,3 +120,25 @@ def test_what_a_block_of_mini_swe_agent_printed_is_its_result_also_when_it_was_r
         assert trimmed.findings == ()
         assert trimmed.data is not None
         assert {one.role for one in messages(trimmed.data)[1:]} <= {"assistant", "tool"}
+
+
+def test_trim_drops_a_demonstration_before_anything_of_the_session() -> None:
+    history = trajectory(is_typed=True, steps=12)
+    history[1]["content"] = "Here is a demonstration. " + "ISSUE: the parser hangs. " * 40
+    for step in history[3:]:
+        step["content"] = step["content"][:400]
+    data = spelled(history)
+    dropped = kept = 0
+    for budget in range(200, 3_000, 50):
+        row = run(data, [("trim", {"keep_recent_turns": 0})], tokenizer="o200k_base", limit=budget).rows[0]
+        if row.overflows or not row.steps[0].changes:
+            continue
+        demonstration = next(one for one in row.steps[0].changes if one.change.message == 1)
+        if demonstration.change.action == "dropped":
+            assert demonstration.change.reason.startswith("demonstration: ")
+            dropped += 1
+        elif row.steps[0].smallest_dropped is not None:
+            room = budget - row.count.tokens + demonstration.tokens_before
+            assert row.steps[0].smallest_dropped.tokens > room
+            kept += 1
+    assert dropped > 20

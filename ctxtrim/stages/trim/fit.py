@@ -94,11 +94,22 @@ class Fit:
         return found
 
     def reasons(self) -> dict[int, str]:
-        """What drops each message, by position."""
+        """The rank of each message, which drops it or keeps it, by position."""
         prompts = self.situation.prompts
         turns = {unit.turn: unit.reason for unit in reversed(self.units) if unit.turn is not None}
         found = {at: reason for turn, reason in turns.items() for at in prompts.get(turn, ())}
         return found | {at: unit.reason for unit in reversed(self.units) for at in unit.positions}
+
+    def company(self) -> set[int]:
+        """The answers that are kept with a prompt only because roles alternate, by position."""
+        answers = ("assistant", "tool")
+        return {
+            position
+            for unit in self.units
+            if unit.turn is None
+            for position in unit.positions
+            if self.situation.messages[position].role in answers
+        }
 
     def _put(self, position: int, form: Form) -> None:
         before = self.kept.get(position)
@@ -186,7 +197,7 @@ class Fit:
         costs = [self.kept[at].tokens if at in self.kept else cost for at, cost in enumerate(situation.costs)]
         set_apart(situation.messages, situation.shape, costs, self.room, dropped, situation.protected)
         lost = dropped & self.kept.keys()
-        self._turns.difference_update(situation.shape.turn[at] for at in lost)
+        self._turns.difference_update(situation.turns[at] for at in lost)
         for at in range(len(situation.messages)):
             if at in lost:
                 self.tokens -= self.kept.pop(at).tokens

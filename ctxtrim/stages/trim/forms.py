@@ -140,7 +140,7 @@ class Forms:
         if situation.shape.exchange[position] == situation.newest:
             return "newest"
         if situation.shape.exchange[position] in situation.soft:
-            return "kept for long"
+            return "worth keeping"
         return "recent" if situation.is_recent[position] else "old"
 
 

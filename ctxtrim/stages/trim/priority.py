@@ -2,7 +2,8 @@
 
 ::
 
-    priority    the last turns and results worth keeping, then older turns; in each what is needed most for its tokens
+    priority    the last turns and results worth keeping, then older turns, then demonstrations; in each what is needed
+                most for its tokens
     oldest      the newest exchange first, until one does not fit
     middle      the exchanges at both ends first
     age         all exchanges without their results, the newest first; then the results, the newest first
@@ -50,13 +51,14 @@ class Strategy:
 
 
 def _by_priority(situation: Situation) -> list[Step]:
-    ranked: list[tuple[bool, float, int, int, Step]] = []
+    ranked: list[tuple[bool, bool, float, int, int, Step]] = []
     for age, (home, positions) in enumerate(reversed(_units(situation).items())):
+        is_demo = situation.messages[home].is_demo
         is_old = not (home in situation.soft or situation.is_recent[home])
         unit = _unit(situation, home, positions, _rank(situation, home))
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for number, (density, level) in enumerate(_increments(situation, home, positions)):
-            ranked.append((is_old, -density * fade, -home, number, Step(unit, level)))
+            ranked.append((is_demo, is_old, -density * fade, -home, number, Step(unit, level)))
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
 
 
@@ -125,14 +127,16 @@ def _length(tokens: int) -> float:
 
 def _prompt_share(situation: Situation, home: int) -> float:
     """The prompts of its turn cost each exchange its share."""
-    turn = situation.shape.turn[home]
+    turn = situation.turns[home]
     homes = situation.of_turn.get(turn, ())
     return situation.prompt_costs.get(turn, 0) / len(homes) if homes else 0
 
 
 def _rank(situation: Situation, home: int) -> str:
+    if situation.messages[home].is_demo:
+        return "demonstration"
     if home in situation.soft:
-        return f"kept for long exchange ({situation.soft[home]})"
+        return f"exchange worth keeping ({situation.soft[home]})"
     return "recent exchange" if situation.is_recent[home] else "old exchange"
 
 
@@ -169,7 +173,7 @@ def _plain(situation: Situation, prompts: Sequence[int]) -> tuple[int, ...]:
 
 
 def _unit(situation: Situation, home: int, positions: tuple[int, ...], what: str) -> Unit:
-    return Unit(positions, named(what, situation, home), situation.shape.turn[home])
+    return Unit(positions, named(what, situation, home), situation.turns[home])
 
 
 _PRIORITY = Strategy(_by_priority)

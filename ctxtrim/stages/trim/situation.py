@@ -12,6 +12,9 @@ from ctxtrim.results import Result
 from ctxtrim.retaining import Kept
 from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
 
+APART = "answer between two prompts"
+"""Why an answer is kept that only keeps two prompts apart, where roles alternate."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -46,6 +49,32 @@ class Situation:
     drops_system: bool
 
     @cached_property
+    def asides(self) -> set[int]:
+        """Messages that the client injects among the steps of an agent, such as the text of a skill.
+
+        The steps after such a message need the prompt that the person wrote, not that message.
+        """
+        found: set[int] = set()
+        follows_result = False
+        for position, message in enumerate(self.messages):
+            if not message.agent_visible:
+                continue
+            if message.role == "user" and follows_result and _is_aside(message):
+                found.add(position)
+            else:
+                follows_result = message.role == "tool"
+        return found
+
+    @cached_property
+    def turns(self) -> list[int]:
+        """The turn of each message, by position; asides are in the turn that they interrupt."""
+        turns: list[int] = []
+        for position, turn in enumerate(self.shape.turn):
+            is_same = position > 0 and turn == self.shape.turn[position - 1]
+            turns.append(turns[-1] if is_same or position in self.asides else turn)
+        return turns
+
+    @cached_property
     def task(self) -> int | None:
         """The position of the current task."""
         return current_task(self.messages)
@@ -76,7 +105,7 @@ class Situation:
         found: dict[int, list[int]] = {}
         for position in self._free:
             if self._is_prompt(position):
-                found.setdefault(self.shape.turn[position], []).append(position)
+                found.setdefault(self.turns[position], []).append(position)
         return {turn: tuple(positions) for turn, positions in found.items()}
 
     @cached_property
@@ -101,7 +130,7 @@ class Situation:
         """By turn, the exchanges that may be dropped, by their first message."""
         found: dict[int, list[int]] = {}
         for home in self.exchanges:
-            found.setdefault(self.shape.turn[home], []).append(home)
+            found.setdefault(self.turns[home], []).append(home)
         return found
 
     @cached_property
@@ -135,9 +164,9 @@ class Situation:
 
         Answers in words first. Empty where the turn has none, or one that is protected.
         """
-        if not self.is_alternating or self._has_protected(self.shape.turn[position]):
+        if not self.is_alternating or self._has_protected(self.turns[position]):
             return ()
-        homes = self.of_turn.get(self.shape.turn[position], [])
+        homes = self.of_turn.get(self.turns[position], [])
 
         def price(home: int) -> tuple[bool, int, int]:
             is_step = not is_answer(self.messages, self.shape, home)
@@ -152,7 +181,7 @@ class Situation:
     def _answered(self) -> set[int]:
         """The turns that have a protected message of the assistant."""
         roles = {at: self.messages[at].role for at in self.protected if self.messages[at].agent_visible}
-        return {self.shape.turn[at] for at, role in roles.items() if role == "assistant"}
+        return {self.turns[at] for at, role in roles.items() if role == "assistant"}
 
     @cached_property
     def _free(self) -> list[int]:
@@ -160,12 +189,17 @@ class Situation:
         return [at for at, message in enumerate(self.messages) if at not in self.protected and message.role != "system"]
 
     def _is_prompt(self, position: int) -> bool:
-        return self.messages[self.shape.exchange[position]].role == "user"
+        home = self.shape.exchange[position]
+        return self.messages[home].role == "user" and home not in self.asides
+
+
+def _is_aside(message: Message) -> bool:
+    return message.is_injected and not message.is_summary and not is_instructions(message)
 
 
 def firsts(situation: Situation) -> Iterator[Unit]:
     """The units that are kept before all other exchanges, the most needed first."""
-    messages, shape = situation.messages, situation.shape
+    messages = situation.messages
     if situation.drops_system:
         for at in range(len(messages) - 1, -1, -1):
             if messages[at].role == "system" and at not in situation.protected:
@@ -173,10 +207,10 @@ def firsts(situation: Situation) -> Iterator[Unit]:
     for at in situation.protected:
         company = situation.company(at) if messages[at].role == "user" and at != situation.last_prompt else ()
         if company:
-            yield Unit(company, "answer between two prompts", shape.turn[at])
+            yield Unit(company, APART, situation.turns[at])
     if situation.newest is not None:
         home = situation.newest
-        yield Unit(situation.exchanges[home], named("newest exchange", situation, home), shape.turn[home])
+        yield Unit(situation.exchanges[home], named("newest exchange", situation, home), situation.turns[home])
     for at in reversed(situation.instructions):
         yield Unit(_with_company(situation, at), "instructions to the agent")
     if situation.opening is not None:

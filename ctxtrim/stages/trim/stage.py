@@ -23,7 +23,7 @@ from ctxtrim.stage import Action, Change, Finding, Outcome, Written, change_of, 
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES
-from ctxtrim.stages.trim.situation import Situation
+from ctxtrim.stages.trim.situation import APART, Situation
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.summing import Summing, put_back, summed
 from ctxtrim.telling import told
@@ -37,7 +37,6 @@ def share(text: str) -> None:
         raise ValueError("expected a share of the budget, above 0 and at most 1")
 
 
-_ROOM = "there is room"
 _BESIDE = "it would stand next to the next prompt"
 _SHARE = 8  # a summary takes at most this part of the budget
 _ACTIVE_STEPS = 5  # a file is in use that was read or changed in so many last steps
@@ -159,16 +158,24 @@ class Trim:
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
         """What was done to each message, and why."""
-        drops, situation = fit.reasons(), fit.situation
+        ranks, situation = fit.reasons(), fit.situation
+        company = fit.company()
+        prompts = {at for positions in situation.prompts.values() for at in positions} - situation.special
         for at in range(len(messages)):
             form = fit.kept.get(at)
             action: Action = form.action if form else "dropped"
             if form is None:
-                reason = drops.get(at, _BESIDE)
-            elif action == "kept":
-                reason = "opening task" if at == situation.opening else situation.protected.get(at, _ROOM)
-            else:
+                reason = ranks.get(at, _BESIDE)
+            elif action != "kept":
                 reason = form.reason
+            elif at in situation.protected:
+                reason = situation.protected[at]
+            elif at in prompts:
+                reason = f"prompt of turn {situation.shape.turn[at]}"
+            elif at in company or at not in ranks:
+                reason = APART
+            else:
+                reason = f"{ranks[at]}, fits"
             yield change_of(messages, at, action, reason)
 
     def _situation(self, messages: Sequence[Message], costs: Sequence[int]) -> Situation:

@@ -352,3 +352,22 @@ def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
         (False, "s"),
         (False, "s"),
     ]
+
+
+def test_the_last_answer_stays_without_the_text_of_a_skill_that_does_not_fit(ctxtrim: Run, tmp_path: Path) -> None:
+    source = tmp_path / "s.jsonl"
+    source.write_bytes(
+        session(
+            line("u1", None, "user", "review the change"),
+            called("a1", "u1", "m1", "c1"),
+            answers("r1", "a1", "c1", "Launching skill: review"),
+            line("k1", "r1", "user", "How to review. " * 400, isMeta=True),
+            called("a2", "k1", "m2", "c2"),
+            answers("r2", "a2", "c2", "diff of the change"),
+            says("a3", "r2", "m3", type="text", text="Two findings, both small."),
+        )
+    )
+    ran = ctxtrim("trim", source, "--budget", "300")
+    assert ran.code == 0
+    left = [json.loads(row)["uuid"] for row in ran.out.splitlines()]
+    assert left == ["u1", "a1", "r1", "a2", "r2", "a3"]

@@ -1,4 +1,4 @@
-"""The command as people run it: a process of its own, on bytes."""
+"""The command as people run it, on bytes: in this process, which is fast, or in a process of its own."""
 
 import os
 import subprocess
@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from serving import Server
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
+
+from ctxtrim.cli.app import command_line
+from ctxtrim.cli.verdict import concluded
 
 settings.register_profile(
     "ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -46,8 +50,8 @@ class Ran:
 Run = Callable[..., Ran]
 
 
-def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
-    """Run `ctxtrim` with these words. No run of any test may ever show a traceback."""
+def run_process(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
+    """Run `ctxtrim` with these words in a process of its own. No run of any test may ever show a traceback."""
     done = subprocess.run(
         [*COMMAND, *map(str, words)], input=stdin, capture_output=True, cwd=cwd, env=ENVIRONMENT | environment
     )
@@ -55,9 +59,42 @@ def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
     return Ran(done.returncode, done.stdout, done.stderr.decode())
 
 
+def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
+    """Run `ctxtrim` with these words in this process, with streams, environment and folder of its own."""
+    streams = [TextIOWrapper(BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")]
+    streams[2].reconfigure(errors="backslashreplace")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [*os.environ]:
+            patch.delenv(name)
+        for name, value in (ENVIRONMENT | environment).items():
+            patch.setenv(name, value)
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", ["ctxtrim", *map(str, words)])
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        patch.setattr("ctxtrim.cli.verdict.silence_stdout", lambda: None)  # it closes this process's output
+        code = concluded(command_line)
+        out, err = (_written(stream) for stream in streams[1:])
+    assert b"Traceback" not in err, err.decode()
+    return Ran(code, out, err.decode())
+
+
+def _written(stream: TextIOWrapper) -> bytes:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, BytesIO)
+    return buffer.getvalue()
+
+
 @pytest.fixture(scope="session")
 def ctxtrim() -> Run:
     return run
+
+
+@pytest.fixture(scope="session")
+def process() -> Run:
+    """Like `ctxtrim`, in a process of its own: for what depends on signals, descriptors, locale or start-up."""
+    return run_process
 
 
 class Bytes(SingleFileSnapshotExtension):

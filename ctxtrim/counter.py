@@ -108,10 +108,13 @@ class Counter:
 
     def exactness(self, transcript: Transcript) -> Exactness:
         """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
+        return self._exactness(transcript, self.beside(transcript))
+
+    def _exactness(self, transcript: Transcript, beside: Addends) -> Exactness:
         sent = [message for message in transcript.messages if message.agent_visible]
         if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
             return "estimated"
-        request = self.framing.request.exactness(transcript.options)
+        request = self.framing.request.exactness(transcript.options, beside)
         if self.tokenizer.exactness != "exact" or request == "estimated":
             return max(self.tokenizer.exactness, request, key=ORDER.index)
         is_plain = transcript.tools is None and all(
@@ -142,7 +145,7 @@ class Counter:
         schemas = sum(beside.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        return Count(total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas, beside)
+        return Count(total, self._exactness(transcript, beside), by_role, by_kind, by_tool, framing, schemas, beside)
 
     def cost(self, message: Message, fan: int) -> Cost:
         """What a message costs whose exchange makes `fan` calls at once; a hidden one costs nothing."""

@@ -52,7 +52,7 @@ def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> No
 def test_an_answer_in_the_history_costs_more_where_the_output_is_structured() -> None:
     chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
     talk = [user("x"), says("y"), user("z")]
-    assert added({"messages": talk}, chat, "gpt-4o") == added({"messages": [user("x")]}, chat, "gpt-4o") + 4
+    assert added({"messages": talk}, chat, "gpt-4o") == added({"messages": [user("x")]}, chat, "gpt-4o") + 6
 
 
 @pytest.mark.parametrize("key", ["output_format", "output_config"])
@@ -110,6 +110,28 @@ def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
     talk = [user("x"), says("y"), user("z"), says("y"), user("z")]
     first = added({"input": "x"}, pro, "gpt-5.6-sol")
     assert added({"input": talk, "store": False}, pro, "gpt-5.6-sol") == first + 2 * 110
+
+
+@pytest.mark.parametrize(
+    ("model", "request_body"),
+    [
+        ("gpt-4.1", {"input": "x", "tools": [{"type": "web_search"}]}),
+        ("gpt-5", {"messages": [user("x")], "tools": [{"type": "custom", "custom": {"name": "f"}}]}),
+        ("claude-sonnet-4-5", {"messages": [user("x")], "tools": [{"type": "web_search_20250305", "name": "s"}]}),
+        ("claude-sonnet-4-5", {"messages": [user("x")], "tools": [{"type": "memory_20250818", "name": "memory"}]}),
+        ("claude-sonnet-4-6", {"messages": [user("x")], "output_config": {"task_budget": {"total": 9}}, "system": "s"}),
+        ("gpt-oss-20b", {"messages": [user("x")], "response_format": {"type": "json_schema", "json_schema": FORMAT}}),
+    ],
+)
+def test_what_no_source_supports_is_an_estimate(model: str, request_body: dict[str, Any]) -> None:
+    assert count(request_body, model).exactness == "estimated"
+
+
+def test_tools_of_the_user_are_no_estimate() -> None:
+    tools = [{"type": "custom", "name": "f", "input_schema": SCHEMA}, {"name": "g", "input_schema": SCHEMA}]
+    found = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
+    assert found.exactness == ("reconstructed" if available() else "bounded")
+    assert "own_tools" not in found.beside
 
 
 def test_reasoning_that_xai_keeps_counts_once_where_there_is_an_answer() -> None:

@@ -9,13 +9,13 @@ from building import call, result, says, transcript, user
 from running import read
 
 from ctxtrim.binding import Binding
-from ctxtrim.counter import Count, Counter
+from ctxtrim.counter import Count
 from ctxtrim.framing import Framing
 from ctxtrim.models import find_model, framing_of
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokens.request import RequestFraming
-from ctxtrim.tokens.vendors import FRAMINGS, TABLES
+from ctxtrim.tokens.vendors import TABLES
 
 SCHEMA = {
     "type": "object",
@@ -180,16 +180,3 @@ def test_a_request_to_responses_is_framed_by_its_own_table() -> None:
     assert model is not None
     assert framing_of(model, "exact", "responses")[0] == "openai-gpt-5-responses"
     assert framing_of(model, "exact", "chat")[0] == framing_of(model, "exact")[0] == "openai-gpt-5"
-
-
-@pytest.mark.parametrize("name", FRAMINGS)
-def test_a_count_is_the_sum_of_its_addends(name: str) -> None:
-    counter = Counter(tokenizer("chars4"), FRAMINGS[name])
-    tools = [{"type": "function", "function": {"name": "bash"}}]
-    talk = transcript([user("x"), call("a", "b"), result("a", "é"), result("b", "y"), says("z")], tools=tools)
-    fan = counter.shape(talk.messages).fan
-    messages = [counter.addends(message, fan[place]) for place, message in enumerate(talk.messages)]
-    parts = sum(sum(addends.values()) for addends in messages)
-    assert counter.tokens(talk) == parts + sum(counter.beside(talk).values()) == counter.count(talk).tokens
-    assert [cost.total for cost in counter.costs(talk.messages)] == [sum(addends.values()) for addends in messages]
-    assert "call_frame" in messages[1]

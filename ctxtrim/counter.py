@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ctxtrim.framing import Framing, spelled_arguments
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
-from ctxtrim.tokens import ORDER, Ceiling, Exactness, Tokenizer
+from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.tokens.request import Addends
 from ctxtrim.turns import Shape, shape
 
@@ -115,8 +115,10 @@ class Counter:
         if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
             return "estimated"
         request = self.framing.request.exactness(transcript.options, beside)
-        if self.tokenizer.exactness != "exact" or request == "estimated":
-            return max(self.tokenizer.exactness, request, key=ORDER.index)
+        if request == "estimated":
+            return "estimated"
+        if self.tokenizer.exactness != "exact":  # reconstructed texts may be too low, whatever bounds the rest
+            return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
             for message in sent

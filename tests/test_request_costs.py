@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from building import call, result, says, transcript, user
+from conftest import Run
 from running import read
 
 from ctxtrim.binding import Binding
@@ -125,6 +126,17 @@ def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
 )
 def test_what_no_source_supports_is_an_estimate(model: str, request_body: dict[str, Any]) -> None:
     assert count(request_body, model).exactness == "estimated"
+
+
+@needs_ctok
+def test_a_reconstructed_text_with_a_bound_besides_is_no_bound(ctxtrim: Run) -> None:
+    wanted = {"output_format": {"type": "json_schema", "schema": SCHEMA}}
+    claude = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [user("x")]} | wanted
+    assert count(claude, "claude-sonnet-4-5").exactness == "reconstructed"
+    gpt = {"model": "gpt-4o", "messages": [user("x")], "tools": [{"type": "function", "function": {"name": "f"}}]}
+    for requests, mark in ((gpt,), "≤"), ((claude,), "≈"), ((gpt, claude), "≈"):
+        data = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
+        assert mark in ctxtrim("count", stdin=data).out.decode().splitlines()[-1]
 
 
 def test_tools_of_the_user_are_no_estimate() -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ctxtrim.framing import Framing, spelled_arguments
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
-from ctxtrim.tokens import ORDER, Ceiling, Exactness, Tokenizer
+from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.tokens.request import Addends
 from ctxtrim.turns import Shape, shape
 
@@ -108,12 +108,17 @@ class Counter:
 
     def exactness(self, transcript: Transcript) -> Exactness:
         """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
+        return self._exactness(transcript, self.beside(transcript))
+
+    def _exactness(self, transcript: Transcript, beside: Addends) -> Exactness:
         sent = [message for message in transcript.messages if message.agent_visible]
         if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
             return "estimated"
-        request = self.framing.request.exactness(transcript.options)
-        if self.tokenizer.exactness != "exact" or request == "estimated":
-            return max(self.tokenizer.exactness, request, key=ORDER.index)
+        request = self.framing.request.exactness(transcript.options, beside)
+        if request == "estimated":
+            return "estimated"
+        if self.tokenizer.exactness != "exact":  # reconstructed texts may be too low, whatever bounds the rest
+            return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
             for message in sent
@@ -142,7 +147,7 @@ class Counter:
         schemas = sum(beside.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        return Count(total, self.exactness(transcript), by_role, by_kind, by_tool, framing, schemas, beside)
+        return Count(total, self._exactness(transcript, beside), by_role, by_kind, by_tool, framing, schemas, beside)
 
     def cost(self, message: Message, fan: int) -> Cost:
         """What a message costs whose exchange makes `fan` calls at once; a hidden one costs nothing."""

@@ -76,6 +76,7 @@ _SPELLINGS = (
     (r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku|fable|mythos)(?=-|$)", r"claude-\2-\1"),
     (r"^claude-(opus|sonnet|haiku)-(3(?:-\d)?)(?=-|$)", r"claude-\2-\1"),
     (r"^(claude-(?:opus|sonnet)-4)-0(?=-|$)", r"\1"),  # Anthropic's aliases of the first version 4
+    (r"^open-(?=mistral-7b|mixtral)", ""),  # Mistral's first names of its models with public weights
 )
 # What may follow a name: anything after a hyphen but the number of another version. 2024-08-06, 05-20 and 08-2024 are
 # dates, 8b is a size.

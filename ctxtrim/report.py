@@ -242,6 +242,9 @@ class Report:
 
 
 def _worse(exactness: Exactness, other: Exactness) -> Exactness:
+    """How far a sum can be trusted: with a part that may be too low, a bound is none any more."""
+    if {exactness, other} == {"reconstructed", "bounded"}:
+        return "estimated"
     return exactness if exactness == other else max(exactness, other, key=ORDER.index)
 
 

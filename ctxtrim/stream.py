@@ -7,7 +7,7 @@
 """
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -15,9 +15,8 @@ from typing import Literal
 from ctxtrim.binding import USAGE, Binding, Bound
 from ctxtrim.errors import BUG, ArchiveError, CtxtrimError, SelfCheckError, UsageError, unexpected
 from ctxtrim.events import Event
-from ctxtrim.formats.agreement import check
+from ctxtrim.formats.agreement import written_chunk
 from ctxtrim.formats.chunks import Chunk, Reading
-from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Row
@@ -27,6 +26,8 @@ from ctxtrim.stages import VERDICTS
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
 from ctxtrim.thinking import Thinking, thinking_of
+
+Worked = tuple[Bound, Result]
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,16 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
         finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
         return Done(chunk.data, None, (), (finding,), is_changed=True, is_lossy=True)
     known = [_identity(transcript, path, index, job) for index, transcript in enumerate(chunk.transcripts)]
-    worked = [
-        _attempt(transcript, job, keeper, one, path) for transcript, one in zip(chunk.transcripts, known, strict=True)
-    ]
-    out = [result.transcript for _, result in worked]
+
+    def attempt(at: int, model: str | None) -> Worked:
+        transcript = chunk.transcripts[at]
+        named = transcript if model == transcript.model else replace(transcript, model=model)
+        return _attempt(named, job, keeper, known[at], path)
+
+    worked = [attempt(at, transcript.model) for at, transcript in enumerate(chunk.transcripts)]
     failed = [_is_left_out(result, job) for _, result in worked]
     try:
-        data, again = _written(chunk, out, failed)
-        worked = [(bound, _recounted(bound, result, again.get(at))) for at, (bound, result) in enumerate(worked)]
+        data, worked, failed = _written_and_counted(chunk, worked, job, attempt)
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing of these lines is written
         found = [not_handled(error, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
         data, failed = None, [True] * len(failed)
@@ -131,7 +134,7 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
 
 def _attempt(
     transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
-) -> tuple[Bound, Result]:
+) -> Worked:
     """The result of the stages; if they end in an unforeseen exception, the transcript as read and a finding."""
     try:
         return _run(transcript, job, keeper, conversation, path)
@@ -165,44 +168,59 @@ def _is_left_out(result: Result, job: Job) -> bool:
     return not _is_handled(result) or (result.overflows and job.on_overflow == "fail")
 
 
-def _recounted(bound: Bound, result: Result, again: Transcript | None) -> Result:
-    """A result with the messages and the count of what was read back: neighbours may have become one message.
+def _written_and_counted(
+    chunk: Chunk, worked: list[Worked], job: Job, attempt: Callable[[int, str | None], Worked]
+) -> tuple[bytes | None, list[Worked], list[bool]]:
+    """The chunk as `written_chunk` makes it, the results counted as a reader counts them, and which were left out.
 
-    If that does not fit although it should, a `SelfCheckError`.
+    A stage may have dropped the message that names the model. Where the output does not fit the model that it names
+    instead, if any, the stages run once more for that one.
+    """
+    tried: set[int] = set()
+    while True:
+        failed = [_is_left_out(result, job) for _, result in worked]
+        data, again = written_chunk(chunk, [result.transcript for _, result in worked], failed)
+        counted = [_recounted(job, *one, again.get(at)) for at, one in enumerate(worked)]
+        fitting = [one for one in counted if one is not None]
+        if len(fitting) == len(counted):
+            return data, fitting, failed
+        over = {at for at, one in enumerate(counted) if one is None}
+        if not tried.isdisjoint(over):
+            raise SelfCheckError("no edit fits the model that its own output names; name the model with --model")
+        tried.update(over)
+        worked = [attempt(at, again[at].model) if at in over else one for at, one in enumerate(worked)]
+
+
+def _recounted(job: Job, bound: Bound, result: Result, again: Transcript | None) -> Worked | None:
+    """A result counted as it reads back; None where it does not fit the model that the output names instead.
+
+    Neighbours may have become one message. If that does not fit although it should, a `SelfCheckError`.
     """
     if again is None:
-        return result
+        return bound, result
+    if job.binding.model is None and again.model != bound.model:
+        return _renamed(job, bound, result, again)
+    if not _is_regrouped(result.transcript, again):
+        return bound, result
     count = bound.counter.fresh().count(again)
     if count.tokens > max(result.count.tokens, bound.budget.available):
         raise SelfCheckError(
             f"the edited transcript has {count.tokens} tokens, where {result.count.tokens} were meant; {BUG}"
         )
-    return replace(result, transcript=again, count=count)
+    return bound, replace(result, transcript=again, count=count)
 
 
-def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[bytes | None, Mapping[int, Transcript]]:
-    """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
-
-    Beside that, what reads back of those whose messages may be others now, by their places. A document, or a line, of
-    several transcripts cannot be written in part: with one of them it goes as a whole.
-    """
-    if any(failed) and (all(failed) or len(chunk.lines) == 1):
-        return None, {}
-    kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
-    lost = {
-        message.spans[0].line
-        for transcript, is_lost in zip(out, failed, strict=True)
-        for message in transcript.source.messages
-        if is_lost
-    }
-    is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)
-    if chunk.format is None or is_same:
-        return chunk.data, {}
-    written = rewrite(chunk.format, chunk.lines, kept, lost)
-    found = check(chunk.format, chunk.lines, written, kept)
-    places = [at for at, (one, is_lost) in enumerate(zip(out, failed, strict=True)) if one.messages and not is_lost]
-    again = dict(zip(places, found, strict=True))
-    return b"".join(written), {at: one for at, one in again.items() if _is_regrouped(out[at], one)}
+def _renamed(job: Job, bound: Bound, result: Result, again: Transcript) -> Worked | None:
+    """A result counted for the model that its output names; None where it does not fit although it is to."""
+    named = job.binding.bind(again)
+    count = named.counter.count(again)
+    is_to_fit = any(spec.name == "trim" for spec in job.specs) and not result.overflows
+    if is_to_fit and count.tokens > named.budget.available:
+        return None
+    text = f"stages counted for {bound.model or 'no model'}; the output names {again.model or 'none'} and is counted so"
+    note = Finding("other-model", "info", text, result.transcript.line)
+    whole = again if _is_regrouped(result.transcript, again) else result.transcript
+    return replace(named, notes=(*named.notes, note)), replace(result, transcript=whole, count=count)
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
@@ -225,9 +243,7 @@ def _remember(job: Job, conversation: Identity | None, result: Result) -> None:
     job.memory.remember(conversation, result.summary, covered)
 
 
-def _run(
-    transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
-) -> tuple[Bound, Result]:
+def _run(transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str) -> Worked:
     if job.keeps_snapshots:
         transcript = transcript.without_companions()
     bound = job.binding.bind(transcript)

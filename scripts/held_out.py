@@ -1,13 +1,15 @@
 """Whether the constants of `ctxtrim/tokens/vendors` hold on sources that they were not chosen from.
 
-A source is a repository. The sources of a constant are dealt into two halves. From one half comes the least value of
-the constant that leaves no `exact` or `bounded` count of the half too low; the other half is counted with that value.
+A source is a repository. Each source of a constant is left out once: from the others comes the least value of the
+constant that leaves no `exact` or `bounded` count too low, and the source that was left out is counted with that value.
 """
 
 import statistics
+from collections import Counter as Counted
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from textwrap import fill
 from typing import Any
 
 from ctxtrim.binding import Binding
@@ -16,8 +18,6 @@ from ctxtrim.framing import Framing
 from ctxtrim.model import Transcript
 from ctxtrim.models import assumed_model, framing_of
 from ctxtrim.tokens.vendors import TABLES
-
-FEW = 8  # a constant with fewer pairs than this is not checked
 
 _OF_MESSAGES = {field.name for field in fields(Framing)}
 
@@ -75,85 +75,90 @@ def _raised(framing: Framing, field: str) -> Framing:
     return replace(framing, request=replace(framing.request, **{field: getattr(framing.request, field) + 1}))
 
 
-def halves(found: Sequence[Use]) -> tuple[list[Use], list[Use]]:
-    """The pairs of every other source, from the largest source to the smallest, and the pairs of the rest."""
-    by_source: dict[str, list[Use]] = defaultdict(list)
-    for use in found:
-        by_source[use.source].append(use)
-    ordered = [by_source[source] for source in sorted(by_source, key=lambda source: (-len(by_source[source]), source))]
-    first = [use for group in ordered[::2] for use in group]
-    return first, [use for group in ordered[1::2] for use in group]
-
-
 @dataclass(frozen=True)
 class Check:
-    """One constant, its value, the pairs of both halves that pay it, and the least value that suffices for each half.
-
-    `others` holds no pair and `least` one value where all pairs come from one source.
-    """
+    """One constant, its value, and the pairs that pay it."""
 
     name: str
     value: int
     pairs: Sequence[Use]
-    others: Sequence[Use]
-    least: tuple[int, ...]
 
     @property
-    def sources(self) -> int:
-        """From how many sources the pairs come."""
-        return len({use.source for use in (*self.pairs, *self.others)})
+    def sources(self) -> list[str]:
+        """The sources of the pairs, the largest first."""
+        numbers = Counted(use.source for use in self.pairs)
+        return sorted(numbers, key=lambda source: (-numbers[source], source))
 
-    def shortfalls(self) -> tuple[list[int], list[int]]:
-        """How many tokens the counts of each half are too low by, with the value that the other half needs."""
-        first, second = (
-            [
-                missing
-                for use in half
-                if (missing := (self.value - least) * use.times - (use.counted - use.recorded)) > 0
-            ]
-            for half, least in zip((self.pairs, self.others), reversed(self.least), strict=True)
-        )
-        return first, second
+    @property
+    def least(self) -> int:
+        """The least value that leaves no count too low."""
+        return self.value - min(use.slack for use in self.pairs)
+
+    def without(self, source: str) -> int:
+        """The least value by the other sources."""
+        return self.value - min(use.slack for use in self.pairs if use.source != source)
+
+    def shortfalls(self) -> dict[str, list[int]]:
+        """How many tokens the counts of each source are too low by, with the value that the others need."""
+        found = {}
+        for source in self.sources if len(self.sources) > 1 else ():
+            lower = self.value - self.without(source)
+            mine = (use for use in self.pairs if use.source == source)
+            missing = (lower * use.times - (use.counted - use.recorded) for use in mine)
+            found[source] = [tokens for tokens in missing if tokens > 0]
+        return found
+
+    def margin(self) -> int:
+        """How far the value is above the least one."""
+        return self.value - self.least
 
 
 def checks(found: dict[tuple[str, str], list[Use]]) -> Iterator[Check]:
-    """A check for each constant that enough pairs pay."""
+    """A check for each constant that pairs pay."""
     for (name, field), group in sorted(found.items()):
-        if len(group) >= FEW:
-            value = TABLES[name][field].value
-            first, second = halves(group)
-            least = tuple(value - min(use.slack for use in half) for half in (first, second) if half)
-            yield Check(f"{name}.{field}", value, first, second, least)
+        yield Check(f"{name}.{field}", TABLES[name][field].value, group)
 
 
 def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
-    """A head and a row for each check: the least values by half, and the counts that they leave too low in the other.
+    """A head and a row for each check.
 
-    `median %` is how far the counts of the halves are above the recorded ones.
+    `least` is the least value by all sources, `without` the lowest by all but one; `low` counts that this leaves too
+    low in the source that was left out, and `lowest` by how many tokens. `median %`: how far counts are above those
+    recorded.
     """
-    yield "constant", "value", "pairs", "sources", "least", "other", "low", "low other", "median %", "other %"
+    yield "constant", "value", "pairs", "sources", "least", "without", "low", "lowest", "median %"
     for check in found:
-        number = len(check.pairs) + len(check.others)
-        cells = [check.name, str(check.value), str(number), str(check.sources), *map(str, check.least)]
-        if check.others:
-            cells += [str(len(low)) for low in check.shortfalls()]
-            cells += [f"{statistics.median(use.over() for use in half):.1f}" for half in (check.pairs, check.others)]
-        yield tuple(cells)
+        short = check.shortfalls()
+        lows = [tokens for missing in short.values() for tokens in missing]
+        yield (
+            check.name,
+            str(check.value),
+            str(len(check.pairs)),
+            str(len(check.sources)),
+            str(check.least),
+            str(min(map(check.without, short))) if short else "-",
+            str(len(lows)),
+            str(-max(lows, default=0)),
+            f"{statistics.median(use.over() for use in check.pairs):.1f}",
+        )
 
 
 def summary(found: Sequence[Check]) -> str:
-    """A paragraph on how many constants hold on the half of the sources that they were not chosen from."""
-    both = [check for check in found if check.others]
-    alone = ", ".join(f"`{check.name}`" for check in found if not check.others)
-    lows = [low for check in both for low in check.shortfalls()]
-    tokens = [missing for low in lows for missing in low]
-    held = sum(not low for low in lows)
-    number = sum(len(check.pairs) + len(check.others) for check in both)
-    return (
-        "Held-out check (`--by-source`): the repositories behind each constant are dealt into two halves. The least\n"
-        "value that leaves no `exact` or `bounded` count of one half too low was tried on the other half, for the\n"
-        f"{len(both)} constants with {FEW} pairs or more from several repositories. It held in {held} of {len(lows)}"
-        f" trials; in the rest\n{len(tokens)} of {number:,} counts were too low, by {max(tokens, default=0)} tokens at"
-        " most. The tables have the larger of both values or\n"
-        f"more, so that they hold on both. Pairs of one repository alone are behind {alone or 'none'}."
+    """A paragraph on how many constants hold on sources that they were not chosen from."""
+    several = [check for check in found if len(check.sources) > 1]
+    alone = [f"`{check.name}` ({check.margin()})" for check in found if len(check.sources) == 1]
+    trials = [missing for check in several for missing in check.shortfalls().values()]
+    tokens = [one for missing in trials for one in missing]
+    number = sum(len(check.pairs) for check in several)
+    return fill(
+        "Held-out check (`--by-source`): each repository behind a constant is left out once. The least value that"
+        " leaves no `exact` or `bounded` count of the others too low is tried on it, for the"
+        f" {len(several)} constants that several repositories have. It held in {len(trials) - sum(map(bool, trials))}"
+        f" of {len(trials)} trials; in the rest {len(tokens)} of {number:,} counts were too low, by"
+        f" {max(tokens, default=0)} tokens at most, and the tables have the value that holds on all. One repository"
+        f" alone is behind {', '.join(alone) or 'none'}: in parentheses is how many tokens the value in the table is"
+        " above the least that its requests need.",
+        120,
+        break_long_words=False,
+        break_on_hyphens=False,
     )

@@ -25,7 +25,7 @@ import held_out
 from ctxtrim.binding import Binding
 from ctxtrim.formats.chunks import open_reading
 from ctxtrim.model import Transcript
-from ctxtrim.models import assumed_model
+from ctxtrim.models import assumed_model, known_models
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.facts import Fact
 from ctxtrim.tokens.vendors import anthropic, google, open_models, openai
@@ -164,6 +164,10 @@ Gemini 3 Pro that is recorded with 157 and with 299 tokens; a file listing at Qw
 is not known. Mistral Small 3.2 counts as Venice sends it. `reasoning.mode: "pro"` of OpenAI has no known rule: 1,550
 tokens are added, and 110 for each answer in the history. xAI counts reasoning again that the request does not hold, by
 chance: its allowance is the largest recorded.
+
+A constant that no documentation and too few requests support makes its count an estimate: tools that the provider runs
+or words (web search, computer use, memory, …), tools without a declaration at OpenAI, `task_budget` and citations of
+Anthropic, and structured output of gpt-oss.
 """
 
 FACTS = """## What each vendor adds to a prompt
@@ -183,6 +187,7 @@ def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterato
         head, *rows = table(name, found, GROUPS[name], _markdown)
         yield from (head, re.sub(r"[^|]+", " --- ", head), *rows, "")
     yield FACTS
+    yield from tool_prompts()
     for module in (openai, anthropic, google, open_models):
         yield f"### {(module.__doc__ or '').split(':')[0]}\n"
         yield "| framing | field | value | pairs | source |\n| --- | --- | --- | --- | --- |"
@@ -194,6 +199,19 @@ def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterato
                     yield f"| {family} | {field} | `{value}` | {fact.pairs} | {fact.source} |"
                     seen[field] = fact
         yield ""
+
+
+def tool_prompts() -> Iterator[str]:
+    """What Anthropic's instructions for tools cost, by model: the lines of a table."""
+    by_prompt: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for model in known_models():
+        if model.tool_prompt is not None:
+            by_prompt[model.tool_prompt].append(model.name)
+    yield "Anthropic's prompt for tools by model (`TOOL_PROMPTS` in `scripts/registry.py`, from platform.claude.com):\n"
+    yield "| models | may call a tool | must call a tool |\n| --- | --- | --- |"
+    for (may, must), names in by_prompt.items():
+        yield f"| {', '.join(names)} | {may} | {must} |"
+    yield ""
 
 
 def _plain(cells: Sequence[str], width: int) -> str:

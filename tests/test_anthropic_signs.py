@@ -63,6 +63,7 @@ def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
         {"model": "us.anthropic.claude-sonnet-4-5-v1:0"},
         {"tools": [{"name": "f", "input_schema": {}}]},
         {"anthropic_version": "bedrock-2023-05-31"},
+        {"mcp_servers": [{"type": "url", "name": "sea", "url": "https://sea.example"}]},
         {"usage": {"input_tokens": 3, "output_tokens": 1}},
     ],
 )

@@ -1,28 +1,25 @@
 """The check of constants on sources that they were not chosen from."""
 
-from held_out import Check, Use, checks, halves, rows, summary
+from held_out import Check, Use, checks, rows, summary
 
 
 def use(source: str, over: int, times: int = 1) -> Use:
     return Use(source, 100, 100 + over, times)
 
 
-def test_all_pairs_of_a_source_are_in_one_half() -> None:
-    found = [use("a", 1), use("b", 2), use("a", 3), use("c", 4), use("a", 5), use("b", 6)]
-    first, second = halves(found)
-    assert sorted(pair.source for pair in first) == ["a", "a", "a", "c"]
-    assert [pair.source for pair in second] == ["b", "b"]
+def test_the_least_value_leaves_no_count_too_low() -> None:
+    check = Check("openai.call", 10, [use("a", 2), use("b", 9, times=3), use("c", 7)])
+    assert (check.least, check.margin()) == (8, 2)
+    assert [check.without(source) for source in "abc"] == [7, 8, 8]
 
 
-def test_counts_are_too_low_with_the_value_that_suffices_for_the_other_half() -> None:
-    first, second = [use("a", 0), use("a", 2)], [use("b", 3), use("b", 9, times=3)]
-    check = Check("openai.call", 10, first, second, (10, 7))
-    assert check.shortfalls() == ([3, 1], [])
+def test_a_source_is_counted_with_the_value_that_the_others_need() -> None:
+    check = Check("openai.call", 10, [use("a", 0), use("a", 2), use("b", 3), use("b", 9, times=3)])
+    assert check.shortfalls() == {"a": [3, 1], "b": []}
 
 
-def test_a_constant_of_few_pairs_is_not_checked_and_one_of_a_single_source_has_no_other_half() -> None:
-    found = {("openai", "call"): [use("a", 2)] * 8, ("openai", "forced"): [use("a", 2)] * 7}
-    (check,) = checks(found)
-    assert (check.name, check.least, check.sources) == ("openai.call", (8,), 1)
+def test_a_constant_of_one_source_is_told_with_its_margin() -> None:
+    (check,) = checks({("openai", "call"): [use("a", 2)] * 8})
+    assert (check.name, check.least, check.sources, check.shortfalls()) == ("openai.call", 8, ["a"], {})
     assert len(list(rows([check]))) == 2
-    assert "`openai.call`" in summary([check])
+    assert "`openai.call` (2)" in summary([check])

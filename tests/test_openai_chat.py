@@ -41,6 +41,13 @@ def test_every_layout_gives_the_same_messages(data: bytes, expected: str) -> Non
     assert messages(data)[:3] == messages(conversation(TALK))
 
 
+def test_a_line_of_a_batch_holds_a_request() -> None:
+    line = {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": TALK}}
+    data = json.dumps(line).encode() + b"\n"
+    assert layout(data) == ("openai-chat", "conversation")
+    assert [message.role for message in messages(data)] == [message.role for message in messages(conversation(TALK))]
+
+
 @pytest.mark.parametrize(
     "value",
     [

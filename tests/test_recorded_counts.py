@@ -14,8 +14,8 @@ from ctxtrim.tokenizers.claude_ctok import available
 FILE = Path(__file__).resolve().parents[2] / "shared" / "recorded-counts" / "recorded.jsonl"
 ODD = {
     "9a5a40b6289c8934": "the cassette replaces a system prompt of 18,000 tokens by `very very long system prompt`",
-    "f5873b61cdee4fb6": "records 107 tokens for `Hello!`, which is 8 tokens in every other request",
-    "0a0363d0f7e5a45a": "records 460 tokens more than the JSON of its 15 tools; requests with 12 to 21 tools do not",
+    "f5873b61cdee4fb6": "its usage is written by hand: 100 tokens, 5 cached and 2 read for `Hello!`, elsewhere 8",
+    "0a0363d0f7e5a45a": "its answer is written by hand (`msg_01NoSearch001`): 460 tokens more than 12 to 21 tools cost",
     "04f671f1860e5ef9": "the cassette replaces the signature that holds the thinking by a placeholder",
     "f9358443f4317c5d": "the cassette replaces the signature that holds the thinking by a placeholder",
 }

@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 from building import call, result, says, transcript, user
+from conftest import Run
 from running import read
 
 from ctxtrim.binding import Binding
-from ctxtrim.counter import Count, Counter
+from ctxtrim.counter import Count
 from ctxtrim.framing import Framing
 from ctxtrim.models import find_model, framing_of
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokens.request import RequestFraming
-from ctxtrim.tokens.vendors import FRAMINGS, TABLES
+from ctxtrim.tokens.vendors import TABLES
 
 SCHEMA = {
     "type": "object",
@@ -52,7 +53,7 @@ def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> No
 def test_an_answer_in_the_history_costs_more_where_the_output_is_structured() -> None:
     chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
     talk = [user("x"), says("y"), user("z")]
-    assert added({"messages": talk}, chat, "gpt-4o") == added({"messages": [user("x")]}, chat, "gpt-4o") + 4
+    assert added({"messages": talk}, chat, "gpt-4o") == added({"messages": [user("x")]}, chat, "gpt-4o") + 6
 
 
 @pytest.mark.parametrize("key", ["output_format", "output_config"])
@@ -112,6 +113,39 @@ def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
     assert added({"input": talk, "store": False}, pro, "gpt-5.6-sol") == first + 2 * 110
 
 
+@pytest.mark.parametrize(
+    ("model", "request_body"),
+    [
+        ("gpt-4.1", {"input": "x", "tools": [{"type": "web_search"}]}),
+        ("gpt-5", {"messages": [user("x")], "tools": [{"type": "custom", "custom": {"name": "f"}}]}),
+        ("claude-sonnet-4-5", {"messages": [user("x")], "tools": [{"type": "web_search_20250305", "name": "s"}]}),
+        ("claude-sonnet-4-5", {"messages": [user("x")], "tools": [{"type": "memory_20250818", "name": "memory"}]}),
+        ("claude-sonnet-4-6", {"messages": [user("x")], "output_config": {"task_budget": {"total": 9}}, "system": "s"}),
+        ("gpt-oss-20b", {"messages": [user("x")], "response_format": {"type": "json_schema", "json_schema": FORMAT}}),
+    ],
+)
+def test_what_no_source_supports_is_an_estimate(model: str, request_body: dict[str, Any]) -> None:
+    assert count(request_body, model).exactness == "estimated"
+
+
+@needs_ctok
+def test_a_reconstructed_text_with_a_bound_besides_is_no_bound(ctxtrim: Run) -> None:
+    wanted = {"output_format": {"type": "json_schema", "schema": SCHEMA}}
+    claude = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [user("x")]} | wanted
+    assert count(claude, "claude-sonnet-4-5").exactness == "reconstructed"
+    gpt = {"model": "gpt-4o", "messages": [user("x")], "tools": [{"type": "function", "function": {"name": "f"}}]}
+    for requests, mark in ((gpt,), "≤"), ((claude,), "≈"), ((gpt, claude), "≈"):
+        data = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
+        assert mark in ctxtrim("count", stdin=data).out.decode().splitlines()[-1]
+
+
+def test_tools_of_the_user_are_no_estimate() -> None:
+    tools = [{"type": "custom", "name": "f", "input_schema": SCHEMA}, {"name": "g", "input_schema": SCHEMA}]
+    found = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
+    assert found.exactness == ("reconstructed" if available() else "bounded")
+    assert "own_tools" not in found.beside
+
+
 def test_reasoning_that_xai_keeps_counts_once_where_there_is_an_answer() -> None:
     talk = [user("x"), says("y"), user("z")]
     assert "kept_reasoning" not in count({"messages": [user("x")]}, "grok-4").beside
@@ -158,16 +192,3 @@ def test_a_request_to_responses_is_framed_by_its_own_table() -> None:
     assert model is not None
     assert framing_of(model, "exact", "responses")[0] == "openai-gpt-5-responses"
     assert framing_of(model, "exact", "chat")[0] == framing_of(model, "exact")[0] == "openai-gpt-5"
-
-
-@pytest.mark.parametrize("name", FRAMINGS)
-def test_a_count_is_the_sum_of_its_addends(name: str) -> None:
-    counter = Counter(tokenizer("chars4"), FRAMINGS[name])
-    tools = [{"type": "function", "function": {"name": "bash"}}]
-    talk = transcript([user("x"), call("a", "b"), result("a", "é"), result("b", "y"), says("z")], tools=tools)
-    fan = counter.shape(talk.messages).fan
-    messages = [counter.addends(message, fan[place]) for place, message in enumerate(talk.messages)]
-    parts = sum(sum(addends.values()) for addends in messages)
-    assert counter.tokens(talk) == parts + sum(counter.beside(talk).values()) == counter.count(talk).tokens
-    assert [cost.total for cost in counter.costs(talk.messages)] == [sum(addends.values()) for addends in messages]
-    assert "call_frame" in messages[1]

@@ -167,7 +167,7 @@ def test_gpt_5_adds_a_prompt_for_tools_on_chat_completions_alone() -> None:
     declared = tokenizer("o200k_base").count(rendered(json.dumps(tools)) or "")
     assert schema_tokens(tools, "gpt-5") == declared + 84
     talk = read(json.dumps({"model": "gpt-5", "input": "x", "tools": tools}).encode())[0].transcripts[0]
-    assert Binding(tokenizer, "gpt-5").bind(talk).counter.count(talk).tools_schema == declared + 3
+    assert Binding(tokenizer, "gpt-5").bind(talk).counter.count(talk).tools_schema == declared + 4
     assert schema_tokens(tools, "o4-mini") == declared + 5
 
 

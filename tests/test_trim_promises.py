@@ -1,5 +1,6 @@
 """The promises of trim and summarize over generated transcripts: every strategy, every tokenizer that trims."""
 
+import json
 from typing import Any
 
 import pytest
@@ -98,3 +99,49 @@ def refused(profile: str, transcript: Transcript) -> bool:
     """Whether a provider would refuse a conversation."""
     found = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
     return any(one.severity == "error" for one in found)
+
+
+def session(first: str | None, last: str) -> bytes:
+    """A session in which only the two answers name a model, `last` in one that is long."""
+    told = [
+        ("user", "Paint the hull blue and list what is needed for it.", None),
+        ("assistant", "Two pots of blue paint.", first),
+        ("user", "And the mast?", None),
+        ("assistant", "White paint, a rope and a ladder. " * 20, last),
+        ("user", "Now write the shopping list, please.", None),
+    ]
+    events = []
+    for at, (role, text, model) in enumerate(told):
+        message = {"role": role, "content": [{"type": "text", "text": text}]} | ({"model": model} if model else {})
+        parent = f"u{at - 1}" if at else None
+        events.append({"parentUuid": parent, "isSidechain": False, "type": role, "uuid": f"u{at}", "sessionId": "s"})
+        events[-1]["message"] = message
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+NAMED = [
+    (None, "claude-opus-4-5"),
+    ("gpt-4o", "claude-opus-4-5"),
+    (None, "gemini-2.5-pro"),
+    ("gpt-4o", "gemini-2.5-pro"),
+]
+
+
+@pytest.mark.parametrize(("first", "last"), NAMED)
+def test_the_count_of_an_output_is_the_count_in_its_report_whatever_model_the_rest_names(
+    first: str | None, last: str
+) -> None:
+    """Where the message that named the model was dropped, the output is counted as its reader counts it."""
+    written = 0
+    for budget in range(10, 110):
+        ran = run(session(first, last), [("trim", {})], tokenizer=None, limit=budget)
+        (row,) = ran.rows
+        assert row.is_written is not row.overflows
+        if ran.data is None:
+            continue
+        written += 1
+        (again,) = run(ran.data, tokenizer=None, limit=budget).rows
+        assert (row.model, row.count, row.tokenizer) == (again.model, again.count, again.tokenizer)
+        assert row.count.tokens <= budget
+        assert row.model != last
+    assert written > 50

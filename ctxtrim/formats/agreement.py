@@ -1,14 +1,42 @@
 """The self-check: what was written reads back as what was meant, or nothing of it is written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.format import Format
+from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.formats.visibility import seen
 from ctxtrim.formats.wrapped import unwrapped
 from ctxtrim.lines import Record, document, split
 from ctxtrim.model import Line, Message, Part, Transcript
+
+
+def written_chunk(
+    chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool]
+) -> tuple[bytes | None, Mapping[int, Transcript]]:
+    """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
+
+    Besides, the transcripts as they read back, by their places; none where nothing was edited. A document, or a line,
+    of several transcripts cannot be written in part: with one of them it goes as a whole.
+    """
+    if any(failed) and (all(failed) or len(chunk.lines) == 1):
+        return None, {}
+    kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
+    lost = {
+        message.spans[0].line
+        for transcript, is_lost in zip(out, failed, strict=True)
+        for message in transcript.source.messages
+        if is_lost
+    }
+    is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)
+    if chunk.format is None or is_same:
+        return chunk.data, {}
+    pieces = rewrite(chunk.format, chunk.lines, kept, lost)
+    found = check(chunk.format, chunk.lines, pieces, kept)
+    places = [at for at, (one, is_lost) in enumerate(zip(out, failed, strict=True)) if one.messages and not is_lost]
+    return b"".join(pieces), dict(zip(places, found, strict=True))
 
 
 def check(

@@ -32,6 +32,7 @@ PLACES = (
     "requests[*].params.messages",
     "modelInput.messages",  # Bedrock, batches
     "request.body.messages",  # claude-trace
+    "body.messages",  # logs of proxies
 )
 """Where such lists are known to be."""
 

@@ -69,6 +69,7 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
     return (
         (bool(around.get("system")) and isinstance(around["system"], (str, list)))
         or "anthropic_version" in around
+        or "mcp_servers" in around
         or any(map(_is_own_tool, schemas))
         or anthropic_usage(around.get("usage")) is not None
         or (_is_claude(around.get("model")) and not schemas and not (items and inner(items[0])[1] == "system"))

@@ -138,6 +138,7 @@ PLACES = (
     "messages",
     "[*].messages",
     "",
+    "body.messages",  # a line of a batch
     "[*].traj",  # tau-bench
     "simulations[*].messages",  # tau2
     "history",  # SWE-agent

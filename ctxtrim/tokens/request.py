@@ -32,6 +32,9 @@ class RequestFraming:
     Reasoning: `thinking`, `adaptive` and `pro` are the modes that a request can ask for; `pro_answer` for each answer
     in the history of a request in mode `pro`; `kept` once where there is an answer, for reasoning that the API keeps
     and counts although the request does not hold it. `task_budget`, `citations`: once where the request has them.
+
+    `estimates` names the addends, of those that `costs` gives, that no documentation and too few records support: a
+    request that has one of them is an estimate.
     """
 
     declares: Callable[[str], str | None] | None = None
@@ -54,6 +57,7 @@ class RequestFraming:
     kept: int = 0
     task_budget: int = 0
     citations: int = 0
+    estimates: tuple[str, ...] = ()
 
     def costs(self, transcript: Transcript, count: Count, schemas: Callable[[str], Addends]) -> Addends:
         """What a request costs besides its messages. `schemas` counts the text of tool schemas."""
@@ -81,16 +85,17 @@ class RequestFraming:
             return {"schemas": count(declarations), "declarations": self.declared}
         found = json.loads(tools)
         number = len(found) if isinstance(found, list) else 1
-        return {
+        costs = {
             "schemas": count(json.dumps(_read_by_model(found))),
             "tool_prompt": self.tools,
             "each_tool": self.tool * number,
-            "own_tools": self._own(found),
         }
+        own = _own_kinds(found)
+        return costs | {"own_tools": sum(map(self._own, own))} if own else costs
 
-    def exactness(self, options: RequestOptions) -> Exactness:
-        """How far the cost of a request's options can be trusted."""
-        if options.reasoning == "pro":
+    def exactness(self, options: RequestOptions, costs: Addends) -> Exactness:
+        """How far what a request costs besides its messages can be trusted."""
+        if options.reasoning == "pro" or any(name in costs for name in self.estimates):
             return "estimated"
         return "exact" if options.output is None else "bounded"
 
@@ -119,11 +124,16 @@ class RequestFraming:
         }
         return {name: tokens for name, tokens in costs.items() if tokens}
 
-    def _own(self, schemas: object) -> int:
-        """What a provider's own tools among some schemas cost on top."""
-        tools = schemas if isinstance(schemas, list) else []
-        kinds = [tool["type"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("type"), str)]
-        return sum(next((cost for begins, cost in self.own_tools if kind.startswith(begins)), 0) for kind in kinds)
+    def _own(self, kind: str) -> int:
+        """What a provider's own tool of a kind costs on top."""
+        return next((cost for begins, cost in self.own_tools if kind.startswith(begins)), 0)
+
+
+def _own_kinds(schemas: Any) -> list[str]:
+    """The types of the provider's own tools among some schemas."""
+    tools = schemas if isinstance(schemas, list) else []
+    kinds = [tool["type"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("type"), str)]
+    return [kind for kind in kinds if kind not in ("function", "custom")]
 
 
 _UNREAD = ("strict", "cache_control", "defer_loading", "eager_input_streaming", "allowed_callers")

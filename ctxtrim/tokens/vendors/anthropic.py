@@ -41,7 +41,8 @@ _ANTHROPIC: Facts = {
     "output_is_tool": Fact(True, f"{PAIRS}: Databricks", 3),
     "thinking": Fact(33, f"{PAIRS}: 29 to 33 up to 4.5", 34),
     "task_budget": Fact(37, PAIRS),
-    "citations": Fact(560, PAIRS, 4),
+    "citations": Fact(560, f"{PAIRS}: 524 to 560", 4),
+    "estimates": Fact(("own_tools", "task_budget", "citations"), "versions differ, and one repository alone has them"),
 }
 _V4_6 = _ANTHROPIC | {
     "system": Fact(1, PAIRS, 60),
@@ -68,6 +69,7 @@ TABLES: dict[str, Facts] = {
         "message": Fact(12, ALLOWANCE, 526),
         "system": Fact(12, ALLOWANCE, 353),
         "argument": Fact(23, ALLOWANCE, 104),
+        "adaptive": Fact(33, "as much as `thinking`: all requests come from one repository", 18),
         "tool": Fact(6, PAIRS, 240),
         "output": Fact(119, PAIRS, 11),
     },

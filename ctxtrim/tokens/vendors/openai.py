@@ -23,11 +23,12 @@ _OPENAI: Facts = {
     "declared": Fact(5, f"{PAIRS}: -1 to 5", 250),
     "tools": Fact(12, "an allowance for schemas that have no declaration", 0),
     "forbidden": Fact(1, N0ISY, 4),
-    "required": Fact(4, f"{PAIRS}: none at OpenAI itself, up to 4 behind OpenRouter", 90),
+    "required": Fact(6, f"{PAIRS}: 0 to 4 on Chat Completions, 3 to 6 on Responses; the larger for both", 110),
     "forced": Fact(7, N0ISY, 12),
     "writes_output": Fact(openai_output, PAIRS, 230),
     "output": Fact(11, f"{PAIRS}: 0 to 11", 150),
-    "output_answer": Fact(4, f"{PAIRS}: answers to the format are marked", 2),
+    "output_answer": Fact(6, f"{PAIRS}: up to 3, from one repository; an allowance of twice that", 14),
+    "estimates": Fact(("tool_prompt",), "no source for tools that OpenAI runs, or that have no declaration"),
 }
 _REASONING: Facts = _OPENAI | {
     "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
@@ -35,15 +36,14 @@ _REASONING: Facts = _OPENAI | {
 }
 _GPT_5: Facts = _REASONING | {
     "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),
-    "required": Fact(0, PAIRS, 4),
     "pro": Fact(1_550, "an allowance: 1,510 to 1,989 more in recorded-counts, without a known rule", 12),
     "pro_answer": Fact(110, f"{PAIRS}: 91 to 110 for each answer in the history", 8),
 }
 _RESPONSES: Facts = {
     "declared": Fact(0, f"{PAIRS}: -5 to -2", 80),
-    "required": Fact(6, f"{PAIRS}: 3 to 6", 20),
     "output": Fact(1, PAIRS, 78),
 }
+_DECLARED = Fact(4, f"{PAIRS}: -1 to 3 with gpt-5 and the o-series, from four repositories", 168)
 
 TABLES: dict[str, Facts] = {
     "openai": _OPENAI | {"is_verified": Fact(True, COOKBOOK, 617)},
@@ -51,11 +51,9 @@ TABLES: dict[str, Facts] = {
     "openai-responses": _OPENAI
     | _RESPONSES
     | {"parallel": Fact(0, f"{PAIRS}: no wrapper", 14), "is_verified": Fact(True, PAIRS, 73)},
-    "openai-reasoning-responses": _REASONING | _RESPONSES | {"declared": Fact(3, PAIRS, 12)},
+    "openai-reasoning-responses": _REASONING | _RESPONSES | {"declared": _DECLARED},
     "openai-gpt-5": _GPT_5,
-    "openai-gpt-5-responses": _GPT_5
-    | _RESPONSES
-    | {"declared": Fact(3, f"{PAIRS}: 0 to 3", 156), "required": Fact(0, PAIRS, 4)},
+    "openai-gpt-5-responses": _GPT_5 | _RESPONSES | {"declared": _DECLARED},
     "harmony": {
         "priming": Fact(65, f"{HARMONY}: 2 of priming, 61 of a system message, 2 of vLLM's empty developer message", 6),
         "message": Fact(4, HARMONY, 6),
@@ -75,5 +73,6 @@ TABLES: dict[str, Facts] = {
         "forced": Fact(0, HARMONY),
         "writes_output": Fact(harmony_output, "openai/harmony, documentation of structured output", 1),
         "output": Fact(40, PAIRS, 1),
+        "estimates": Fact(("output_format", "tool_prompt"), "one request alone has a format"),
     },
 }

@@ -9,10 +9,10 @@ from ctxtrim.clipping.diff import DIFF
 from ctxtrim.clipping.json_lines import JSON_LINES
 from ctxtrim.clipping.json_value import JSON
 from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.layout import Mode, within
 from ctxtrim.clipping.listing import LISTING
 from ctxtrim.clipping.log import LOG
 from ctxtrim.clipping.markers import Range
-from ctxtrim.clipping.layout import Mode, within
 from ctxtrim.clipping.plain import PLAIN
 from ctxtrim.clipping.selection import fits
 from ctxtrim.clipping.wrapper import inside

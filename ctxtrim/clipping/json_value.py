@@ -22,6 +22,7 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
 _MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
+_ELEMENT_MARKER, _MEMBER_MARKER = '"[{} more items truncated]"', '"…": "[{} more members truncated]"'
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
 _SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are not shortened to make room for others
 _MARKER = 34  # characters of a marker in a string
@@ -88,7 +89,7 @@ class _Shortener:
 
     def _value(self, start: int, end: int, size: int, depth: int) -> Iterator[str]:
         first = self.cut.text[start]
-        if end - start <= size or first not in '"[{' or depth > _DEEPEST:
+        if end - start <= max(size, _SHORT_STRING) or first not in '"[{' or depth > _DEEPEST:
             yield self.cut.text[start:end]
         elif first == '"':
             yield from self._string(start, end, size)
@@ -109,7 +110,11 @@ class _Shortener:
             if gap.start < gap.end:
                 count = gap.end - gap.start - gap.hidden + gap.characters
                 yield text[inside[gap.start - 1][2] : inside[gap.start][0]] if gap.start else ""
-                yield f'"…": "[{count} more members truncated]"' if container.is_object else f'"[{count} more items truncated]"'
+                yield (
+                    f'"…": "[{count} more members truncated]"'
+                    if container.is_object
+                    else f'"[{count} more items truncated]"'
+                )
             done = gap.end
         yield text[inside[-1][2] : end] if inside else ""
 
@@ -174,9 +179,10 @@ class _Shortener:
         size = max(size - _MARKER, 0) * len(value) // len(leaf.spelling)
         wanted = [(leaf.meant(begin), leaf.meant(stop)) for begin, stop in within(self.cut.keep, start + 1, end - 1)]
         kept = layout(scale, size, shares_of(self.cut.mode), whole(scale, wanted, max(size // 3, 1)))
+        kept = joined([(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept])
         yield '"'
         done = 0
-        for gap in gaps(len(value), joined((cut_before(value, a), cut_after(value, b)) for a, b in kept), marks, LEAST):
+        for gap in gaps(len(value), kept, marks, LEAST):
             count = gap.end - gap.start - gap.hidden + gap.characters
             yield leaf.spelling[leaf.spelled(done) : leaf.spelled(gap.start)]
             yield f"… [{count} characters truncated]" + (" …" if gap.end < len(value) else "")

@@ -18,7 +18,8 @@ Shares = tuple[int, int]
 _LINE = 80  # characters of a line that is never cut, but where it is all there is
 _WORD = 40  # characters that a cut inside a line may move to stand between two words
 _FLOOR = 4  # the head and the tail keep at least this part of their shares
-_ISLAND = 8  # a new island costs this part of the room in addition, because it makes a gap more
+_NEAR = 6  # an island that is no further from the head or the tail than this part of the room is joined to it
+_ISLAND = 5 / 8  # of the room: an island that costs this much less than a longer head or tail is worth a second gap
 
 
 @dataclass(frozen=True)
@@ -117,15 +118,19 @@ def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()
             continue
         ways = [one for one in windows.widened(start, stop) if one.head <= one.tail and one.size(end) <= size]
         if ways:
-            new = windows.island is None
-            windows = min(ways, key=lambda way: way.size(end) + (size // _ISLAND if new and way.island else 0))
+            extra = size * _ISLAND if windows.island is None else 0
+            windows = min(ways, key=lambda way: way.size(end) + (extra if way.island else 0))
     island = windows.island
-    room = size - (island[1] - island[0] if island else 0)
-    head, tail = _ends(scale, room, shares, windows.head, end - windows.tail)
-    if island and head >= island[0]:
-        head, island = max(island[1], scale.before(head + island[1] - island[0], head // 2)), None
-    if island and tail <= island[1]:
-        tail, island = min(island[0], scale.after(tail - island[1] + island[0], (end - tail) // 2)), None
+    if island is None:
+        head, tail = _ends(scale, size, shares, windows.head, end - windows.tail)
+    else:
+        head, tail = _ends(scale, size - (island[1] - island[0]), shares, windows.head, end - windows.tail)
+        if island[0] - head <= size // _NEAR and island[1] + end - windows.tail <= size:
+            head, tail = _ends(scale, size, shares, island[1], end - windows.tail)
+            island = None
+        elif tail - island[1] <= size // _NEAR and windows.head + end - island[0] <= size:
+            head, tail = _ends(scale, size, shares, windows.head, end - island[0])
+            island = None
     return joined([(0, head), *([island] if island else []), (tail, end)]) if head < tail else [(0, end)]
 
 

@@ -106,8 +106,15 @@ def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
                 del counts[texts[left]]
             left += 1
         if len(counts) > different:
-            best, different = (max(lines[left][0], stop - most), stop), len(counts)
+            best, different = (_end_of(text, lines[left][0], stop, most), stop), len(counts)
     return best
+
+
+def _end_of(text: str, start: int, stop: int, most: int) -> int:
+    """Where the lines start that a stretch ends with, as many as have at most `most` characters, at least one."""
+    if stop - start <= most:
+        return start
+    return text.find("\n", stop - most - 1, stop - 1) + 1 or text.rfind("\n", start, stop - 1) + 1 or start
 
 
 LOG = Kind("log", _knows, _clip)

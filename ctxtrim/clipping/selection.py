@@ -12,7 +12,8 @@ _WIDEST = 64  # characters a token: what is longer is not looked at first
 _MARKERS = 12  # tokens of a clip that are markers
 _SPARE = 50  # a clip that leaves free no more than this part of the limit is good enough
 _GUESSES, _TRIES = 4, 12  # after so many guesses the search halves what is left; after so many tries it ends
-_SHORT = 8 * LEAST  # characters of a gap that may have no more tokens than its marker
+_SHORT = 8 * LEAST  # characters of a gap that may save too little
+_WORTH = 2, 4  # times the tokens of its marker that a gap must have: the only one, one of two
 _WANTED = 3  # a stretch that must be kept may have this part of the room
 
 Want = Callable[[int], Sequence[Range]]
@@ -39,9 +40,10 @@ def select(
     """
     markers = marked(cut.text)
 
-    def clip(size: int) -> str:
-        wanted = whole(scale, (*cut.keep, *want(size)), max(size // _WANTED, 1))
-        return _shown(cut, settle(layout(scale, size, shares, wanted)), markers)
+    def clip(size: int) -> str | None:
+        wanted = whole(scale, (*cut.keep, *want(size)), size // _WANTED) if size >= _WANTED * LEAST else ()
+        kept = settle(layout(scale, size, shares, wanted))
+        return _shown(cut, kept, markers) if kept else None
 
     return longest(clip, cut)
 
@@ -49,7 +51,7 @@ def select(
 def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:
     """The longest clip found that fits, of those that a size in characters leads to; None where none fits.
 
-    A clip of None is too long.
+    A clip of None is too long, or shows nothing.
     """
     low, high, best, size = 0, len(cut.text), None, min(_USUAL * cut.limit, len(cut.text) - 1)
     for tries in range(_TRIES):
@@ -71,12 +73,15 @@ def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:
 
 
 def _shown(cut: Cut, kept: Sequence[Range], markers: Sequence[Gap]) -> str:
-    """The kept ranges with their markers; a gap that has no more tokens than its marker is filled."""
-    found = list(kept)
-    for gap in gaps(len(cut.text), kept, markers, LEAST):
-        text = cut.text[gap.start : gap.end]
-        if len(text) <= _SHORT and not gap.hidden:
-            instead = marker(text.count("\n"), 0)
-            if cut.tokenizer.count(text) <= cut.tokenizer.count(f"{instead}\n"):
-                found.append((gap.start, gap.end))
-    return shown(cut.text, joined(found), markers)
+    """The kept ranges with their markers; a gap that saves too little over its marker is filled."""
+    found = gaps(len(cut.text), kept, markers, LEAST)
+    filled = [(gap.start, gap.end) for gap in found if not gap.hidden and _is_small(cut, gap, len(found))]
+    return shown(cut.text, joined((*kept, *filled)), markers)
+
+
+def _is_small(cut: Cut, gap: Gap, number: int) -> bool:
+    """Whether a gap is filled: where it is one of several, it has to save more."""
+    text = cut.text[gap.start : gap.end]
+    worth = _WORTH[number > 1]
+    instead = marker(text.count("\n"), 0)
+    return len(text) <= _SHORT and cut.tokenizer.count(text) <= worth * cut.tokenizer.count(f"{instead}\n")

@@ -6,7 +6,7 @@ from ctxtrim.clipping.markers import Range
 
 _TAG = r"[A-Za-z][\w:.-]{0,60}"
 _LABEL = (
-    r"(?:Exit code|Exit Code|Wall time|Duration|Chunk ID|Original token count|Total output lines|Process exited with code"
+    r"(?:Exit [Cc]ode|Wall time|Duration|Chunk ID|Original token count|Total output lines|Process exited with code"
     r"|Process Group PGID|Background PIDs|Signal|Command|Directory|Output|stdout|stderr)(?:: ?| (?=\d))[^\n]{0,200}"
 )
 _HEADER = re.compile(

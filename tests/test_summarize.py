@@ -15,10 +15,10 @@ from strategies import CONVERSATIONS, EVENTS, spell
 
 from ctxtrim.archive.summary_store import Store
 from ctxtrim.model import Transcript
+from ctxtrim.placement.leads import apart, has_summary
 from ctxtrim.stage import Written
 from ctxtrim.summaries import titles
 from ctxtrim.summaries.identity import identity
-from ctxtrim.summing import apart, has_summary
 from ctxtrim.tokenizers import tokenizer
 
 SYSTEM = {"role": "system", "content": "You are terse."}

@@ -9,22 +9,18 @@ An earlier summary is merged into the new one. Where nothing is old, or the summ
 done.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import not_
 
 from ctxtrim import pins
-from ctxtrim.apart import set_apart
 from ctxtrim.counter import Counter
 from ctxtrim.holding import held
-from ctxtrim.model import Message, Transcript
+from ctxtrim.model import Transcript
+from ctxtrim.placement import Summing, outcome_of, put_back, summarize_old
 from ctxtrim.recency import recent
-from ctxtrim.stage import Change, Finding, Outcome, Written, change_of, seam, setting
-from ctxtrim.summaries import REDACT, Summarizer, titles
-from ctxtrim.summing import Summing, put_back, summed
-from ctxtrim.telling import told
+from ctxtrim.stage import Finding, Outcome, Written, seam, setting
+from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import is_alternating
 
 
 @dataclass(frozen=True)
@@ -50,13 +46,7 @@ class Summarize:
         last = recent(
             messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
         )
-        stays = held(messages, where, self.pin)
-        old = {place for place in range(len(messages)) if not last[place] and place not in stays}
-        tokens = self.counter.tokens(transcript)
-        if is_alternating(messages, where):
-            set_apart(messages, where, costs, tokens - 1, old, stays)
-        if all(messages[place].is_summary for place in old):
-            return self._put_back(Outcome(transcript, (), (_nothing("nothing is older than what is kept"),)))
+        kept = held(messages, where, self.pin)
         summing = Summing(
             self.counter,
             self.summary_tokens,
@@ -65,27 +55,16 @@ class Summarize:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        found = summed(summing, messages, transcript, old, tokens - 1)
-        if found is None or found.summary.text == titles.OMITTED:
-            return Outcome(transcript, (), (_nothing("a summary would not be smaller"),))
-        changes = tuple(
-            _change(messages, place, place in old, stays.get(place, "recent")) for place in range(len(messages))
-        )
-        return told(Outcome(replace(transcript, messages=found.messages), changes), found)
+        old = {place for place in range(len(messages)) if not last[place] and place not in kept}
+        found = summarize_old(transcript, summing, old, kept)
+        if isinstance(found, Outcome):
+            return found
+        nothing = Finding("nothing-to-summarize", "info", f"nothing was summarized: {found}")
+        return self._put_back(Outcome(transcript, (), (nothing,)))
 
     def _put_back(self, outcome: Outcome) -> Outcome:
         """The outcome with the summary that was stored, where there is room for it."""
         if self.stored is None:
             return outcome
         found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
-        return outcome if found is None else told(outcome, found)
-
-
-def _change(messages: Sequence[Message], place: int, is_old: bool, why: str) -> Change:
-    if is_old:
-        return change_of(messages, place, "dropped", "older than what is kept")
-    return change_of(messages, place, "kept", why)
-
-
-def _nothing(why: str) -> Finding:
-    return Finding("nothing-to-summarize", "info", f"nothing was summarized: {why}")
+        return outcome if found is None else outcome_of(outcome, found)

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from ctxtrim.model import Message
 from ctxtrim.turns import Shape
 
+_LEAST = 3  # exchanges that are recent whatever they cost
+
 
 def recent(
     messages: Sequence[Message], where: Shape, costs: Sequence[int], turns: int, count: int, tokens: int
@@ -14,6 +16,36 @@ def recent(
     start = min(_by_turns(messages, where, turns), max(0, size - count) if count else size, _by_tokens(costs, tokens))
     first = where.exchange[start] if start < size else size
     return [home >= first for home in where.exchange]
+
+
+def recent_from(
+    messages: Sequence[Message], where: Shape, costs: Sequence[int], turns: int, count: int, tokens: int
+) -> int:
+    """The position at which the recent part begins: the shorter of the last turns and the last tokens.
+
+    It has at least the last `count` messages and, where only tokens would shorten it, the newest three exchanges. A
+    number that is 0 says nothing. Exchanges are whole.
+    """
+    exchange, size = where.exchange, len(messages)
+    starts = [exchange[_by_turns(messages, where, turns)]] if turns and size else []
+    starts += [_by_exchanges(messages, where, costs, tokens)] if tokens else []
+    first = max(starts, default=size)
+    return min(first, exchange[max(0, size - count)]) if count and size else first
+
+
+def _by_exchanges(messages: Sequence[Message], where: Shape, costs: Sequence[int], tokens: int) -> int:
+    """The first message of the last exchanges that have at most so many tokens together; of three in any case."""
+    cost: dict[int, int] = {}
+    for at, home in enumerate(where.exchange):
+        cost[home] = cost.get(home, 0) + costs[at]
+    first, spent, number = len(messages), 0, 0
+    for home in sorted(cost, reverse=True):
+        spent += cost[home]
+        if spent > tokens and number >= _LEAST:
+            break
+        first = home
+        number += messages[home].agent_visible and messages[home].role in ("assistant", "tool")
+    return first
 
 
 def _by_turns(messages: Sequence[Message], where: Shape, turns: int) -> int:

@@ -1,12 +1,12 @@
-"""Put one summary in the place of everything that is not recent.
+"""Replace all messages that are not recent by one summary.
 
 ::
 
     system · old prompt · old steps · recent prompt · recent steps
     system · [Summary of 12 earlier messages …] · recent prompt · recent steps
 
-An earlier summary is merged into the new one. Where nothing is old, or the summary would not be smaller, nothing is
-done.
+Recent is the shorter of the last turns and the last tokens. An earlier summary is merged into the new one. Where
+nothing is old, or the summary would not be smaller, nothing is done, and a finding says why.
 """
 
 from dataclasses import dataclass
@@ -17,23 +17,29 @@ from ctxtrim.counter import Counter
 from ctxtrim.holding import held
 from ctxtrim.model import Transcript
 from ctxtrim.placement import Summing, outcome_of, put_back, summarize_old
-from ctxtrim.recency import recent
-from ctxtrim.stage import Finding, Outcome, Written, seam, setting
+from ctxtrim.recency import recent_from
+from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, Written, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
+
+_RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 
 
 @dataclass(frozen=True)
 class Summarize:
-    """What is recent stays as it is, and so do system messages, the current task and what is pinned."""
+    """Recent messages are kept as they are, and so are system messages, the current task and pinned messages."""
 
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
     stored: Written | None = seam()
-    keep_recent_turns: int = setting(5, "These last turns stay.", least=0)
-    keep_recent_messages: int = setting(0, "And these last messages.", least=0)
-    keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)
+    keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0)
+    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
+    keep_recent_tokens: int | None = setting(
+        None,
+        "Keep no more than the last N tokens of the turns; 0: whole turns. [default: 20000, at most half the budget]",
+        least=0,
+    )
     summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
@@ -43,9 +49,11 @@ class Summarize:
         messages = transcript.messages
         where = self.counter.shape(messages)
         costs = [cost.total for cost in self.counter.costs(messages)]
-        last = recent(
-            messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
-        )
+        tokens = self.keep_recent_tokens
+        if tokens is None:
+            tokens = _RECENT if self.keep_recent_turns else 0
+        tokens = min(tokens, self.budget.available // 2)
+        first = recent_from(messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, tokens)
         kept = held(messages, where, self.pin)
         summing = Summing(
             self.counter,
@@ -55,11 +63,11 @@ class Summarize:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        old = {place for place in range(len(messages)) if not last[place] and place not in kept}
+        old = {place for place, home in enumerate(where.exchange) if home < first and place not in kept}
         found = summarize_old(transcript, summing, old, kept)
         if isinstance(found, Outcome):
             return found
-        nothing = Finding("nothing-to-summarize", "info", f"nothing was summarized: {found}")
+        nothing = Finding(NOTHING_DONE, "info", f"nothing was summarized: {found}")
         return self._put_back(Outcome(transcript, (), (nothing,)))
 
     def _put_back(self, outcome: Outcome) -> Outcome:

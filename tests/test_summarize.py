@@ -479,7 +479,7 @@ FORMS = {
 def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str) -> None:
     data = b"".join(spell(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8)))
     before = run(data, tokenizer="o200k_base").rows[0].count.tokens
-    for keep, share in ((16, 4), (4, 4)):
+    for keep, share in ((16, 2), (4, 4)):
         how = {"keep_recent_turns": 0, "keep_recent_messages": keep} | ({"summarize": True} if stage == "trim" else {})
         limit = before // share if stage == "trim" else before
         ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")
@@ -491,7 +491,7 @@ def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str
         assert [at for at, one in enumerate(transcript.messages) if has_summary(one)] == [first]
         texts = [part.text for one in transcript.messages if one.agent_visible for part in one.parts]
         assert sum(text.count("[Summary of ") for text in texts) == 1
-        assert "gate " in apart(transcript.messages[first])[0].parts[0].text
+        assert "gate " in apart(transcript.messages[first])[0].parts[0].text.lower()
         data = ran.data
 
 

@@ -129,7 +129,7 @@ def summed(
     """A transcript with a summary in place of some messages, in at most `available` tokens; None: there is no room.
 
     `read_as` are its messages before they were shortened, which the summary is written from. Where there is hardly any
-    room, a line says that it was omitted, unless an earlier summary is kept.
+    room, a line says that it was omitted, unless an earlier summary is kept. None too where there is nothing to tell.
     """
     told = [one for place, message in enumerate(read_as) for one in _to_tell(message, place in dropped)]
     alternates = takes_turns(read_as)
@@ -151,7 +151,9 @@ def summed(
         trouble = summary.trouble or (None if summary.by == FALLBACK else f"{summary.by}: the summary has no room")
         summary = replace(replace(summing, summarizer=None).of(told, room), trouble=trouble)
     has_earlier = any(message.is_summary for message in told)
-    return None if has_earlier else within(Summary(titles.OMITTED, FALLBACK, summary.trouble))
+    if has_earlier or gathered(told, shape(told), summing.redacts).is_empty:
+        return None
+    return within(Summary(titles.OMITTED, FALLBACK, summary.trouble))
 
 
 def summarize_old(transcript: Transcript, summing: Summing, old: Set[int], kept: Mapping[int, str]) -> Outcome | str:
@@ -236,8 +238,8 @@ def _placed(
 
 def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:
     """The pieces of a message that a summary is written from: all, or only the summary that it is or begins with."""
-    pieces = apart(message)
-    return pieces if is_dropped else [piece for piece in pieces if piece.is_summary]
+    pieces = [piece for piece in apart(message) if is_dropped or piece.is_summary]
+    return [piece for piece in pieces if not (piece.is_summary and piece.parts[0].text == titles.OMITTED)]
 
 
 def _told(message: Message) -> int:

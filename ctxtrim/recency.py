@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from ctxtrim.model import Message
 from ctxtrim.turns import Shape
 
-_LEAST = 3  # exchanges that are recent whatever they cost
+LEAST = 3
+"""Exchanges that are recent whatever they cost."""
 
 
 def recent(
@@ -33,19 +34,28 @@ def recent_from(
     return min(first, exchange[max(0, size - count)]) if count and size else first
 
 
+def newest(messages: Sequence[Message], where: Shape, number: int = LEAST) -> int:
+    """The position at which the newest exchanges begin, prompts apart; 0 where there are fewer."""
+    homes = (at for at, home in enumerate(where.exchange) if at == home and _is_answer(messages[at]))
+    return ([0] * number + list(homes))[-number]
+
+
 def _by_exchanges(messages: Sequence[Message], where: Shape, costs: Sequence[int], tokens: int) -> int:
-    """The first message of the last exchanges that have at most so many tokens together; of three in any case."""
+    """The position at which the last exchanges begin that have at most so many tokens together."""
     cost: dict[int, int] = {}
     for at, home in enumerate(where.exchange):
         cost[home] = cost.get(home, 0) + costs[at]
-    first, spent, number = len(messages), 0, 0
+    first, spent = len(messages), 0
     for home in sorted(cost, reverse=True):
         spent += cost[home]
-        if spent > tokens and number >= _LEAST:
+        if spent > tokens:
             break
         first = home
-        number += messages[home].agent_visible and messages[home].role in ("assistant", "tool")
-    return first
+    return min(first, newest(messages, where))
+
+
+def _is_answer(message: Message) -> bool:
+    return message.agent_visible and message.role in ("assistant", "tool")
 
 
 def _by_turns(messages: Sequence[Message], where: Shape, turns: int) -> int:

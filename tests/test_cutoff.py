@@ -301,3 +301,12 @@ def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> 
 def test_s3_8_thousands_of_steps_are_cut_off_in_a_moment() -> None:
     ran = run(conversation(talk(3000, "ok " * 60)), [("cutoff", {})])
     assert visible(ran.data) == 10
+
+
+def test_s3_8_the_newest_results_are_kept_also_where_older_ones_are_tiny() -> None:
+    said = [user("go")]
+    for number in range(30):
+        said += step(f"c{number}", "ok" if number < 12 else f"{number}: {LONG}", command=f"ls {number}")
+    ran = run(conversation([*said, says("Done.")]), [("cutoff", {})])
+    kept = [one["tool_call_id"] for one in json.loads(ran.data or b"")["messages"] if one["role"] == "tool"]
+    assert kept == [f"c{number}" for number in range(20, 30)]

@@ -63,13 +63,11 @@ def cut_off(
     sites = _Sites(transcript, where, appends)
     stayed = [change_of(messages, place, "kept", why) for place, why in held.items()]
     taken: list[Step] = []
+    newest = _newest(messages, cutoff)
     for step in steps(messages, where, held.keys()):
-        if visible <= cutoff:
+        if visible <= cutoff or step.results[0].position >= newest:
             break
         why = sites.obstacle(step)
-        if why is None and not is_compaction:
-            tokens = sum(costs[place] for place in step.positions)
-            why = None if digests.size(digests.least([step])) < tokens else "a digest would not be smaller"
         if why is not None:
             stayed += [change_of(messages, result.position, "kept", why) for result in step.results]
             continue
@@ -82,11 +80,19 @@ def cut_off(
         return Cut(transcript, tuple(stayed))
     after, changes = _placed(transcript, sites, entries, most, digests, reason)
     if counter.tokens(after) >= counter.tokens(transcript):
+        why = "a digest would not be smaller"
+        stayed += [change_of(messages, result.position, "kept", why) for step in taken for result in step.results]
         return Cut(transcript, tuple(stayed))
     findings = tuple(
         Finding("summary", "warning", f"{trouble}; lines about the results stand in its place") for trouble in troubles
     )
     return Cut(after, (*changes, *stayed), findings, is_cut=True)
+
+
+def _newest(messages: Sequence[Message], number: int) -> int:
+    """The position of the first of the newest results that the model sees; these are kept."""
+    seen = [at for at, message in enumerate(messages) if message.role == "tool" and message.agent_visible]
+    return seen[-number] if number else len(messages)
 
 
 def _entries(

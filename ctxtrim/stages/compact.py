@@ -17,6 +17,7 @@ from ctxtrim.counter import Counter
 from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement import MODES, Digests, Summing, cut_off, summarize_old, without_compaction
+from ctxtrim.recency import newest
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
@@ -105,7 +106,8 @@ class Compact:
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:
         """Where the recent part begins: by tokens, or by messages where those are 0 or leave too many messages.
 
-        The summary and the digest of an earlier compaction take no room from it.
+        The newest exchanges are recent whatever they cost, where there are older ones. The summary and the digest of an earlier compaction take no
+        room from the others.
         """
         counter = self.counter
         costs = [
@@ -119,7 +121,8 @@ class Compact:
         kept = sum(one.agent_visible and home >= first for one, home in zip(messages, where.exchange, strict=True))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(messages, where.exchange, costs, 0, self.keep_recent_messages)
-        return first
+        last = newest(messages, where)
+        return min(first, last) if tokens and last else first
 
     def _digested(self, outcome: Outcome) -> Outcome:
         """The outcome with one digest of the oldest steps, where there are too many results."""

@@ -40,7 +40,8 @@ class Binding:
     """The options about models and budgets; all in tokens. `tokenizer_of` makes tokenizers by name.
 
     `model_of` says what a model's name means.
-    `most`: no window is taken to be larger than this, unless one is given; `spare`: the reserve where none is given.
+    `most`: no window is taken to be larger than this, unless one is given; `spare`: the reserve where none is given;
+    `session`: the limit where neither that nor a window is known, 0 for none.
     `calibrates`: counts learn from the usage that each transcript recorded. What depends on the model alone is made
     once a model.
     """
@@ -56,6 +57,7 @@ class Binding:
     model_of: Callable[[str | None], Model] = assumed_model
     most: int | None = None
     spare: int | None = None
+    session: int | None = None
     _known: dict[tuple[str | None, Api | None], Bound] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -118,7 +120,10 @@ class Binding:
         is_known = self.context_window is not None or model.is_known or bool(model.source)
         left = window - (reserve if asked is None else asked)
         known = min(left, max_input or left) if is_known and left > 0 else None
-        return Budget(window, reserve, max_input, self.limit, safety, known if self.limit is None else self.limit)
+        limit = self.limit
+        if limit is None and known is None and self.session:
+            limit = min(self.session, window - reserve, max_input or self.session)
+        return Budget(window, reserve, max_input, limit, safety, known if self.limit is None else self.limit)
 
     def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:
         nearest = ", ".join(nearest_models(name))

@@ -221,8 +221,9 @@ class Transcript:
     `model` the last one that answered, `id` the file's own name for it. `pointer` is the JSON path of the conversation
     inside a larger document, `()` where it is the whole line; `uncounted` how many of its messages nobody understands,
     which stay as they are; `usages` what answers recorded, in their order. `hides`: its format can say that a message
-    is hidden; where it cannot, what is to be hidden is dropped. `options` are the other fields of the request that cost
-    tokens. Stages change `messages`, never `source`.
+    is hidden; where it cannot, what is to be hidden is dropped. `must_alternate`: user and assistant have to take
+    turns. `adds_texts`: an answer can get another text. `options` are the other fields of the request that cost tokens.
+    Stages change `messages`, never `source`.
     """
 
     messages: tuple[Message, ...]
@@ -236,6 +237,8 @@ class Transcript:
     usages: tuple[Usage, ...] = field(default=(), compare=False)
     records_calls: bool = field(default=True, compare=False)
     hides: bool = field(default=False, compare=False)
+    must_alternate: bool = field(default=False, compare=False)
+    adds_texts: bool = field(default=False, compare=False)
     options: RequestOptions = field(default=RequestOptions(), compare=False)
 
     @property

@@ -10,7 +10,19 @@ from ctxtrim.events import Event, OnEvent, announced
 from ctxtrim.evidence import result_text
 from ctxtrim.model import Transcript
 from ctxtrim.results import trace_id
-from ctxtrim.stage import OVERFLOW, Change, Dropped, Finding, Keeper, Original, Outcome, Stage, Written, seams_of
+from ctxtrim.stage import (
+    NOTHING_DONE,
+    OVERFLOW,
+    Change,
+    Dropped,
+    Finding,
+    Keeper,
+    Original,
+    Outcome,
+    Stage,
+    Written,
+    seams_of,
+)
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.compact import Compact
 from ctxtrim.summaries import Summarizer
@@ -125,7 +137,7 @@ def run(
             summary = outcome.summary
             dropped = _dropped(transcript, outcome.transcript)
             summary_end = max(dropped) if dropped else summary_end
-        found += (one for one in outcome.findings if one.severity != "info")
+        found += (one for one in outcome.findings if one.severity != "info" or one.code == NOTHING_DONE)
         transcript, tokens = outcome.transcript, after
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break

@@ -15,7 +15,8 @@ class Preset:
 
     `window`: the most that the prompt and its answer may take, in tokens, whatever more a model could hold; `reserve`:
     the tokens kept free for the answer, where the window leaves any beside them. `archives`: originals are kept, in the
-    user's data folder where no archive is named.
+    user's data folder where no archive is named. `is_session`: where no window is known, `session_tokens` of the stage
+    `compact` are the budget; where that stage is not `auto`, `check` replaces `trim`.
     """
 
     text: str
@@ -23,6 +24,7 @@ class Preset:
     window: int | None = None
     archives: bool = False
     reserve: int | None = None
+    is_session: bool = False
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -53,7 +55,7 @@ PRESETS: Mapping[str, Preset] = {
         archives=True,
     ),
     "compact": Preset(
-        "A session is compacted when it is too long: one summary of what is old, digests of old tool results.",
+        "A session is compacted until it fits: digests of old tool results, one summary of old messages.",
         {
             "truncate": {
                 "clock": "none",
@@ -66,8 +68,10 @@ PRESETS: Mapping[str, Preset] = {
             },
             "cutoff": {},
             "compact": {},
+            "trim": {},
         },
         reserve=RESERVE,
+        is_session=True,
     ),
 }
 
@@ -90,4 +94,5 @@ def merged(names: Sequence[str]) -> Preset:
         windows[-1] if windows else None,
         any(preset.archives for preset in found),
         reserves[-1] if reserves else None,
+        any(preset.is_session for preset in found),
     )

@@ -186,6 +186,8 @@ def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
 
 
 OVERFLOW = "overflow"
+NOTHING_DONE = "nothing-to-summarize"
+"""Finding code: why a stage that was to summarize changed nothing. Users see it although it is no trouble."""
 NOT_HANDLED = "not-handled"
 """Finding code: an unforeseen exception ended the work on a transcript, or on a line; it is left out."""
 SELF_CHECK = "self-check"

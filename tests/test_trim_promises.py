@@ -11,9 +11,9 @@ from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, 
 
 from ctxtrim.model import Transcript
 from ctxtrim.pins import pinned
+from ctxtrim.placement.leads import apart
 from ctxtrim.stages.trim import STRATEGIES
 from ctxtrim.structure import PROFILES, findings
-from ctxtrim.summing import apart
 from ctxtrim.turns import shape
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one

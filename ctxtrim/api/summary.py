@@ -5,9 +5,9 @@ from typing import Any
 
 from ctxtrim.api.fitting import understood
 from ctxtrim.api.settings import settings
+from ctxtrim.placement import Summing
 from ctxtrim.plain import PlainMessages, System, Tools
 from ctxtrim.summaries import Summarizer
-from ctxtrim.summing import Summing
 
 
 @dataclass(frozen=True)

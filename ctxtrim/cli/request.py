@@ -166,7 +166,7 @@ def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tupl
     """The stages that the command or the options name; else those of the automatic pipeline, where that is on."""
     if config.is_automatic:
         return config.pipeline() if config.enabled.value else ()
-    named = stages if stages is not None else values["stage"] or tuple(config.preset.stages)
+    named = stages if stages is not None else values["stage"] or config.stages
     return tuple(config.spec(text) for text in named)
 
 

@@ -76,6 +76,7 @@ class Config:
             model_of,
             self.preset.window,
             spare,
+            self.settings("compact")["session_tokens"].value if self.preset.is_session and not is_session else None,
         )
 
     @property
@@ -96,11 +97,18 @@ class Config:
         is_silent = self.is_automatic and not found.value and not self.shared("pipeline").value
         return Value(_AUTOMATIC, DEFAULT) if is_silent else found
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages of the preset, by name. A session that is not compacted by itself is not trimmed either."""
+        if not self.preset.is_session or self.settings("compact")["auto"].value:
+            return tuple(self.preset.stages)
+        return tuple("check" if name == "trim" else name for name in self.preset.stages)
+
     def pipeline(self) -> tuple[Spec, ...]:
         """The configured stages. What an entry says of its stage counts as much as the source that it stands in."""
         texts, origin = self.shared("pipeline")
         if not texts:
-            return tuple(self.spec(name) for name in self.preset.stages)
+            return tuple(self.spec(name) for name in self.stages)
         home = next(said for said in self.sources if "pipeline" in said.shared)
         specs = []
         for text in texts:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
+from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, text_block, user_messages
 from ctxtrim.formats.anthropic_signs import ROLES, claims, inner, is_foreign, knows
 from ctxtrim.formats.format import Insertion, Site
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
@@ -224,5 +224,5 @@ def _spelled(together: Sequence[Message], beside: Mapping[str, Any], number: int
 
 DIALECT = Dialect(
     "anthropic", knows, read, envelope, owner, insert, PLACES, takes_empty=True, claims=claims, is_foreign=is_foreign,
-    mend=mend,
+    mend=mend, must_alternate=True, text_block=text_block,
 )  # fmt: skip

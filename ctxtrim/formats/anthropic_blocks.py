@@ -107,11 +107,16 @@ def user_messages(content: Sequence[Any], where: Span, index: int, start: int = 
         yield Message("user", tuple(run), index=index, spans=tuple(spans))
 
 
+def text_block(text: str) -> dict[str, Any]:
+    """A text as a block."""
+    return {"type": "text", "text": text}
+
+
 def spelled(message: Message) -> dict[str, Any]:
     """An inserted message as a block: a result, or a text."""
     text, answer = "".join(part.text for part in message.parts), message.result
     if answer is None:
-        return {"type": "text", "text": text}
+        return text_block(text)
     home = {"name": answer.name} if answer.call_id is None else {"tool_use_id": answer.call_id}
     value = {"type": "tool_result"} | home | {"content": text}
     return value if answer.is_error is None else value | {"is_error": answer.is_error}

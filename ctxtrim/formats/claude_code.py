@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, user_messages
+from ctxtrim.formats.anthropic_blocks import block, is_injected, spelled, text_block, user_messages
 from ctxtrim.formats.claude_links import ENVELOPE, LINEAGE, SYNTHETIC, Event, events_in, is_compaction, with_companions
 from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.made import made_id
@@ -155,7 +155,7 @@ def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-FORMAT = Format("claude-code", sniff, read, owner, insert, mend)
+FORMAT = Format("claude-code", sniff, read, owner, insert, mend, must_alternate=True, text_block=text_block)
 
 
 def _cleared(events: Sequence[Event]) -> set[str]:

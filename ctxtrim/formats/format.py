@@ -85,7 +85,8 @@ class Format:
     spans of all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None
     where it has no message lists. `visibility`: for messages as read and as they shall be, among all as read, the spans
     of objects and those of their members that say who sees a message and what kind it is; None where the dialect cannot
-    say it, so that nothing can be hidden.
+    say it, so that nothing can be hidden. `must_alternate`: its readers want user and assistant to take turns.
+    `text_block`: a text as one of several blocks of a message, None where a message has no blocks.
     """
 
     name: str
@@ -97,6 +98,8 @@ class Format:
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
     visibility: Visibility | None = None
+    must_alternate: bool = False
+    text_block: Callable[[str], Any] | None = None
 
     def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
         """What `read` finds. A record nested deeper than it can be spelled again is given up, with a problem."""
@@ -106,8 +109,15 @@ class Format:
             for record in records:
                 give_up_if_deep(record)
             found = self.read(records, lines)
-        found = [_with_marks(one) for one in found]
-        return found if self.visibility is None else [replace(one, hides=True) for one in found]
+        return [
+            replace(
+                _with_marks(one),
+                hides=self.visibility is not None,
+                must_alternate=self.must_alternate,
+                adds_texts=self.text_block is not None,
+            )
+            for one in found
+        ]
 
 
 def _with_marks(transcript: Transcript) -> Transcript:

@@ -18,6 +18,7 @@ from ctxtrim.formats.gemini_parts import (
     part_of,
     put,
     spelled_content,
+    text_part,
 )
 from ctxtrim.formats.lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.made import made_id
@@ -156,4 +157,6 @@ DIALECT = Dialect(
     owner,
     insert,
     places=("contents", "history", "events", "request.contents", "[*].contents", "[*].history", "[*].events", ""),
+    must_alternate=True,
+    text_block=text_part,
 )

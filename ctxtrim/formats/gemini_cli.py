@@ -245,4 +245,5 @@ DIALECT = Dialect(
     places=("messages", "[*].messages", ""),
     mend=mend,
     opens=opens,
+    must_alternate=True,
 )

@@ -181,12 +181,17 @@ def _told(response: Any, where: Span) -> tuple[str, Span | None, str | None, boo
     return response[text], where.inside(text), rest, is_error
 
 
+def text_part(text: str) -> dict[str, Any]:
+    """A text as a part."""
+    return {"text": text}
+
+
 def spelled_part(message: Message) -> dict[str, Any]:
     """A message as one part."""
     result = message.result
     text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
     if result is None:
-        return {"text": text}
+        return text_part(text)
     response = {"id": result.call_id, "name": result.name, "response": {"output": text}}
     return {"functionResponse": {key: value for key, value in response.items() if value is not None}}
 

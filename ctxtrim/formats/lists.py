@@ -88,6 +88,7 @@ class Dialect:
     value may be an element where the file is known to have such lists, None for what `knows` says. `texts`: the ends of
     paths at which a string stands for a list, and is its only element. `apart`: what is inserted so that no two
     messages run together where elements at some spans go and others are inserted; all of it, in order.
+    `must_alternate` and `text_block` are those of `Format`.
     """
 
     name: str
@@ -108,6 +109,8 @@ class Dialect:
     texts: tuple[Path, ...] = ()
     apart: Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None
+    must_alternate: bool = False
+    text_block: Callable[[str], Any] | None = None
 
 
 def list_format(dialect: Dialect, at: str | None = None) -> Format:
@@ -146,7 +149,19 @@ def list_format(dialect: Dialect, at: str | None = None) -> Format:
 
     shared = takes if dialect.claims is not None else None
     mends = mend if dialect.texts or dialect.apart else dialect.mend
-    return Format(dialect.name, sniff, read, dialect.owner, dialect.insert, mends, shared, placed, dialect.visibility)
+    return Format(
+        dialect.name,
+        sniff,
+        read,
+        dialect.owner,
+        dialect.insert,
+        mends,
+        shared,
+        placed,
+        dialect.visibility,
+        dialect.must_alternate,
+        dialect.text_block,
+    )
 
 
 def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:

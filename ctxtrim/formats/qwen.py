@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxtrim.formats import links
 from ctxtrim.formats.format import Format, Insertion, Layout, Mended, Site
-from ctxtrim.formats.gemini_parts import ROLES, Piece, element_of, messages_of, put, spelled_content
+from ctxtrim.formats.gemini_parts import ROLES, Piece, element_of, messages_of, put, spelled_content, text_part
 from ctxtrim.formats.links import Family, Lineage, text
 from ctxtrim.formats.made import made_id
 from ctxtrim.formats.usage import gemini_usage
@@ -198,4 +198,4 @@ def _beside(span: Span) -> Span:
     return Span(span.line, (*_PROMPTS, span.path[-1]))
 
 
-FORMAT = Format("qwen", sniff, read, owner, insert, mend)
+FORMAT = Format("qwen", sniff, read, owner, insert, mend, must_alternate=True, text_block=text_part)

@@ -70,7 +70,7 @@ def rewrite(
     known = _Lines(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
-        _collect(transcript, edits)
+        _collect(dialect, transcript, edits)
         for span, members in changes(dialect, transcript, known.at):
             edits[span.line].change(span.path, members)
         inserted += _insertions(dialect, transcript, known)
@@ -125,7 +125,7 @@ def _insertions(dialect: Format, transcript: Transcript, known: _Lines) -> Itera
         earlier = message
 
 
-def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
+def _collect(dialect: Format, transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
     kept = {message.index: message for message in transcript.messages}
     for original in transcript.source.messages:
         now = kept.get(original.index)
@@ -134,6 +134,18 @@ def _collect(transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
                 edits[span.line].remove.add(span.path)
         elif now is not original and now != original:
             _compare(original, now, edits)
+            _add(dialect, original, now, edits)
+
+
+def _add(dialect: Format, original: Message, now: Message, edits: defaultdict[int, _Edits]) -> None:
+    """Insert the texts that a stage added to a message, each before the block of the part after it."""
+    for place, part in enumerate(now.parts):
+        if part.kind == "text" and part.span is None and part.block is None and part not in original.parts:
+            block = next((later.block for later in now.parts[place + 1 :] if later.block is not None), None)
+            if dialect.text_block is None or block is None or not isinstance(block.path[-1], int):
+                raise SelfCheckError(f"a message has no place for a new text; {BUG}")
+            news = edits[block.line].elements.setdefault(block.path[:-1], [])
+            news.append((block.path[-1], dialect.text_block(part.text)))
 
 
 def _compare(original: Message, now: Message, edits: defaultdict[int, _Edits]) -> None:

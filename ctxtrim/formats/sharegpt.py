@@ -154,4 +154,13 @@ def _spelled(message: Message) -> dict[str, Any]:
     return {"from": _SPELLED[message.role], "value": text}
 
 
-DIALECT = Dialect("sharegpt", knows, read, envelope, owner, insert, places=("conversations", "[*].conversations", ""))
+DIALECT = Dialect(
+    "sharegpt",
+    knows,
+    read,
+    envelope,
+    owner,
+    insert,
+    places=("conversations", "[*].conversations", ""),
+    must_alternate=True,
+)

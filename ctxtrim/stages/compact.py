@@ -13,16 +13,13 @@ from dataclasses import dataclass, replace
 from operator import not_
 
 from ctxtrim import pins
-from ctxtrim.apart import set_apart
-from ctxtrim.archiving import Archiving, fell_back
 from ctxtrim.counter import Counter
-from ctxtrim.digests import MODES, Digests, steps
 from ctxtrim.holding import held
 from ctxtrim.model import Message, Transcript
+from ctxtrim.placement import MODES, Digests, Summing, cut_off, summarize_old, without_compaction
+from ctxtrim.recency import newest
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
-from ctxtrim.summaries import REDACT, Summarizer, titles
-from ctxtrim.summing import Summing, has_summary, summed, without_leads
-from ctxtrim.telling import told
+from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.trigger import (
     MAX_MESSAGES,
@@ -31,10 +28,9 @@ from ctxtrim.trigger import (
     effective_token_limit,
     estimate,
     kept_from,
-    rough,
     should_compact,
 )
-from ctxtrim.turns import Shape, is_alternating
+from ctxtrim.turns import Shape
 
 _MOST = 4096  # tokens that a summary may have, and at most a quarter of the limit
 _SHARE = 4
@@ -86,44 +82,38 @@ class Compact:
         return should_compact(estimate(transcript), self.limit, self.max_messages, self.auto)
 
     def _compacted(self, transcript: Transcript, trigger: Trigger) -> Outcome:
+        """The transcript with a summary of all that is old; then with a digest of results that are still too many."""
         messages = transcript.messages
         where = self.counter.shape(messages)
-        stays = held(messages, where, self.pin)
         first = self._first(messages, where, trigger)
-        old = {place for place, home in enumerate(where.exchange) if home < first and place not in stays}
-        costs = [cost.total for cost in self.counter.costs(messages)]
-        tokens = self.counter.tokens(transcript)
-        if is_alternating(messages, where):
-            set_apart(messages, where, costs, tokens - 1, old, stays)
-        if all(has_summary(messages[place]) for place in old):
-            return Outcome(transcript, (), (_nothing("nothing is older than what is kept"),))
-        answers = sum(
-            message.role == "assistant" and message.agent_visible and place not in old
-            for place, message in enumerate(messages)
-        )
-        most = min(_MOST, self.limit // _SHARE) if self.limit is not None else _MOST
+        kept = held(messages, where, self.pin)
+        old = {place for place, home in enumerate(where.exchange) if home < first and place not in kept}
         summing = Summing(
             self.counter,
-            most,
+            _MOST if self.limit is None else min(_MOST, self.limit // _SHARE),
             self.summarizer,
             self.redact,
             is_checkpoint=True,
             is_titled=True,
-            answers=answers,
             most_input=self.budget.available,
         )
-        found = summed(summing, messages, transcript, old, tokens - 1)
-        if found is None or found.summary.text == titles.OMITTED:
-            return Outcome(transcript, (), (_nothing("a summary would not be smaller"),))
-        changes = tuple(_change(messages, place, old, stays) for place in range(len(messages)))
-        return self._digested(told(Outcome(replace(transcript, messages=found.messages), changes), found))
+        found = summarize_old(transcript, summing, old, kept)
+        if isinstance(found, str):
+            nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {found}")
+            return self._digested(Outcome(transcript, (), (nothing,)))
+        return self._digested(found)
 
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:
-        """Where what is kept begins: by tokens, by messages where those are none, or would have it compacted again.
+        """Where the recent part begins: by tokens, or by messages where those are 0 or leave too many messages.
 
-        What a message begins with that was put there before takes no room from what is recent.
+        The newest exchanges are recent whatever they cost, where there are older ones. The summary and the digest of an earlier compaction take no
+        room from the others.
         """
-        costs = [rough(without_leads(message)) for message in messages]
+        counter = self.counter
+        costs = [
+            counter.cost(without_compaction(message), fan).total if message.agent_visible else 0
+            for message, fan in zip(messages, where.fan, strict=True)
+        ]
         tokens = self.keep_recent_tokens
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
@@ -131,44 +121,24 @@ class Compact:
         kept = sum(one.agent_visible and home >= first for one, home in zip(messages, where.exchange, strict=True))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(messages, where.exchange, costs, 0, self.keep_recent_messages)
-        return first
+        last = newest(messages, where)
+        return min(first, last) if tokens and last else first
 
     def _digested(self, outcome: Outcome) -> Outcome:
         """The outcome with one digest of the oldest steps, where there are too many results."""
-        transcript = outcome.transcript
-        messages = transcript.messages
-        visible = sum(message.role == "tool" and message.agent_visible for message in messages)
-        if visible <= self.tool_cutoff or self.tool_summary == "off":
+        messages = outcome.transcript.messages
+        cut = cut_off(
+            outcome.transcript,
+            Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
+            self.budget.available,
+            pins.pinned(messages, self.counter.shape(messages), self.pin),
+            self.tool_cutoff,
+            is_compaction=True,
+        )
+        if not cut.is_cut:
             return outcome
-        where = self.counter.shape(messages)
-        costs = [cost.total for cost in self.counter.costs(messages)]
-        archiving = Archiving(transcript, where)
-        taken = []
-        for step in steps(messages, where, pins.pinned(messages, where, self.pin).keys()):
-            if visible > self.tool_cutoff and archiving.can_take(step):
-                archiving.take(step)
-                taken.append(step)
-                visible -= len(step.results)
-        if not taken:
-            return outcome
-        room = sum(costs[place] for step in taken for place in step.positions)
-        digests = Digests(self.counter, self.tool_summary, self.summarizer, self.redact)
-        found = digests.of(taken, titles.DIGEST, room)
-        if not found.text:
-            return outcome
-        archiving.put(found.text, taken[-1])
-        after, gone = archiving.finish("too many tool results among what is recent")
-        if self.counter.tokens(after) >= self.counter.tokens(transcript):
-            return outcome
-        changes = _united(outcome.changes, gone, after.messages)
-        findings = outcome.findings if found.trouble is None else (*outcome.findings, fell_back(found.trouble))
-        return replace(outcome, transcript=after, changes=changes, findings=findings)
-
-
-def _change(messages: Sequence[Message], place: int, old: set[int], stays: dict[int, str]) -> Change:
-    if place in old:
-        return change_of(messages, place, "dropped", "older than what is kept")
-    return change_of(messages, place, "kept", stays.get(place, "recent"))
+        changes = _united(outcome.changes, cut.changes, cut.transcript.messages)
+        return replace(outcome, transcript=cut.transcript, changes=changes, findings=(*outcome.findings, *cut.findings))
 
 
 def _united(first: Sequence[Change], then: Sequence[Change], messages: Sequence[Message]) -> tuple[Change, ...]:
@@ -179,7 +149,3 @@ def _united(first: Sequence[Change], then: Sequence[Change], messages: Sequence[
     new = (change_of(messages, place, "inserted", "") for place, one in enumerate(messages) if one.index is None)
     reasons = [change.reason for change in (*first, *then) if change.message is None]
     return (*kept, *told, *(replace(change, reason=why) for change, why in zip(new, reasons, strict=False)))
-
-
-def _nothing(why: str) -> Finding:
-    return Finding("nothing-to-compact", "info", f"nothing was compacted: {why}")

@@ -1,43 +1,45 @@
-"""Put one summary in the place of everything that is not recent.
+"""Replace all messages that are not recent by one summary.
 
 ::
 
     system · old prompt · old steps · recent prompt · recent steps
     system · [Summary of 12 earlier messages …] · recent prompt · recent steps
 
-An earlier summary is merged into the new one. Where nothing is old, or the summary would not be smaller, nothing is
-done.
+Recent is the shorter of the last turns and the last tokens. An earlier summary is merged into the new one. Where
+nothing is old, or the summary would not be smaller, nothing is done, and a finding says why.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import not_
 
 from ctxtrim import pins
-from ctxtrim.apart import set_apart
 from ctxtrim.counter import Counter
 from ctxtrim.holding import held
-from ctxtrim.model import Message, Transcript
-from ctxtrim.recency import recent
-from ctxtrim.stage import Change, Finding, Outcome, Written, change_of, seam, setting
-from ctxtrim.summaries import REDACT, Summarizer, titles
-from ctxtrim.summing import Summing, put_back, summed
-from ctxtrim.telling import told
+from ctxtrim.model import Transcript
+from ctxtrim.placement import Summing, outcome_of, put_back, summarize_old
+from ctxtrim.recency import recent_from
+from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, Written, seam, setting
+from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import is_alternating
+
+_RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 
 
 @dataclass(frozen=True)
 class Summarize:
-    """What is recent stays as it is, and so do system messages, the current task and what is pinned."""
+    """Recent messages are kept as they are, and so are system messages, the current task and pinned messages."""
 
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
     stored: Written | None = seam()
-    keep_recent_turns: int = setting(5, "These last turns stay.", least=0)
-    keep_recent_messages: int = setting(0, "And these last messages.", least=0)
-    keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)
+    keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0)
+    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
+    keep_recent_tokens: int | None = setting(
+        None,
+        "Keep no more than the last N tokens of the turns; 0: whole turns. [default: 20000, at most half the budget]",
+        least=0,
+    )
     summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
@@ -47,16 +49,12 @@ class Summarize:
         messages = transcript.messages
         where = self.counter.shape(messages)
         costs = [cost.total for cost in self.counter.costs(messages)]
-        last = recent(
-            messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
-        )
-        stays = held(messages, where, self.pin)
-        old = {place for place in range(len(messages)) if not last[place] and place not in stays}
-        tokens = self.counter.tokens(transcript)
-        if is_alternating(messages, where):
-            set_apart(messages, where, costs, tokens - 1, old, stays)
-        if all(messages[place].is_summary for place in old):
-            return self._put_back(Outcome(transcript, (), (_nothing("nothing is older than what is kept"),)))
+        tokens = self.keep_recent_tokens
+        if tokens is None:
+            tokens = _RECENT if self.keep_recent_turns else 0
+        tokens = min(tokens, self.budget.available // 2)
+        first = recent_from(messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, tokens)
+        kept = held(messages, where, self.pin)
         summing = Summing(
             self.counter,
             self.summary_tokens,
@@ -65,27 +63,16 @@ class Summarize:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        found = summed(summing, messages, transcript, old, tokens - 1)
-        if found is None or found.summary.text == titles.OMITTED:
-            return Outcome(transcript, (), (_nothing("a summary would not be smaller"),))
-        changes = tuple(
-            _change(messages, place, place in old, stays.get(place, "recent")) for place in range(len(messages))
-        )
-        return told(Outcome(replace(transcript, messages=found.messages), changes), found)
+        old = {place for place, home in enumerate(where.exchange) if home < first and place not in kept}
+        found = summarize_old(transcript, summing, old, kept)
+        if isinstance(found, Outcome):
+            return found
+        nothing = Finding(NOTHING_DONE, "info", f"nothing was summarized: {found}")
+        return self._put_back(Outcome(transcript, (), (nothing,)))
 
     def _put_back(self, outcome: Outcome) -> Outcome:
         """The outcome with the summary that was stored, where there is room for it."""
         if self.stored is None:
             return outcome
         found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
-        return outcome if found is None else told(outcome, found)
-
-
-def _change(messages: Sequence[Message], place: int, is_old: bool, why: str) -> Change:
-    if is_old:
-        return change_of(messages, place, "dropped", "older than what is kept")
-    return change_of(messages, place, "kept", why)
-
-
-def _nothing(why: str) -> Finding:
-    return Finding("nothing-to-summarize", "info", f"nothing was summarized: {why}")
+        return outcome if found is None else outcome_of(outcome, found)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ctxtrim.model import Message
 from ctxtrim.summaries.facts import facts
 from ctxtrim.summaries.sections import (
+    ANSWERS,
     CHANGED,
     COMMANDS,
     CONSTRAINTS,
@@ -28,7 +29,7 @@ LAYOUT: Layout = tuple(
         (
             (REQUESTS,),
             (CONSTRAINTS,),
-            (CHANGED, READ, COMMANDS, TOOLS),
+            (ANSWERS, CHANGED, READ, COMMANDS, TOOLS),
             (DECISIONS,),
             (NEXT,),
             (ERRORS, EARLIER),

@@ -24,6 +24,7 @@ from ctxtrim.model import Message, Part
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import (
+    ANSWERS,
     CHANGED,
     COMMANDS,
     CONSTRAINTS,
@@ -49,7 +50,7 @@ from ctxtrim.turns import Shape
 
 __all__ = ["facts", "facts_of", "gathered", "is_facts"]
 
-_LENGTHS = {REQUESTS: 400, CONSTRAINTS: 240, COMMANDS: 200, ERRORS: 240, DECISIONS: 240, NEXT: 240}
+_LENGTHS = {REQUESTS: 400, CONSTRAINTS: 240, COMMANDS: 200, ERRORS: 240, DECISIONS: 240, NEXT: 240, ANSWERS: 240}
 _LENGTH = 300  # characters of a line of any other section
 _REACH = 1 << 16  # characters of a text that are looked through for lines
 _DECIDED = re.compile(
@@ -155,6 +156,8 @@ def _told(message: Message, said: str, call: Part | None) -> Iterator[_Fact]:
         yield _Fact(REQUESTS, said)
         yield from _stated(said, {CONSTRAINTS: _CONSTRAINED.search})
     elif message.role == "assistant" and said.strip():
+        if not any(message.calls) and message.action is None:
+            yield _Fact(ANSWERS, said)
         yield from _stated(said, {DECISIONS: _DECIDED.search, NEXT: _ANNOUNCED.match})
     elif message.role == "tool":
         yield from _done(message, call)

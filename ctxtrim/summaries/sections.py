@@ -49,14 +49,15 @@ COMMANDS = Section("Commands", key=_command)
 ERRORS = Section("Errors")
 TOOLS = Section("Tool calls", merge="sum", stays="first")
 DECISIONS = Section("Decisions", "> ")
+ANSWERS = Section("Answers", "> ")
 NEXT = Section("Announced", "> ", "newest")
 EARLIER = Section("Earlier summary", "> ", "newest", "first")
-SECTIONS = (REQUESTS, CHANGED, ERRORS, EARLIER, DECISIONS, COMMANDS, CONSTRAINTS, NEXT, READ, TOOLS)
+SECTIONS = (REQUESTS, CHANGED, ERRORS, EARLIER, DECISIONS, COMMANDS, CONSTRAINTS, ANSWERS, NEXT, READ, TOOLS)
 """All kinds, those that matter most first: in this order they get room, a line each in turn."""
 
 Layout = tuple[tuple[str | None, tuple[Section, ...]], ...]
 """The order on the page: headings of their own, and the sections under each."""
-FACTS: Layout = ((None, (EARLIER, REQUESTS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),)
+FACTS: Layout = ((None, (EARLIER, REQUESTS, ANSWERS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),)
 
 Lines = Mapping[str, tuple[str, ...]]
 _TITLE = re.compile(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
@@ -66,7 +67,6 @@ _COUNTED = re.compile(r"(.*) × (\d+)")
 _CHARACTERS = 128  # a token has hardly more: a longer text is not counted to see whether it fits
 _QUOTED = 300  # characters of one line of a foreign summary
 _NAMES = {section.name: section for section in SECTIONS}
-NONE = "(none)"
 
 
 @dataclass(frozen=True)
@@ -150,15 +150,24 @@ def _summed(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def written(facts: Facts, layout: Layout = FACTS) -> str:
-    """The text of a summary, with everything in it."""
+    """The text of a summary, with everything in it; empty sections are left out."""
+    facts = _shown(facts)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
     for heading, sections in layout:
         inside = [line for section in sections for line in _spelled(facts, section, "##" if heading is None else "###")]
-        if heading is not None:
+        if heading is not None and inside:
             page.append(f"## {heading}")
-            inside = inside or [NONE]
         page += inside
     return "\n".join(page)
+
+
+def _shown(facts: Facts) -> Facts:
+    """The facts without answers, where there is anything else to tell."""
+    others = [name for name in (*facts.lines, *facts.left_out) if name != ANSWERS.name]
+    if not any(facts.lines.get(name) or facts.left_out.get(name) for name in others):
+        return facts
+    lines = {name: lines for name, lines in facts.lines.items() if name != ANSWERS.name}
+    return Facts(facts.messages, lines, {name: gone for name, gone in facts.left_out.items() if name != ANSWERS.name})
 
 
 def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:
@@ -174,6 +183,7 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Layout = FACT
 
     Empty where not one line fits.
     """
+    facts = _shown(facts)
     shown = {section.name for _, sections in layout for section in sections}
     if not any(facts.lines.get(name) for name in shown):
         return ""
@@ -202,7 +212,7 @@ def _kept(facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: 
             costs[line] = tokenizer.count(line + "\n")
         return costs[line]
 
-    bare = [f"## {heading}\n{NONE}" for heading, _ in layout if heading is not None]
+    bare = [f"## {heading}" for heading, _ in layout if heading is not None]
     room -= sum(map(cost, (written(Facts(facts.messages, {}, {})), *bare)))
     shown = [section for section in SECTIONS if any(section in sections for _, sections in layout)]
     queues = {section.name: _order(facts.lines.get(section.name, ()), section) for section in shown}

@@ -61,13 +61,6 @@ def pieces(text: str) -> tuple[str | None, str | None, str | None]:
     return summary, digests, own if end else None
 
 
-def with_digests(text: str, digests: str) -> str:
-    """A text with more digests, after those that it has and before what the person said."""
-    summary, known, own = pieces(text)
-    both = digests if known is None else f"{known}\n\n{digests}"
-    return END.join(piece for piece in (summary, both, own) if piece is not None)
-
-
 def titled(text: str, answers: int = 0) -> str:
     """A summary under its title; `answers` follow it that were given before it was written."""
     older = f"Written after the {answers} answer{'' if answers == 1 else 's'} that follow it.\n" if answers else ""

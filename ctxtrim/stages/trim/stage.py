@@ -15,6 +15,7 @@ from ctxtrim import pins
 from ctxtrim.counter import Counter
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
+from ctxtrim.placement import Summing, outcome_of, put_back, summed
 from ctxtrim.recency import recent
 from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.results import Result, results
@@ -25,8 +26,6 @@ from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES
 from ctxtrim.stages.trim.situation import APART, Situation
 from ctxtrim.summaries import REDACT, Summarizer
-from ctxtrim.summing import Summing, put_back, summed
-from ctxtrim.telling import told
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.turns import Shape, current_task
 
@@ -127,14 +126,14 @@ class Trim:
         dropped = {at for at in range(len(messages)) if at not in fit.kept}
         whole = replace(transcript, messages=forms)
         found = summed(summing, messages, whole, dropped, self.budget.available)
-        return outcome if found is None else replace(told(outcome, found), smallest_dropped=None)
+        return outcome if found is None else replace(outcome_of(outcome, found), smallest_dropped=None)
 
     def _with_stored(self, outcome: Outcome) -> Outcome:
         """The outcome with the summary that was stored, where there is room for it."""
         if self.stored is None:
             return outcome
         found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
-        return outcome if found is None else told(outcome, found)
+        return outcome if found is None else outcome_of(outcome, found)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """What is kept, with the reason for each message, and an overflow where it does not fit."""

@@ -17,12 +17,13 @@ from ctxtrim.errors import BUG, ArchiveError, CtxtrimError, SelfCheckError, Usag
 from ctxtrim.events import Event
 from ctxtrim.formats.agreement import check
 from ctxtrim.formats.chunks import Chunk, Reading
+from ctxtrim.formats.malformed import malformed
 from ctxtrim.formats.rewrite import rewrite
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Row
 from ctxtrim.reports.rows import row
-from ctxtrim.stage import NOT_HANDLED, SELF_CHECK, Finding, Keeper, Memory, Recalled, overflow
+from ctxtrim.stage import LEFT_OUT, NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding, Keeper, Memory, Recalled, overflow
 from ctxtrim.stages import VERDICTS
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
@@ -99,7 +100,7 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
         data, again = _written(chunk, out, failed)
         worked = [(bound, _recounted(bound, result, again.get(at))) for at, (bound, result) in enumerate(worked)]
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing of these lines is written
-        found = [not_handled(error, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
+        found = [_not_written(error, chunk, transcript.line, job) for transcript in chunk.transcripts]
         data, failed = None, [True] * len(failed)
         worked = [
             (bound, replace(result, findings=(*result.findings, finding)))
@@ -155,8 +156,18 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
     return Finding(SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames))
 
 
+def _not_written(error: Exception, chunk: Chunk, line: int | None, job: Job) -> Finding:
+    """The finding that an edited transcript cannot be written: it is malformed, or else the cause is an error here."""
+    finding = not_handled(error, line, job.shows_tracebacks)
+    odd = malformed(chunk.lines) if finding.code == SELF_CHECK else None
+    if odd is None:
+        return finding
+    text = f"malformed, so that it cannot be edited: {odd.reason}; correct that value to have the transcript edited"
+    return replace(finding, code=NOT_EDITABLE, message=text, line=odd.line)
+
+
 def _is_handled(result: Result) -> bool:
-    return all(finding.code not in (NOT_HANDLED, SELF_CHECK) for finding in result.findings)
+    return all(finding.code not in LEFT_OUT for finding in result.findings)
 
 
 def _is_left_out(result: Result, job: Job) -> bool:
@@ -188,9 +199,10 @@ def _written(chunk: Chunk, out: list[Transcript], failed: list[bool]) -> tuple[b
         return None, {}
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
     lost = {
-        message.spans[0].line
+        span.line
         for transcript, is_lost in zip(out, failed, strict=True)
         for message in transcript.source.messages
+        for span in message.spans
         if is_lost
     }
     is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)

@@ -124,7 +124,7 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
 
 
 def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counter[str]:
-    """Replace a session of so many steps `count` times in place while a process opens it, appends a line and closes it."""
+    """Replace a session of some steps `count` times in place while a process opens it, appends a line, closes it."""
     folder.mkdir()
     path = folder / "t.jsonl"
     path.write_bytes(b'{"role": "user", "content": "Look."}\n' + b"".join(step(-number) for number in range(steps)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
+from running import run
 
 from ctxtrim.formats.malformed import malformed
 from ctxtrim.model import Line
@@ -133,3 +134,21 @@ def test_what_is_well_formed_has_nothing_malformed() -> None:
     parts = [{"uuid": "b", "parentUuid": "a", "content": [{"text": "x"}]}] * 2  # one answer on two lines
     lines = [{"uuid": "a", "parentUuid": None, "role": "user", "content": "hi"}, *parts]
     assert malformed([Line(spelled([value]), number) for number, value in enumerate(lines, 1)]) is None
+
+
+def test_a_result_that_is_read_as_an_answer_of_other_calls_after_an_edit_stays_within_the_budget() -> None:
+    calls = [{"type": "tool_call", "value": json.dumps({"name": "look", "arguments": {"at": "/" * size}})}
+             for size in (8, 1200)]  # fmt: skip
+    accented = "naïve café" * 50  # in parallel results such letters may be sent as escapes
+    messages = [
+        text("user", "some words " * 75, "value"),
+        {"role": "assistant", "content": calls},
+        text("tool", "\u2028" * 45, "value"),
+        text("assistant", "fine\n" * 120, "value"),
+        text("tool", accented, "value"),
+        text("user", accented, "value"),
+    ]
+    whole = run(spelled(messages)).rows[0].count.tokens
+    for budget in range(whole - 200, whole):
+        (row,) = run(spelled(messages), [("trim", {})], limit=budget).rows
+        assert row.overflows or row.count.tokens <= budget

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from ctxtrim.counter import Count
 from ctxtrim.model import Path, Usage
 from ctxtrim.pipeline import Spec, Step
-from ctxtrim.stage import NOT_HANDLED, OVERFLOW, SELF_CHECK, Finding
+from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding
 from ctxtrim.tokens import ORDER, Budget, Exactness
 from ctxtrim.tokens.request import Addends
 
@@ -78,7 +78,7 @@ class Row:
     @property
     def is_handled(self) -> bool:
         """Whether the stages ran and their outcome passed the self-check."""
-        return all(finding.code not in (NOT_HANDLED, SELF_CHECK) for finding in self.findings)
+        return all(finding.code not in LEFT_OUT for finding in self.findings)
 
     @property
     def is_malformed(self) -> bool:
@@ -91,7 +91,7 @@ ASIDE = ("claude-bounded",)
 """The codes of findings that only reports show."""
 
 INCOMPLETE = (
-    "unreadable", "no-transcript", "not-json", SELF_CHECK, NOT_HANDLED, "not-written", "not-archived", "no-trace-id"
+    "unreadable", "no-transcript", "not-json", *LEFT_OUT, "not-written", "not-archived", "no-trace-id"
 )  # fmt: skip
 """The codes of findings that leave the answer incomplete."""
 

@@ -5,6 +5,7 @@ those are cut out. Where a key stands twice in an object the last one counts, as
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -129,7 +130,8 @@ def _insertions(
         between = "," + (text[start + 1 : members[0][0]] if members else "")
     places: dict[int | None, list[str]] = {}
     for index, new in inserted:
-        places.setdefault(next((one for one in kept if one >= index), None), []).append(new)
+        at = bisect_left(kept, index)
+        places.setdefault(kept[at] if at < len(kept) else None, []).append(new)
     for place, news in places.items():
         new = between.join(news)
         if place is not None:

@@ -192,6 +192,9 @@ NOT_HANDLED = "not-handled"
 """Finding code: an unforeseen exception ended the work on a transcript, or on a line; it is left out."""
 SELF_CHECK = "self-check"
 """Finding code: an edited transcript does not read back as intended; it is left out."""
+NOT_EDITABLE = "not-editable"
+"""Finding code: the same, and the transcript is malformed, which the finding describes."""
+LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE)
 
 
 def overflow(

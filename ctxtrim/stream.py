@@ -6,22 +6,22 @@
                                           └── Step ─┴── Step ──▶ Row
 """
 
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 from ctxtrim.binding import USAGE, Binding, Bound
-from ctxtrim.errors import BUG, ArchiveError, CtxtrimError, SelfCheckError, UsageError, unexpected
+from ctxtrim.errors import BUG, ArchiveError, SelfCheckError, UsageError
 from ctxtrim.events import Event
 from ctxtrim.formats.agreement import written_chunk
 from ctxtrim.formats.chunks import Chunk, Reading
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
 from ctxtrim.report import Row
+from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.rows import row
-from ctxtrim.stage import NOT_HANDLED, SELF_CHECK, Finding, Keeper, Memory, Recalled, overflow
+from ctxtrim.stage import LEFT_OUT, Finding, Keeper, Memory, Recalled, overflow
 from ctxtrim.stages import VERDICTS
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
@@ -104,7 +104,7 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     try:
         data, worked, failed = _written_and_counted(chunk, worked, job, attempt)
     except Exception as error:  # noqa: BLE001 - whatever it is, nothing of these lines is written
-        found = [not_handled(error, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
+        found = [not_written(error, chunk, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
         data, failed = None, [True] * len(failed)
         worked = [
             (bound, replace(result, findings=(*result.findings, finding)))
@@ -150,18 +150,8 @@ def _attempt(
     return bound, Result(transcript, count, count.tokens, count.exactness, (), (finding,))
 
 
-def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Finding:
-    """The finding that what starts at a line of the file cannot be handled. A trouble of the run is raised again."""
-    if isinstance(error, CtxtrimError) and not isinstance(error, SelfCheckError):
-        raise error
-    is_self_check = isinstance(error, SelfCheckError)
-    text = str(error) if is_self_check else f"cannot be handled: {unexpected(error)}"
-    frames = "".join(traceback.format_exception(error)).splitlines() if shows_traceback else ()
-    return Finding(SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames))
-
-
 def _is_handled(result: Result) -> bool:
-    return all(finding.code not in (NOT_HANDLED, SELF_CHECK) for finding in result.findings)
+    return all(finding.code not in LEFT_OUT for finding in result.findings)
 
 
 def _is_left_out(result: Result, job: Job) -> bool:
@@ -281,11 +271,6 @@ def _recalled(job: Job, conversation: Identity | None) -> Recalled:
     if job.memory is None or conversation is None:
         return Recalled(None)
     return job.memory.recall(conversation)
-
-
-def not_archived(error: ArchiveError) -> Finding:
-    """The finding that an original could not be stored, so that nothing was replaced."""
-    return Finding("not-archived", "error", f"{error}; the transcript is left as it was")
 
 
 def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -> Result:

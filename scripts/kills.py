@@ -1,6 +1,10 @@
 """Kill ctxtrim at random moments, and edit a file that another process appends to: nothing may break or get lost.
 
-    python scripts/kills.py [--kills 500] [--live 200] [--seed 1]
+    python scripts/kills.py [--kills 500] [--live 200] [--steps 4000] [--seed 1]
+
+A program that replaces the file without looking again loses lines the more surely the longer a run takes: `--steps`
+are the steps of the session to which lines are appended, and so the length of a run. Version 0.1.0 lost 11 of 28
+appended steps in 12 runs over 4,000 steps.
 
 Prints figures and exits with 1 if a target is neither the old nor the new file, a temporary file remains after the next
 run, an archive is damaged, or appended lines are lost.
@@ -30,7 +34,6 @@ MODES = {
     "--archive": ("truncate", "--max-age", "0", "t.jsonl", "--in-place", "--archive", "kept"),
     "--summary-store": ("summarize", "--keep-recent-turns", "1", "t.jsonl", "-o", "out.jsonl", "--summary-store", "s"),
 }
-BULK = 4000  # steps in the file that grows, so that a good part of each run lies between reading and writing
 TARGETS = ("t.jsonl", "out.jsonl", "s")
 
 
@@ -120,11 +123,11 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
     return found
 
 
-def live(folder: Path, count: int, moments: random.Random) -> Counter[str]:
-    """Replace a file in place `count` times while another process opens it, appends a line and closes it."""
+def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counter[str]:
+    """Replace a session of some steps `count` times in place while a process opens it, appends a line, closes it."""
     folder.mkdir()
     path = folder / "t.jsonl"
-    path.write_bytes(b'{"role": "user", "content": "Look."}\n' + b"".join(step(-number) for number in range(BULK)))
+    path.write_bytes(b'{"role": "user", "content": "Look."}\n' + b"".join(step(-number) for number in range(steps)))
     words = MODES["--in-place"]
     found: Counter[str] = Counter({"in-place runs": count})
     assert start(folder, words).wait() == 0
@@ -169,6 +172,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--live", type=int, default=200)
+    parser.add_argument("--steps", type=int, default=4000, help="of the session that lines are appended to")
     parser.add_argument("--seed", type=float, default=1)
     parser.add_argument("--append", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--pause", type=float, help=argparse.SUPPRESS)
@@ -177,7 +181,7 @@ def main() -> None:
         append(options.append, options.pause, options.seed)
     moments, bad = random.Random(options.seed), 0
     with tempfile.TemporaryDirectory() as name:
-        for position, mode in enumerate(MODES):
+        for position, mode in enumerate(MODES if options.kills else ()):
             share = (options.kills + position) // len(MODES)
             found = kills(Path(name, mode.strip("-")), mode, share, moments)
             bad += sum(
@@ -191,7 +195,7 @@ def main() -> None:
                 )
             )
             print(f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
-        found = live(Path(name, "live"), options.live, moments) if options.live else Counter()
+        found = live(Path(name, "live"), options.live, options.steps, moments) if options.live else Counter()
         bad += found["lost steps"] + found["temporary files"]
         print("live: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
     raise SystemExit(1 if bad else 0)

@@ -13,7 +13,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec
 from ctxtrim.report import Row
 from ctxtrim.specs import parse
-from ctxtrim.stage import Finding, Original
+from ctxtrim.stage import LEFT_OUT, Finding, Original
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.turns import shape
@@ -64,7 +64,7 @@ def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **bindin
 
 
 def _unhandled(rows: Sequence[Row]) -> list[Finding]:
-    return [finding for row in rows for finding in row.findings if finding.code in ("self-check", "not-handled")]
+    return [finding for row in rows for finding in row.findings if finding.code in LEFT_OUT]
 
 
 def read(data: bytes) -> list[Chunk]:

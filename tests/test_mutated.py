@@ -70,7 +70,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 @given(mutated(), st.sampled_from(PIPELINES), st.sampled_from([5, 30, 100, 300, 1000]))
 def test_no_stage_fails_on_odd_values(data: bytes, pipeline: list[tuple[str, dict[str, Any]]], budget: int) -> None:
     ran = run(data, pipeline, limit=budget)
-    assert [finding.message for finding in ran.findings if finding.code == "not-handled"] == []
+    assert [finding.message for finding in ran.findings if finding.code in ("not-handled", "self-check")] == []
     for row in ran.rows:
         assert not row.is_written or row.is_handled
         assert row.fits or row.overflows or pipeline[0][0] != "trim" or not row.is_handled

@@ -22,8 +22,9 @@ from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
 from ctxtrim.report import Report, Row
 from ctxtrim.reports import REPORTS, blocks
+from ctxtrim.reports.failures import not_handled
 from ctxtrim.stage import Finding
-from ctxtrim.stream import not_handled, stream
+from ctxtrim.stream import stream
 from ctxtrim.usage_log import entry
 
 _FINDING = 8  # values in a finding about a file

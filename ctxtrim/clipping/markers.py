@@ -1,6 +1,7 @@
 """What stands where something was taken out of a text: how it is spelled, found again and summed."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -110,4 +111,7 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
 
 def _lines_of(text: str, gap: Gap, markers: Sequence[Gap]) -> int:
     """How many lines of a gap are markers."""
-    return sum(gap.start <= one.start and one.end <= gap.end for one in markers) if gap.hidden else 0
+    if not gap.hidden:
+        return 0
+    first = bisect_left(markers, gap.start, key=lambda one: one.start)
+    return bisect_right(markers, gap.end, lo=first, key=lambda one: one.end) - first

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.format import Format
 from ctxtrim.formats.rewrite import rewrite
@@ -25,9 +26,10 @@ def written_chunk(
         return None, {}
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
     lost = {
-        message.spans[0].line
+        span.line
         for transcript, is_lost in zip(out, failed, strict=True)
         for message in transcript.source.messages
+        for span in message.spans
         if is_lost
     }
     is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)
@@ -53,12 +55,21 @@ def check(
     for data in written:
         whole = document(data) if len(lines) == 1 else None
         records += [whole] if whole else split(data, 1)
-    again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
-    found, expected = ([one for one in some if one.messages] for some in (again, meant))
+    expected = [one for one in meant if one.messages]
+    found = _read(dialect, records)
+    if expected and not found:  # what is left may be spelled alike in another format
+        others = (one for one in FORMATS.values() if any(one.sniff(record.value) for record in records))
+        found = next((read for other in others if (read := _read(other, records))), found)
     is_new = any(message.index is None for one in expected for message in one.messages)
     if found != expected and [_told(one, is_new) for one in found] != [_told(one, is_new) for one in expected]:
         raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {BUG}")
     return found
+
+
+def _read(dialect: Format, records: Sequence[Record]) -> list[Transcript]:
+    """The transcripts in some records that hold messages."""
+    again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
+    return [one for one in again if one.messages]
 
 
 def _told(transcript: Transcript, is_new: bool) -> tuple[object, ...]:

@@ -89,7 +89,8 @@ def _thought(value: dict[str, Any], at: Span) -> Iterator[Part]:
 
 def _message(value: dict[str, Any], at: Span) -> Told | None:
     inner, where = value.get("llm_message"), at.inside("llm_message")
-    role = _ROLES.get(inner.get("role")) if isinstance(inner, dict) else None
+    name = inner.get("role") if isinstance(inner, dict) else None
+    role = _ROLES.get(name) if isinstance(name, str) else None
     if not isinstance(inner, dict) or role is None:
         return None
     parts = [*_thought(inner, where), *_content(inner.get("content"), where.inside("content"))]

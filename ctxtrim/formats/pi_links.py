@@ -235,15 +235,17 @@ def _links(
     changes: dict[int, dict[str, Any]] = {}
     for index in range(len(entries)):
         parent = parents[index]
-        if index not in gone and parent is not None and parent in gone:
+        if index in gone or not entries[index].value:  # a line that is no object has no links
+            continue
+        if parent is not None and parent in gone:
             changes[index] = {"parentId": heirs[parent]}
         for field in _LINKS:
             target = _named(entries, index, field) if field in entries[index].value else None
-            if index not in gone and target is not None and target in gone and heirs[target] is not None:
+            if target is not None and target in gone and heirs[target] is not None:
                 changes.setdefault(index, {})[field] = heirs[target]
     before: int | None = None
     for index in live:
-        if index in gone or not entries[index].value:  # a line that is no object has no links
+        if index in gone or not entries[index].value:
             continue
         if index in new or before in new:
             changes.setdefault(index, {})["parentId"] = None if before is None else entries[before].id

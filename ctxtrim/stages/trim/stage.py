@@ -88,7 +88,7 @@ class Trim:
             roomy = self._fit(situation, forms, fixed, available - min(self.summary_tokens, available // _SHARE))
             fit = roomy if roomy.room >= 0 else fit
         outcome = self._outcome(transcript, fit)
-        if fit.tokens > available:
+        if outcome.findings:  # it does not fit
             return outcome
         if self.summarize and len(fit.kept) < len(messages):
             outcome = self._summed(transcript, fit, outcome)
@@ -99,10 +99,20 @@ class Trim:
 
     def _fit(self, situation: Situation, forms: Forms, fixed: int, most: int) -> Fit:
         """What is kept in at most so many tokens: in the target's share of them where protected messages fit there."""
-        fit = Fit(situation, forms, fixed, int(most * self.target))
-        if fit.room < 0:
-            fit = Fit(situation, forms, fixed, most)
-        return fit.fill(STRATEGIES[self.strategy])
+        goal = int(most * self.target)
+        if Fit(situation, forms, fixed, goal).room < 0:
+            goal = most
+        limit = goal
+        while True:
+            fit = Fit(situation, forms, fixed, limit).fill(STRATEGIES[self.strategy])
+            excess = fixed + self._tokens(fit) - goal
+            if excess <= 0 or fit.room < 0:
+                return fit
+            limit -= excess
+
+    def _tokens(self, fit: Fit) -> int:
+        """The tokens of the messages that are kept. A result without an id costs more as one of parallel results."""
+        return sum(cost.total for cost in self.counter.costs(tuple(fit.kept[at].message for at in sorted(fit.kept))))
 
     def _reserve(self, transcript: Transcript) -> int:
         """Tokens for the summary that was stored, where it is to be put back."""
@@ -141,7 +151,8 @@ class Trim:
         positions = sorted(fit.kept)
         rest = replace(transcript, messages=tuple(fit.kept[at].message for at in positions))
         changes = tuple(self._changes(messages, fit))
-        if fit.tokens <= available:
+        tokens = fit.fixed + self._tokens(fit)
+        if tokens <= available:
             return Outcome(rest, changes, smallest_dropped=fit.smallest_dropped())
         exactness = self.counter.exactness(rest)
         situation = fit.situation
@@ -153,7 +164,7 @@ class Trim:
         ]
         if fit.fixed:
             details.append(f"tool schemas and the frame of the request: {MARKS[exactness]}{fit.fixed} tokens")
-        return Outcome(rest, changes, (overflow(transcript, fit.tokens, available, details, exactness),))
+        return Outcome(rest, changes, (overflow(transcript, tokens, available, details, exactness),))
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
         """What was done to each message, and why."""

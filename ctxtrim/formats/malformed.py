@@ -1,0 +1,112 @@
+"""What is malformed in some lines: values of a kind that no format has, and links that lead nowhere.
+
+Formats read around such values. An edit may be impossible all the same, as what it leaves would be read as something
+else; then this tells where the cause is.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ctxtrim.lines import BLANK, NOT_JSON, document, split
+from ctxtrim.model import Line, Path
+
+_NAMES = ("role", "type", "from")
+_IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "parentUuid")
+_LISTS = ("content", "parts", "messages", "contents", "tool_calls", "toolCalls", "blocks")
+_TEXTS = ("text", "value", "output")
+_MESSAGE = ("content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output")
+_FREE = ("input", "args", "arguments", "extra", "extras", "metadata", "usage", "response")
+"""Members of any kind, in which nothing is looked for."""
+_PARENTS = ("parentId", "parentUuid")
+
+
+class Malformed(NamedTuple):
+    """A malformed value: the line of the file that it is on, and what is wrong with it."""
+
+    line: int
+    reason: str
+
+
+def malformed(lines: Sequence[Line]) -> Malformed | None:
+    """The first malformed value of some lines, None where there is none."""
+    values = [(line.number, (document(line.data) or split(line.data, line.number)[0]).value) for line in lines]
+    values = [(number, value) for number, value in values if value is not BLANK and value is not NOT_JSON]
+    for number, value in values:
+        if len(values) > 1 and not isinstance(value, dict):
+            return Malformed(number, f"the line holds {_kind(value)} among objects")
+        reason = next(_oddities(value, ()), None)
+        if reason is not None:
+            return Malformed(number, reason)
+    return next(_loose_links([(number, value) for number, value in values if isinstance(value, dict)]), None)
+
+
+def _oddities(value: Any, path: Path) -> Iterator[str]:
+    """What is wrong with a value and those inside it, in their order."""
+    pending = [(value, path)]
+    while pending:
+        value, path = pending.pop()
+        inside = []
+        if isinstance(value, dict):
+            yield from _of_object(value, path)
+            inside = [(inner, (*path, key)) for key, inner in value.items() if key not in _FREE]
+        elif isinstance(value, list):
+            inside = [(inner, (*path, index)) for index, inner in enumerate(value)]
+        pending += reversed(inside)
+
+
+def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
+    for key, inner in value.items():
+        at = _pointer((*path, key))
+        if key in _NAMES and not isinstance(inner, str | dict):
+            yield f"`{at}` is {_kind(inner)}, not a string"
+        elif key in _IDS and (isinstance(inner, bool | float | list | dict) or inner == ""):
+            yield f"`{at}` is {_kind(inner)}, not an id"
+        elif key in _TEXTS and isinstance(inner, bool | int | float):
+            yield f"`{at}` is {_kind(inner)}, not a text"
+        elif key in _LISTS and not isinstance(inner, str | list | None) and "parts" not in _keys(inner):
+            yield f"`{at}` is {_kind(inner)}, not a text or an array"
+        elif key in _LISTS and isinstance(inner, list):
+            odd = next((place for place, one in enumerate(inner) if not isinstance(one, str | dict) or not one), None)
+            if odd is not None:
+                yield f"`{at}[{odd}]` is {_kind(inner[odd])}, not an object with members"
+    role = value.get("role")
+    if isinstance(role, str) and not any(value.get(key) is not None for key in _MESSAGE):
+        yield f"`{_pointer(path) or '.'}` has the role {role!r:.40} and no content"
+
+
+def _keys(value: Any) -> Sequence[str]:
+    return tuple(value) if isinstance(value, dict) else ()
+
+
+def _loose_links(values: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
+    """Events that name a parent which no event before them is, or that share an id with another one's parent."""
+    known: dict[str, Any] = {}
+    for number, value in values:
+        name = value.get("uuid", value.get("id"))
+        for key in _PARENTS:
+            parent = value.get(key)
+            if isinstance(parent, str) and parent not in known:
+                yield Malformed(number, f"`{key}` names {parent!r:.60}, which no line before it has as its id")
+        parent = next((value[key] for key in _PARENTS if key in value), None)
+        if isinstance(name, str):
+            if parent is not None and (parent == name or known.get(name, parent) != parent):
+                yield Malformed(number, f"the id {name!r:.60} is that of another line")
+            known.setdefault(name, parent)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string" if value else "an empty string"
+    if isinstance(value, dict):
+        return "an object" if value else "an empty object"
+    return "an array"
+
+
+def _pointer(path: Path) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key:.40}" for key in path).removeprefix(".")

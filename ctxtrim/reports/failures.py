@@ -1,0 +1,34 @@
+"""Findings about transcripts that cannot be handled, written or archived."""
+
+import traceback
+from dataclasses import replace
+
+from ctxtrim.errors import ArchiveError, CtxtrimError, SelfCheckError, unexpected
+from ctxtrim.formats.chunks import Chunk
+from ctxtrim.formats.malformed import malformed
+from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
+
+
+def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Finding:
+    """The finding that what starts at a line of the file cannot be handled. A trouble of the run is raised again."""
+    if isinstance(error, CtxtrimError) and not isinstance(error, SelfCheckError):
+        raise error
+    is_self_check = isinstance(error, SelfCheckError)
+    text = str(error) if is_self_check else f"cannot be handled: {unexpected(error)}"
+    frames = "".join(traceback.format_exception(error)).splitlines() if shows_traceback else ()
+    return Finding(SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames))
+
+
+def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
+    """The finding that an edited transcript cannot be written: it is malformed, or else the cause is an error here."""
+    finding = not_handled(error, line, shows_traceback)
+    odd = malformed(chunk.lines) if finding.code == SELF_CHECK else None
+    if odd is None:
+        return finding
+    text = f"malformed, so that it cannot be edited: {odd.reason}; correct that value to have the transcript edited"
+    return replace(finding, code=NOT_EDITABLE, message=text, line=odd.line)
+
+
+def not_archived(error: ArchiveError) -> Finding:
+    """The finding that an original could not be stored, so that nothing was replaced."""
+    return Finding("not-archived", "error", f"{error}; the transcript is left as it was")

@@ -210,7 +210,8 @@ def _renamed(job: Job, bound: Bound, result: Result, again: Transcript) -> Worke
     text = f"stages counted for {bound.model or 'no model'}; the output names {again.model or 'none'} and is counted so"
     note = Finding("other-model", "info", text, result.transcript.line)
     whole = again if _is_regrouped(result.transcript, again) else result.transcript
-    return replace(named, notes=(*named.notes, note)), replace(result, transcript=whole, count=count)
+    notes = (note,) if named.counter != bound.counter else ()  # another name may mean the same numbers
+    return replace(named, notes=(*named.notes, *notes)), replace(result, transcript=whole, count=count)
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:

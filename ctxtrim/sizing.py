@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ctxtrim.clipping import clip
-from ctxtrim.clipping.order import Mode
+from ctxtrim.clipping.layout import Mode
 from ctxtrim.counter import Counter
 from ctxtrim.limits import is_limited, spill_notice, truncate_text
 from ctxtrim.tokens import MARKS

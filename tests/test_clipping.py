@@ -122,12 +122,20 @@ def test_a_line_that_fails_again_and_again_is_shown_once() -> None:
     assert one.count("ERROR: no route") < 5
 
 
-def test_a_diff_keeps_its_headers_and_something_of_every_hunk() -> None:
+def test_a_diff_keeps_its_first_hunks_and_a_tail_below_its_headers() -> None:
     one = clip(DIFF, 700, O200K)
-    for name in ("first", "second", "third"):
-        assert f"diff --git a/src/{name}.py b/src/{name}.py\nindex 1..2 100644\n--- a/src/{name}.py\n+++ b/" in one
-    assert one.count("@@ -") == 6
-    assert one.count("-old line 1\n") == one.count("-old line 100\n") == 3
+    assert one.startswith("diff --git a/src/first.py b/src/first.py\nindex 1..2 100644\n--- a/src/first.py\n")
+    assert one.endswith("-old line 139\n+new line 139\n")
+    header = "diff --git a/src/third.py b/src/third.py\nindex 1..2 100644\n--- a/src/third.py\n+++ b/src/third.py\n"
+    assert f"lines] ...\n{header}" in one
+    assert len(MARKER.findall(one)) == 2
+
+
+def test_the_tail_of_a_diff_starts_at_a_header_that_is_near() -> None:
+    text = DIFF + DIFF[: DIFF.index("-old line 5\n")].replace("first", "fourth")
+    one = clip(text, 300, O200K)
+    assert f"lines] ...\n{text[text.index('diff --git a/src/fourth.py') :]}" in one
+    assert len(MARKER.findall(one)) == 1
 
 
 def test_a_diff_whose_headers_do_not_fit_keeps_the_first_ones() -> None:
@@ -148,9 +156,10 @@ def test_json_lines_are_cut_by_whole_lines() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_must_stand_in_the_clip_stands_there(mode: Mode) -> None:
-    wanted = [PLAIN.index(f"line {number} of") for number in (250, 123, 400)]
+    wanted = [PLAIN.index(f"line {number} of") for number in (250, 253, 247)]
     one = clip(PLAIN, 200, O200K, mode, [(start, start + 11) for start in wanted])
-    assert all(f"This is line {number} of the story.\n" in one for number in (250, 123, 400))
+    assert all(f"This is line {number} of the story.\n" in one for number in (250, 253, 247))
+    assert len(MARKER.findall(one)) == 2
     walked(PLAIN, one)
 
 

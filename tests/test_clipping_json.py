@@ -1,6 +1,7 @@
 """Clips of JSON are JSON: strings and arrays shortened, with true counts; everything else as it was spelled."""
 
 import json
+import re
 
 import pytest
 from clipping_texts import JSON, json_texts, unmarked
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.clipping import MODES, Mode, clip
-from ctxtrim.clipping.json_spans import Leaf
+from ctxtrim.clipping.json_spans import Leaf, document
 from ctxtrim.text.graphemes import cut_before
 from ctxtrim.tokenizers import tokenizer
 
@@ -113,7 +114,56 @@ def test_many_kept_ranges_in_many_items_cost_no_look_at_each_pair() -> None:
     text = json.dumps([f"item {number}" for number in range(30_000)])
     wanted = [f"item {number}" for number in range(25_000, 5_000, -50)]  # the most important first
     places = [(text.index(f'"{item}"') + 1, text.index(f'"{item}"') + 1 + len(item)) for item in wanted]
-    clipped = clip(text, 6_000, tokenizer("chars4"), "head", places)
+    clipped = clip(text, 6_000, CHARS4, "head", places)
     items = json.loads(clipped)
-    assert set(wanted) <= set(items)
-    assert tokenizer("chars4").count(clipped) <= 6_000
+    assert {"item 0", wanted[0]} <= set(items)
+    assert sum("truncated" in item for item in items) == 2
+    assert CHARS4.count(clipped) <= 6_000
+
+
+def test_records_of_a_list_stay_whole() -> None:
+    rows = [
+        {"id": number, "name": f"row {number}", "state": "open", "size": {"width": number, "height": 9}, "price": 12.5}
+        for number in range(90)
+    ]
+    pairs = [rows[number : number + 2] for number in range(0, 90, 2)]
+    shown = json.loads(clip(json.dumps(pairs), 120, O200K))
+    found = [row for pair in shown if isinstance(pair, list) for row in pair]
+    assert len(found) >= 2
+    assert all(row in rows for row in found)
+
+
+def test_a_small_object_among_others_keeps_all_its_members() -> None:
+    cards = {f"card {number}": {"kind": "credit card", "last four": 1000 + number} for number in range(9)}
+    shown = json.loads(clip(json.dumps({"name": "Ada", "cards": cards}), 150, O200K))
+    assert shown["name"] == "Ada"
+    assert all(card == cards[name] for name, card in shown["cards"].items() if name != "…")
+    assert shown["cards"]["…"] == f"[{len(cards) + 1 - len(shown['cards'])} more members truncated]"
+
+
+def test_a_string_with_many_kept_places_has_two_gaps_at_most_and_is_cut_between_lines() -> None:
+    lines = "".join(f"line {number} of the output\n" for number in range(400))
+    text = json.dumps({"code": 0, "output": lines})
+    places = [text.index(f"line {number} of") for number in (200, 90, 310, 150)]
+    output = json.loads(clip(text, 300, O200K, keep=[(place, place + 8) for place in places]))["output"]
+    assert "line 200 of the output\n" in output
+    parts = re.split(r"… \[\d+ characters truncated\] …", output)
+    assert 2 <= len(parts) <= 3
+    assert all(part.startswith("line ") and part.endswith("\n") for part in parts)
+
+
+@given(json_texts, st.data())
+def test_a_document_is_known_as_the_decoder_knows_it(text: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(text)))
+    text = text[:place] + data.draw(st.sampled_from(["", "0", ",", '"', "\\", "}", "\t"])) + text[place + 1 :]
+    try:
+        is_valid = isinstance(json.loads(text), list | dict)
+    except ValueError:
+        is_valid = False
+    found = document(text)
+    assert (found is not None) == is_valid
+    for begin, value, end in found[0] if found else ():
+        if value > begin:
+            json.loads(f"{{{text[begin:end]}}}")
+        else:
+            json.loads(text[begin:end])

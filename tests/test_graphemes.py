@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.clipping import clip
-from ctxtrim.clipping.order import Mode
+from ctxtrim.clipping.layout import Mode
 from ctxtrim.text.graphemes import cut_after, cut_before
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import head, tail

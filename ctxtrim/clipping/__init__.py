@@ -9,16 +9,18 @@ from ctxtrim.clipping.diff import DIFF
 from ctxtrim.clipping.json_lines import JSON_LINES
 from ctxtrim.clipping.json_value import JSON
 from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.layout import Mode, within
 from ctxtrim.clipping.listing import LISTING
 from ctxtrim.clipping.log import LOG
 from ctxtrim.clipping.markers import Range
-from ctxtrim.clipping.order import Mode
 from ctxtrim.clipping.plain import PLAIN
 from ctxtrim.clipping.selection import fits
+from ctxtrim.clipping.wrapper import inside
 from ctxtrim.errors import UsageError
 from ctxtrim.tokens import Tokenizer, head, tail
 
 KINDS: tuple[Kind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)
+_AROUND = 3  # what stands around an output may have this part of the limit
 MODES: tuple[Mode, ...] = ("head", "tail", "head-tail")
 
 
@@ -40,10 +42,25 @@ def clip(text: str, limit: int, tokenizer: Tokenizer, mode: Mode = "head-tail", 
         return text
     if limit < 1:
         return ""
-    cut = Cut(text, limit, tokenizer, mode, keep)
+    return _wrapped(text, limit, tokenizer, mode, keep) or _clip(Cut(text, limit, tokenizer, mode, keep))
+
+
+def _wrapped(text: str, limit: int, tokenizer: Tokenizer, mode: Mode, keep: Sequence[Range]) -> str | None:
+    """The clip of an output inside what a tool wrote around it; None where there is nothing around it, or no room."""
+    start, end = inside(text)
+    around = tokenizer.count(text[:start]) + tokenizer.count(text[end:]) if end - start < len(text) else 0
+    if not 0 < around <= limit // _AROUND:
+        return None
+    clipped = _clip(Cut(text[start:end], limit - around, tokenizer, mode, within(keep, start, end)))
+    found = f"{text[:start]}{clipped}{text[end:]}"
+    has_marker = clipped != text[start : start + len(clipped)] and clipped != text[end - len(clipped) : end]
+    return found if has_marker and tokenizer.count(found) <= limit else None
+
+
+def _clip(cut: Cut) -> str:
     for kind in KINDS:
-        if kind.knows(text):
+        if kind.knows(cut.text):
             found = kind.clip(cut)
             if found is not None:
                 return found
-    return (tail if mode == "tail" else head)(tokenizer, text, limit)
+    return (tail if cut.mode == "tail" else head)(cut.tokenizer, cut.text, cut.limit)

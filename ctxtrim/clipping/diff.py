@@ -1,11 +1,12 @@
-"""Unified diffs: the headers of files and hunks stay as long as they fit, what stands in the hunks shrinks."""
+"""Unified diffs: every line that is kept has the headers of its file and its hunk above it."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Sequence
 
 from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.markers import Range
-from ctxtrim.clipping.order import Stream, ends, from_head, in_turn
 from ctxtrim.clipping.selection import select
 
 _BEGINNING = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ .*\n@@ )", re.MULTILINE)
@@ -16,6 +17,8 @@ _FILE = re.compile(
     re.MULTILINE,
 )
 _HUNK = re.compile(r"^@@ .*(?:\n|\Z)", re.MULTILINE)
+_SHARES = (2, 1)  # of the head and the tail
+_NEAR = 400  # characters of headers, or between a line and its headers, that are kept with it
 _SAMPLE = 1 << 13  # characters in which the first header must stand
 
 
@@ -24,30 +27,64 @@ def _knows(text: str) -> bool:
 
 
 def _clip(cut: Cut) -> str | None:
-    files = [match.span() for match in _FILE.finditer(cut.text)]
-    hunks = [match.span() for match in _HUNK.finditer(cut.text)]
-    return select(cut.text, _order(cut, files, hunks), cut.keep, cut.limit, cut.tokenizer)
+    headers = _Headers(cut.text, cut.keep)
+    return select(cut, lines_of(cut.text), shares_of(cut.mode, _SHARES), settle=headers.settled)
 
 
-def _order(cut: Cut, files: list[Range], hunks: list[Range]) -> Stream:
-    """Files, hunks, and then the lines in the hunks: of all of them in turn, or from the end that the mode names."""
-    yield from files
-    yield from hunks
-    if cut.mode == "head-tail":
-        yield from in_turn([from_head(cut.text, cut.limit, *body) for body in _bodies(cut.text, files, hunks)])
-    else:
-        yield from ends(cut.text, cut.limit, cut.mode)
+class _Headers:
+    """The headers of the files and the hunks of a diff."""
+
+    def __init__(self, text: str, keep: Sequence[Range]) -> None:
+        self._text, self._keep = text, keep
+        self._files = [match.span() for match in _FILE.finditer(text)]
+        self._hunks = [match.span() for match in _HUNK.finditer(text)]
+
+    def settled(self, kept: Sequence[Range]) -> list[Range]:
+        """The stretches that are kept, the headers above the first line of each among them.
+
+        A stretch starts at a header, or is preceded by its headers, or is left out; one in the middle is kept anyway.
+        """
+        found: list[Range] = []
+        for number, (start, end) in enumerate(kept):
+            missing = self._missing(start, found)
+            if missing is None:
+                found.append((start, end))
+            elif number and number + 1 < len(kept):  # in the middle is what must be kept
+                found.append((missing[0] if start - missing[0] <= _NEAR else start, end))
+            else:
+                found += self._headed(start, end, missing, found)
+        return found
+
+    def _headed(self, start: int, end: int, missing: Range, found: Sequence[Range]) -> list[Range]:
+        """The stretch from a header on, or its headers and the rest of it."""
+        places = (header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end)
+        place = next((place for place in places if self._missing(place, found) is None), end)
+        if any(first < place and last > start for first, last in self._keep):
+            return [(start, end)]
+        body = self._text.find("\n", start + missing[1] - missing[0]) + 1
+        if 2 * place > start + end and len(found) < 2 and 0 < body < end and missing[1] - missing[0] <= _NEAR:
+            return [missing, (body, end)]
+        return [(place, end)] if place < end else [] if found else [(start, end)]
+
+    def _missing(self, start: int, found: Sequence[Range]) -> Range | None:
+        """The headers of a line that the stretches before it do not show, the first where they are apart; or None."""
+        file, hunk = self._header(self._files, start), self._header(self._hunks, start)
+        if hunk and file and hunk[0] < file[0]:
+            hunk = None
+        headers = [header for header in (file, hunk) if header and not _shows(found, header) and header[0] < start]
+        if len(headers) == 2 and headers[0][1] < headers[1][0]:
+            return headers[0]
+        return (headers[0][0], headers[-1][1]) if headers else None
+
+    @staticmethod
+    def _header(headers: Sequence[Range], place: int) -> Range | None:
+        """The last header that starts at or before a place."""
+        number = bisect_right(headers, (place, len(headers) and headers[-1][1]))
+        return headers[number - 1] if number else None
 
 
-def _bodies(text: str, files: list[Range], hunks: list[Range]) -> Iterator[Range]:
-    """What stands between the headers."""
-    done = 0
-    for start, end in sorted(files + hunks):
-        if done < start:
-            yield done, start
-        done = end
-    if done < len(text):
-        yield done, len(text)
+def _shows(kept: Sequence[Range], header: Range) -> bool:
+    return any(start <= header[0] and header[1] <= end for start, end in kept)
 
 
 DIFF = Kind("diff", _knows, _clip)

@@ -1,8 +1,8 @@
 """JSON lines: one value a line, cut by whole lines only."""
 
-from ctxtrim.clipping.json_spans import scan
+from ctxtrim.clipping.json_spans import document
 from ctxtrim.clipping.kind import Cut, Kind
-from ctxtrim.clipping.order import ends
+from ctxtrim.clipping.layout import shares_of, whole_lines_of
 from ctxtrim.clipping.selection import select
 
 _SAMPLE = 3  # lines that are read
@@ -18,11 +18,11 @@ def _knows(text: str) -> bool:
         stop = text.find("\n", start) + 1 or len(text)
         lines.append(text[start:stop])
         start = stop
-    return len(lines) > 1 and all(scan(line) is not None for line in lines)
+    return len(lines) > 1 and all(document(line) is not None for line in lines)
 
 
 def _clip(cut: Cut) -> str | None:
-    return select(cut.text, ends(cut.text, len(cut.text), cut.mode), cut.keep, cut.limit, cut.tokenizer)
+    return select(cut, whole_lines_of(cut.text), shares_of(cut.mode))
 
 
 JSON_LINES = Kind("json lines", _knows, _clip)

@@ -13,6 +13,13 @@ _value = _decoder.raw_decode
 _space = re.compile(r"[ \t\r\n]*").match
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
 
+_SPACE = r"[ \t\r\n]*+"
+_STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+_SCALAR = rf"{_STRING}|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null"
+_ELEMENT = re.compile(rf"{_SPACE}({_SCALAR}){_SPACE}[,\]]")
+_MEMBER = re.compile(rf"{_SPACE}({_STRING}){_SPACE}:{_SPACE}({_SCALAR}){_SPACE}[,}}]")
+"""An element or a member that is neither an object nor an array, with the comma or the bracket after it."""
+
 Member = tuple[int, int, int]
 """Where a member of an object begins (its key), where its value does, and where both end; the same for elements."""
 
@@ -25,34 +32,57 @@ def skip(text: str, position: int) -> int:
     return found.end() if found else position
 
 
-def scan(text: str) -> Range | None:
-    """Where the one object or array of a text stands, None where the text is anything else or nests too deeply."""
+def _string(text: str, start: int) -> tuple[object, int]:
+    """The string at a place, and where it ends."""
+    if text[start : start + 1] != '"':
+        raise ValueError("expected a string")
+    return _value(text, start)
+
+
+def members(text: str, start: int) -> tuple[list[Member], int]:
+    """The members of the object or array that starts at a place, in order, and where it ends.
+
+    A `ValueError` says that there is no valid one, a `RecursionError` that something in it nests too deeply.
+    """
+    is_object = text[start] == "{"
+    simple = (_MEMBER if is_object else _ELEMENT).match
+    closing = "}" if is_object else "]"
+    found: list[Member] = []
+    position = skip(text, start + 1)
+    if text[position : position + 1] == closing:
+        return [], position + 1
+    while True:
+        match = simple(text, position)
+        if match is not None:
+            spans = match.regs
+            position = spans[0][1]
+            found.append((spans[1][0], *spans[-1]))
+        else:
+            begin = value = skip(text, position)
+            if is_object:
+                value = skip(text, _string(text, begin)[1])
+                if text[value : value + 1] != ":":
+                    raise ValueError("expected a colon")
+                value = skip(text, value + 1)
+            end = _value(text, value)[1]
+            found.append((begin, value, end))
+            position = skip(text, end) + 1
+        if text[position - 1 : position] != ",":
+            if text[position - 1 : position] != closing:
+                raise ValueError("expected a comma")
+            return found, position
+
+
+def document(text: str) -> tuple[list[Member], Range] | None:
+    """The members of the one object or array that a text is, and where it is; None for anything else."""
     start = skip(text, 0)
     if text[start : start + 1] not in ("[", "{"):
         return None
     try:
-        end = _decoder.raw_decode(text, start)[1]
+        found, end = members(text, start)
     except (ValueError, RecursionError):
         return None
-    return (start, end) if skip(text, end) == len(text) else None
-
-
-def members(text: str, start: int) -> list[Member]:
-    """The members of the container that starts at a place of a valid JSON text, in order."""
-    is_object = text[start] == "{"
-    found: list[Member] = []
-    position = skip(text, start + 1)
-    while text[position] not in "]}":
-        begin = position
-        if is_object:
-            after = _value(text, position)[1]
-            position = skip(text, skip(text, after) + 1)
-        end = _value(text, position)[1]
-        found.append((begin, position, end))
-        position = skip(text, end)
-        if text[position] == ",":
-            position = skip(text, position + 1)
-    return found
+    return (found, (start, end)) if skip(text, end) == len(text) else None
 
 
 @dataclass(frozen=True)

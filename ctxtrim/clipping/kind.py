@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.markers import Range
-from ctxtrim.clipping.order import Mode
 from ctxtrim.tokens import Tokenizer
 
 

@@ -3,7 +3,7 @@
 import re
 
 from ctxtrim.clipping.kind import Cut, Kind
-from ctxtrim.clipping.order import Mode, ends
+from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.selection import select
 
 _ROW = re.compile(
@@ -26,8 +26,7 @@ def _knows(text: str) -> bool:
 
 
 def _clip(cut: Cut) -> str | None:
-    mode: Mode = "tail" if cut.mode == "tail" else "head"
-    return select(cut.text, ends(cut.text, cut.limit, mode), cut.keep, cut.limit, cut.tokenizer)
+    return select(cut, lines_of(cut.text), shares_of(cut.mode, (1, 0)))
 
 
 LISTING = Kind("listing", _knows, _clip)

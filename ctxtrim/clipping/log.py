@@ -1,11 +1,15 @@
-"""Logs and test output: lines that show errors and failures, the summary and the tail stay, the head a little."""
+"""Logs and test output: most of the tail, a little of the head, and the place in between with the most failures."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from heapq import merge
+from itertools import islice
 
 from ctxtrim.clipping.kind import Cut, Kind
-from ctxtrim.clipping.order import Stream, from_head, from_tail, shared
+from ctxtrim.clipping.layout import lines_of, shares_of
+from ctxtrim.clipping.markers import Range
 from ctxtrim.clipping.selection import select
 
 _FAILURE_WORDS = (
@@ -26,12 +30,14 @@ _FAILURE = re.compile(
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\).*\n(?:[ \t].*\n){0,40}.*\n?")
 _WARNING = re.compile(r".{0,300}?(?:\bWARN(?:ING)?\b|\b[Ww]arning(?:\[\w+\])?:)")
 _WIDTH = 400  # characters of a line that are looked at
+_SHARES = (1, 3)  # of the head and the tail
+_ISLAND = 4  # the failures and the lines around them may have this part of the clip
+_MOST = 10_000  # lines with failures that are compared
 _SAMPLE = 1 << 16  # characters at either end that are looked at to know a log
 
 
-def _telling(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Stream:
-    """The lines that have one of some words in them and a shape, in order; of lines that are the same the first."""
-    seen: set[str] = set()
+def _telling(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterator[Range]:
+    """The lines that have one of some words in them and a shape, in order; a traceback counts as one line."""
     position = 0
     for hint in merge(*(_places(text, word) for word in words)):
         if hint < position:
@@ -42,17 +48,7 @@ def _telling(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Stream:
             continue
         if block := _TRACEBACK.match(text, start):
             stop = position = block.end()
-        line = text[start:stop].strip()
-        if line not in seen:
-            seen.add(line)
-            yield start, stop
-
-
-def _failures(text: str, limit: int) -> Stream:
-    """The lines that show failures; of a traceback its last line first, which names the error."""
-    for start, end in _telling(text, _FAILURE_WORDS, _FAILURE):
-        is_block = text.find("\n", start, end - 1) >= 0
-        yield from (from_tail if is_block else from_head)(text, limit, start, end)
+        yield start, stop
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -74,11 +70,51 @@ def _knows(text: str) -> bool:
 
 
 def _clip(cut: Cut) -> str | None:
-    text = cut.text
-    head, tail = from_head(text, cut.limit), from_tail(text, cut.limit)
-    at_ends = {"head": [(4, head)], "tail": [(4, tail)], "head-tail": [(1, head), (3, tail)]}[cut.mode]
-    order = shared(*at_ends, (3, _failures(text, cut.limit)), (1, _telling(text, _WARNING_WORDS, _WARNING)))
-    return select(text, order, cut.keep, cut.limit, cut.tokenizer)
+    text, shares = cut.text, shares_of(cut.mode, _SHARES)
+
+    @cache
+    def lines(words: tuple[str, ...], shape: re.Pattern[str]) -> list[Range]:
+        return list(islice(_telling(text, words, shape), _MOST))
+
+    def want(size: int) -> list[Range]:
+        """The place with the most failures, else with the most warnings, that head and tail do not show anyway."""
+        head, tail = (size * share // (2 * sum(shares)) for share in shares)
+        for words, shape in ((_FAILURE_WORDS, _FAILURE), (_WARNING_WORDS, _WARNING)):
+            hidden = [line for line in lines(words, shape) if line[0] >= head and line[1] <= len(text) - tail]
+            if hidden:
+                start, stop = _densest(text, hidden, size // _ISLAND)
+                around = max(size // _ISLAND - (stop - start), 0) // 4
+                return [(max(start - around, 0), min(stop + 3 * around, len(text)))]
+        return []
+
+    return select(cut, lines_of(text), shares, want)
+
+
+def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
+    """The stretch of at most `most` characters with the most different lines of some; the shortest, the first of those.
+
+    Of a traceback that is longer it is the end, which names the error.
+    """
+    best, different, left = lines[0], 0, 0
+    counts: Counter[str] = Counter()
+    texts = [text[start:stop].strip() for start, stop in lines]
+    for right, (_, stop) in enumerate(lines):
+        counts[texts[right]] += 1
+        while left < right and (stop - lines[left][0] > most or counts[texts[left]] > 1):
+            counts[texts[left]] -= 1
+            if not counts[texts[left]]:
+                del counts[texts[left]]
+            left += 1
+        if len(counts) > different:
+            best, different = (_end_of(text, lines[left][0], stop, most), stop), len(counts)
+    return best
+
+
+def _end_of(text: str, start: int, stop: int, most: int) -> int:
+    """Where the lines start that a stretch ends with, as many as have at most `most` characters, at least one."""
+    if stop - start <= most:
+        return start
+    return text.find("\n", stop - most - 1, stop - 1) + 1 or text.rfind("\n", start, stop - 1) + 1 or start
 
 
 LOG = Kind("log", _knows, _clip)

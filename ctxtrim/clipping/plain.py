@@ -1,12 +1,12 @@
 """Any text: its head and its tail, by whole lines."""
 
 from ctxtrim.clipping.kind import Cut, Kind
-from ctxtrim.clipping.order import ends
+from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.selection import select
 
 
 def _clip(cut: Cut) -> str | None:
-    return select(cut.text, ends(cut.text, cut.limit, cut.mode), cut.keep, cut.limit, cut.tokenizer)
+    return select(cut, lines_of(cut.text), shares_of(cut.mode))
 
 
 PLAIN = Kind("plain", lambda text: True, _clip)

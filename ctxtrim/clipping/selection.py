@@ -1,18 +1,24 @@
-"""The most of a text, in the order in which its ranges are to be let in, that fits a limit of tokens."""
+"""The longest clip of a text that fits a limit of tokens."""
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import chain
 
-from ctxtrim.clipping.markers import Range, joined, marked, shown
-from ctxtrim.clipping.order import Stream
-from ctxtrim.text.graphemes import cut_after, cut_before
-from ctxtrim.tokens import Tokenizer, head
+from ctxtrim.clipping.kind import Cut
+from ctxtrim.clipping.layout import Scale, Shares, layout, whole
+from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined, marked, marker, shown
+from ctxtrim.tokens import Tokenizer
 
 _USUAL = 4  # characters a token, to begin with
 _WIDEST = 64  # characters a token: what is longer is not looked at first
+_MARKERS = 12  # tokens of a clip that are markers
 _SPARE = 50  # a clip that leaves free no more than this part of the limit is good enough
-_GUESSES = 4  # after so many the search halves what is left
+_GUESSES, _TRIES = 4, 12  # after so many guesses the search halves what is left; after so many tries it ends
+_SHORT = 8 * LEAST  # characters of a gap that may save too little
+_WORTH = 2, 4  # times the tokens of its marker that a gap must have: the only one, one of two
+_WANTED = 3  # a stretch that must be kept may have this part of the room
+
+Want = Callable[[int], Sequence[Range]]
+"""The stretches that a clip of so many characters must keep, the most important first."""
+Settle = Callable[[Sequence[Range]], list[Range]]
 
 
 def fits(text: str, limit: int, tokenizer: Tokenizer) -> bool:
@@ -25,68 +31,57 @@ def fits(text: str, limit: int, tokenizer: Tokenizer) -> bool:
     return tokenizer.count(text) <= limit
 
 
-def select(text: str, order: Stream, keep: Sequence[Range], limit: int, tokenizer: Tokenizer) -> str | None:
-    """The clip of a text with as many ranges as fit, those in `keep` first; None where not even the first fits."""
-    markers = marked(text)
-    ranges = _Ranges(chain(_wanted(text, keep, limit, tokenizer), order))
+def select(
+    cut: Cut, scale: Scale, shares: Shares, want: Want = lambda size: (), settle: Settle = list[Range]
+) -> str | None:
+    """The clip of a text with head, tail and an island as long as they fit; None where not even a marker fits.
 
-    def clip(count: int) -> str:
-        return shown(text, joined(ranges.taken[:count]), markers)
+    The ranges in `cut.keep` come before those that the kind of text wants. `settle` corrects what is kept.
+    """
+    markers = marked(cut.text)
 
-    return _most(clip, ranges, limit, tokenizer)
+    def clip(size: int) -> str | None:
+        wanted = whole(scale, (*cut.keep, *want(size)), size // _WANTED) if size >= _WANTED * LEAST else ()
+        kept = settle(layout(scale, size, shares, wanted))
+        return _shown(cut, kept, markers) if kept else None
+
+    return longest(clip, cut)
 
 
-class _Ranges:
-    """Ranges of a stream, taken as far as they are asked for."""
+def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:
+    """The longest clip found that fits, of those that a size in characters leads to; None where none fits.
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self.taken: list[Range] = []
-        self.length: list[int] = []  # characters of the ranges up to each
-
-    def within(self, characters: float) -> int:
-        """How many ranges have at most so many characters together, at least one where there is one."""
-        while not self.length or self.length[-1] <= characters:
-            one = next(self._stream, None)
-            if one is None:
+    A clip of None is too long, or shows nothing.
+    """
+    low, high, best, size = 0, len(cut.text), None, min(_USUAL * cut.limit, len(cut.text) - 1)
+    for tries in range(_TRIES):
+        found = clip(size)
+        is_short = found is not None and len(found) <= 4 * _WIDEST * cut.limit
+        tokens = cut.tokenizer.count(found) if found is not None and is_short else _WIDEST * cut.limit
+        if tokens <= cut.limit:
+            low, best = size, found
+            if cut.limit - tokens <= cut.limit // _SPARE:
                 break
-            self.length.append((self.length[-1] if self.length else 0) + one[1] - one[0])
-            self.taken.append(one)
-        return bisect_right(self.length, characters)
-
-
-def _most(clip: Callable[[int], str], ranges: _Ranges, limit: int, tokenizer: Tokenizer) -> str | None:
-    """The clip with the most ranges that fits; what one had in tokens says which number to try next."""
-    low, best, high, tries, target = 0, None, None, 0, float(_USUAL * limit)
-    while True:
-        count = max(ranges.within(target), low + 1)
-        if high is not None and (count >= high or tries > _GUESSES):
-            count = (low + high) // 2
-        if count <= low or count > len(ranges.taken):
-            return best
-        one = clip(count)
-        tokens = tokenizer.count(one) if len(one) <= _WIDEST * 4 * limit else _WIDEST * limit
-        tries += 1
-        if tokens <= limit:
-            low, best = count, one
-            if limit - tokens <= limit // _SPARE:
-                return best
         else:
-            high = count
-        length = ranges.length[count - 1]
-        target = max(length * limit / max(tokens, 1), length + 1 if tokens <= limit else 1)
+            high = size
+        if high - low <= max(low // _SPARE, 1):
+            break
+        size = size * max(cut.limit - _MARKERS, 1) // max(tokens - _MARKERS, 1)
+        if not low < size < high or tries >= _GUESSES:
+            size = (low + high) // 2 if low else min(size, high) // 2
+    return best
 
 
-def _wanted(text: str, keep: Sequence[Range], limit: int, tokenizer: Tokenizer) -> Stream:
-    """The ranges that must stand in the clip: the whole line where it fits into a third, else the range or its head."""
-    for start, end in keep:
-        start, end = cut_before(text, max(start, 0)), cut_after(text, min(end, len(text)))
-        first = text.rfind("\n", max(0, start - limit), start) + 1
-        last = text.find("\n", max(end - 1, start), end + limit) + 1
-        line = first or (start if start > limit else 0), last or (end if end + limit < len(text) else len(text))
-        if fits(text[slice(*line)], limit // 3, tokenizer):
-            yield line
-        elif fits(text[start:end], limit // 3, tokenizer):
-            yield start, end
-        else:
-            yield start, start + len(head(tokenizer, text[start:end], limit // 3))
+def _shown(cut: Cut, kept: Sequence[Range], markers: Sequence[Gap]) -> str:
+    """The kept ranges with their markers; a gap that saves too little over its marker is filled."""
+    found = gaps(len(cut.text), kept, markers, LEAST)
+    filled = [(gap.start, gap.end) for gap in found if not gap.hidden and _is_small(cut, gap, len(found))]
+    return shown(cut.text, joined((*kept, *filled)), markers)
+
+
+def _is_small(cut: Cut, gap: Gap, number: int) -> bool:
+    """Whether a gap is filled: where it is one of several, it has to save more."""
+    text = cut.text[gap.start : gap.end]
+    worth = _WORTH[number > 1]
+    instead = marker(text.count("\n"), 0)
+    return len(text) <= _SHORT and cut.tokenizer.count(text) <= worth * cut.tokenizer.count(f"{instead}\n")

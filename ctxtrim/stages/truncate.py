@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ctxtrim import clipping, pins, replacement, rules
-from ctxtrim.clipping.order import Mode
+from ctxtrim.clipping.layout import Mode
 from ctxtrim.counter import Counter
 from ctxtrim.evidence import copies
 from ctxtrim.limits import spilled_to

@@ -1,0 +1,62 @@
+"""What a tool wrote around an output: tags, exit codes, labels, prompts. It stays whole; what is inside is clipped."""
+
+import re
+
+from ctxtrim.clipping.markers import Range
+
+_TAG = r"[A-Za-z][\w:.-]{0,60}"
+_LABEL = (
+    r"(?:Exit [Cc]ode|Wall time|Duration|Chunk ID|Original token count|Total output lines|Process exited with code"
+    r"|Process Group PGID|Background PIDs|Signal|Command|Directory|Output|stdout|stderr)(?:: ?| (?=\d))[^\n]{0,200}"
+)
+_HEADER = re.compile(
+    rf"[^\S\n]*(?:<({_TAG})>[^<>\n]{{0,200}}</\1>|<{_TAG}(?: [^<>\n]{{0,200}})?>|{_LABEL}"
+    r"|\[File: [^\n]{1,300}\]|\(\d+ more lines above\)|Here's the result of running [^\n]{1,300}:)?[^\S\n]*\n"
+)
+_FOOTER = re.compile(
+    rf"[^\n]{{0,200}}</({_TAG})>|<({_TAG})>[^<>\n]{{0,200}}</\2>|{_LABEL}|Error: \(none\)"
+    r"|\[(?:File|The command|Command|Current|Python|Jupyter)[^\n]{1,300}\]"
+    r"|\((?:Open file|Current directory): [^\n]{1,300}\)|\(\d+ more lines below\)|bash-\$ ?|"
+)
+_REMINDER = re.compile(r"\n\s*<system-reminder>\n(?:(?!</?system-reminder>)[^\0]){0,1500}</system-reminder>\s*\Z")
+_MOST = 8  # lines before and after an output
+
+
+def inside(text: str) -> Range:
+    """Where the output of a tool stands in a text: all of it, where nothing is around it.
+
+    What is before it ends with a line break, what is after it begins with one.
+    """
+    reminder = _REMINDER.search(text, max(0, len(text) - 2000))
+    start, opened = _start(text)
+    end = _end(text, start, reminder.start() if reminder else len(text), opened)
+    return (start, end) if start < end else (0, len(text))
+
+
+def _start(text: str) -> tuple[int, set[str]]:
+    """Where the lines before an output end, and which tags they open."""
+    start = place = 0
+    opened: set[str] = set()
+    for _ in range(_MOST):
+        line = _HEADER.match(text, place)
+        if line is None:
+            break
+        place = line.end()
+        if line[0].strip():
+            start = place
+            opened.update(re.findall(rf"<({_TAG})", line[0]))
+    return start, opened
+
+
+def _end(text: str, start: int, end: int, opened: set[str]) -> int:
+    """Where the lines after an output begin; a tag that nothing opened is none of them."""
+    place = end
+    for _ in range(_MOST):
+        line = text.rfind("\n", start, place)
+        footer = _FOOTER.fullmatch(text, line + 1, place) if line >= 0 else None
+        if footer is None or (footer[1] and footer[1] not in opened):
+            break
+        place = line
+        if footer[0].strip():
+            end = place
+    return end

@@ -25,6 +25,7 @@ _MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
 _ELEMENT_MARKER, _MEMBER_MARKER = '"[{} more items truncated]"', '"…": "[{} more members truncated]"'
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
 _SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are not shortened to make room for others
+_EMPTY_MEMBER = 5  # characters of the shortest member of an object
 _MARKER = 34  # characters of a marker in a string
 _DEEPEST = 32  # levels of containers; what is deeper is not shortened
 _WIDEST = 256  # characters a token: a clip of more does not fit
@@ -54,6 +55,22 @@ class _Container:
         """The characters of each member with its separator."""
         starts = [begin for begin, _, _ in self.inside]
         return [after - begin for begin, after in zip(starts, [*starts[1:], self.inside[-1][2]], strict=True)]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each member starts, and the last ends, counted from the first."""
+        return list(accumulate(self.sizes, initial=0))
+
+    @cached_property
+    def largest(self) -> int:
+        """The characters of the longest member."""
+        return max(self.sizes)
+
+    def starts_within(self, room: int) -> list[int]:
+        """The same where members that are too long for a room are shortened."""
+        if _least(self.largest, room) == self.largest:
+            return self.starts
+        return list(accumulate((_least(size, room) for size in self.sizes), initial=0))
 
     @cached_property
     def least(self) -> int:
@@ -122,9 +139,9 @@ class _Shortener:
         """Which members of a container stay, as ranges of their numbers."""
         if not container.inside:
             return [(0, 0)]
-        if container.is_object and container.least <= size:
+        if container.is_object and _EMPTY_MEMBER * len(container.inside) <= size and container.least <= size:
             return [(0, len(container.inside))]
-        starts = list(accumulate((_least(one, size) for one in container.sizes), initial=0))
+        starts = container.starts_within(size)
 
         def before(place: int, reach: int) -> int:
             return starts[bisect_right(starts, place) - 1]

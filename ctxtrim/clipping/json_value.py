@@ -8,7 +8,7 @@ short enough. The places of a container's members are found once, whatever sizes
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -38,7 +38,7 @@ def _clip(cut: Cut) -> str | None:
     inside, span = found
     shortener = _Shortener(cut, span)
     shortener.remember(span[0], inside)
-    return longest(shortener.clip, cut)
+    return longest(shortener.clip, cut) or longest(replace(shortener, cut=replace(cut, keep=())).clip, cut)
 
 
 @dataclass(frozen=True)

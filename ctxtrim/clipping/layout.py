@@ -141,6 +141,8 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
     wanted = max(head, min(wanted, room - tail))
     if wanted > head:
         head = max(head, scale.before(wanted, max(wanted // 2, _LINE)))
+    if not head and first >= last:  # where there is room for one line alone, it is the first
+        head = scale.before(room - tail, max(room // 2, _LINE))
     if last and room - head > tail:  # the head may have left some of its share
         tail = max(tail, scale.end - scale.after(scale.end - (room - head), max((room - head) // 2, _LINE)))
     return head, scale.end - tail

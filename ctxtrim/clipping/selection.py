@@ -83,5 +83,5 @@ def _is_small(cut: Cut, gap: Gap, number: int) -> bool:
     """Whether a gap is filled: where it is one of several, it has to save more."""
     text = cut.text[gap.start : gap.end]
     worth = _WORTH[number > 1]
-    instead = marker(text.count("\n"), 0)
-    return len(text) <= _SHORT and cut.tokenizer.count(text) <= worth * cut.tokenizer.count(f"{instead}\n")
+    instead = f"\n{marker(0, len(text))}\n"
+    return len(text) <= _SHORT and cut.tokenizer.count(text) <= worth * cut.tokenizer.count(instead)

@@ -45,24 +45,25 @@ class _Headers:
         A stretch starts at a header, or is preceded by its headers, or is left out; one in the middle is kept anyway.
         """
         found: list[Range] = []
+        number_of_gaps = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
         for number, (start, end) in enumerate(kept):
             missing = self._missing(start, found)
             if missing is None:
                 found.append((start, end))
-            elif number and number + 1 < len(kept):  # in the middle is what must be kept
+            elif number + 1 < len(kept):  # in the middle is what must be kept
                 found.append((missing[0] if start - missing[0] <= _NEAR else start, end))
             else:
-                found += self._headed(start, end, missing, found)
+                found += self._headed(start, end, missing, found, number_of_gaps < 2)
         return found
 
-    def _headed(self, start: int, end: int, missing: Range, found: Sequence[Range]) -> list[Range]:
+    def _headed(self, start: int, end: int, missing: Range, found: Sequence[Range], has_room: bool) -> list[Range]:
         """The stretch from a header on, or its headers and the rest of it."""
         places = (header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end)
         place = next((place for place in places if self._missing(place, found) is None), end)
         if any(first < place and last > start for first, last in self._keep):
             return [(start, end)]
         body = self._text.find("\n", start + missing[1] - missing[0]) + 1
-        if 2 * place > start + end and len(found) < 2 and 0 < body < end and missing[1] - missing[0] <= _NEAR:
+        if has_room and 2 * place > start + end and 0 < body < end and missing[1] - missing[0] <= _NEAR:
             return [missing, (body, end)]
         return [(place, end)] if place < end else [] if found else [(start, end)]
 

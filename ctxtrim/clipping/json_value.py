@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 
 from ctxtrim.clipping.json_spans import Leaf, Member, document, members
 from ctxtrim.clipping.kind import Cut, Kind
-from ctxtrim.clipping.layout import Scale, layout, lines_of, shares_of, whole, within
+from ctxtrim.clipping.layout import Scale, layout, lines_of, shares_of, whole
 from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined
-from ctxtrim.clipping.selection import longest
+from ctxtrim.clipping.selection import DENSEST, longest
 from ctxtrim.text.graphemes import cut_after, cut_before
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
@@ -149,16 +150,27 @@ class _Shortener:
         def after(place: int, reach: int) -> int:
             return starts[min(bisect_left(starts, place), len(starts) - 1)]
 
-        wanted = ((starts[place], starts[place + 1]) for place in self._wanted(container))
+        wanted = ((starts[place], starts[place + 1]) for place in self._wanted(container, size))
         kept = layout(Scale(starts[-1], before, after), size, shares_of(self.cut.mode), wanted)
         return [(bisect_left(starts, first), bisect_left(starts, last)) for first, last in kept]
 
-    def _wanted(self, container: _Container) -> Iterator[int]:
+    def _wanted(self, container: _Container, size: int) -> Iterator[int]:
         """The numbers of the members that have something in them that must be kept, the most important first."""
         first, last = container.inside[0][0], container.inside[-1][2]
-        for start, end in self.cut.keep:
-            if first < end and start < last:
-                yield max(bisect_right(container.inside, (start, last, last)) - 1, 0)
+        for start, _ in self._kept_in(first, last)[: size // DENSEST]:
+            yield max(bisect_right(container.inside, (start, last, last)) - 1, 0)
+
+    @cached_property
+    def _sorted_keep(self) -> tuple[list[tuple[int, int, int]], list[int]]:
+        """The ranges in `keep` by their start, with their rank, and the furthest end of each and those before it."""
+        found = sorted((start, stop, rank) for rank, (start, stop) in enumerate(self.cut.keep))
+        return found, list(accumulate((stop for _, stop, _ in found), max))
+
+    def _kept_in(self, begin: int, end: int) -> list[Range]:
+        """The ranges in `keep` that overlap a stretch, the most important first; there may be thousands of others."""
+        ranges, reach = self._sorted_keep
+        near = ranges[bisect_right(reach, begin) : bisect_left(ranges, (end,))]
+        return [(start, stop) for start, stop, _ in sorted(near, key=itemgetter(2)) if begin < stop]
 
     def _gaps(self, container: _Container, kept: Sequence[Range]) -> list[Gap]:
         """The members that are not kept; a gap as short as its marker is none."""
@@ -194,7 +206,10 @@ class _Shortener:
         leaf, marks = self._leaves[start]
         value, scale = leaf.value, lines_of(leaf.value)
         size = max(size - _MARKER, 0) * len(value) // len(leaf.spelling)
-        wanted = [(leaf.meant(begin), leaf.meant(stop)) for begin, stop in within(self.cut.keep, start + 1, end - 1)]
+        wanted = [
+            (leaf.meant(max(begin - start - 1, 0)), leaf.meant(min(stop, end - 1) - start - 1))
+            for begin, stop in self._kept_in(start + 1, end - 1)
+        ]
         kept = layout(scale, size, shares_of(self.cut.mode), whole(scale, wanted, max(size // 3, 1)))
         kept = joined([(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept])
         yield '"'

@@ -15,7 +15,6 @@ Mode = Literal["head", "tail", "head-tail"]
 Shares = tuple[int, int]
 """How much of the room the head gets, and how much the tail."""
 
-_LINE = 80  # characters of a line that is never cut, but where it is all there is
 _WORD = 40  # characters that a cut inside a line may move to stand between two words
 _FLOOR = 4  # the head and the tail keep at least this part of their shares
 _NEAR = 6  # an island that is no further from the head or the tail than this part of the room is joined to it
@@ -27,11 +26,13 @@ class Scale:
     """The places of something from 0 to `end` where it may be cut.
 
     `before` and `after` take a place and how far they may move; they return the nearest good place to cut on that side.
+    Lines of at most `line` characters are never cut.
     """
 
     end: int
     before: Callable[[int, int], int]
     after: Callable[[int, int], int]
+    line: int = 80
 
 
 def shares_of(mode: Mode, both: Shares = (1, 1)) -> Shares:
@@ -116,7 +117,7 @@ def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()
     for start, stop in wanted:
         if windows.covers(start, stop):
             continue
-        ways = [one for one in windows.widened(start, stop) if one.head <= one.tail and one.size(end) <= size]
+        ways = [way for way in windows.widened(start, stop) if way.head <= way.tail and way.size(end) <= size]
         if ways:
             extra = size * _ISLAND if windows.island is None else 0
             windows = min(ways, key=lambda way: way.size(end) + (extra if way.island else 0))
@@ -140,11 +141,11 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
     wanted = room * first // (first + last)
     wanted = max(head, min(wanted, room - tail))
     if wanted > head:
-        head = max(head, scale.before(wanted, max(wanted // 2, _LINE)))
+        head = max(head, scale.before(wanted, max(wanted // 2, scale.line)))
     if not head and first >= last:  # where there is room for one line alone, it is the first
-        head = scale.before(room - tail, max(room // 2, _LINE))
+        head = scale.before(room - tail, max(room // 2, scale.line))
     if last and room - head > tail:  # the head may have left some of its share
-        tail = max(tail, scale.end - scale.after(scale.end - (room - head), max((room - head) // 2, _LINE)))
+        tail = max(tail, scale.end - scale.after(scale.end - (room - head), max((room - head) // 2, scale.line)))
     return head, scale.end - tail
 
 

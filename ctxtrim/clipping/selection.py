@@ -1,12 +1,15 @@
 """The longest clip of a text that fits a limit of tokens."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 from ctxtrim.clipping.kind import Cut
 from ctxtrim.clipping.layout import Scale, Shares, layout, whole
 from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined, marked, marker, shown
 from ctxtrim.tokens import Tokenizer
 
+DENSEST = 4  # of the ranges that must be kept, one for so many characters of a clip is looked at
 _USUAL = 4  # characters a token, to begin with
 _WIDEST = 64  # characters a token: what is longer is not looked at first
 _MARKERS = 12  # tokens of a clip that are markers
@@ -40,12 +43,13 @@ def select(
     """
     markers = marked(cut.text)
 
-    def clip(size: int) -> str | None:
-        wanted = whole(scale, (*cut.keep, *want(size)), size // _WANTED) if size >= _WANTED * LEAST else ()
-        kept = settle(layout(scale, size, shares, wanted))
+    def clip(size: int, scale: Scale = scale) -> str | None:
+        ranges = (*cut.keep[: size // DENSEST], *want(size)) if size >= LEAST else ()
+        wanted = whole(scale, ranges, max(size // _WANTED, min(size * 3 // 4, 2 * LEAST)))
+        kept = joined(settle(layout(scale, size, shares, wanted)))
         return _shown(cut, kept, markers) if kept else None
 
-    return longest(clip, cut)
+    return longest(clip, cut) or longest(partial(clip, scale=replace(scale, line=0)), cut)
 
 
 def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:

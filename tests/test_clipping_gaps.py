@@ -82,6 +82,7 @@ WRAPPERS = {
         "Command: find .\nDirectory: (root)\nOutput:\n",
         "Error: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: 7\n",
     ),
+    "line breaks of two characters": ("<output>\r\n", "</output>\r\n"),
     "Claude Code": ("", "\n<system-reminder>\nThe tool asks you to be kind.\n</system-reminder>\n"),
 }
 

@@ -14,9 +14,9 @@ _HEADER = re.compile(
     r"|\[File: [^\n]{1,300}\]|\(\d+ more lines above\)|Here's the result of running [^\n]{1,300}:)?[^\S\n]*\n"
 )
 _FOOTER = re.compile(
-    rf"[^\n]{{0,200}}</({_TAG})>|<({_TAG})>[^<>\n]{{0,200}}</\2>|{_LABEL}|Error: \(none\)"
+    rf"(?:[^\n]{{0,200}}</({_TAG})>|<({_TAG})>[^<>\n]{{0,200}}</\2>|{_LABEL}|Error: \(none\)"
     r"|\[(?:File|The command|Command|Current|Python|Jupyter)[^\n]{1,300}\]"
-    r"|\((?:Open file|Current directory): [^\n]{1,300}\)|\(\d+ more lines below\)|bash-\$ ?|"
+    r"|\((?:Open file|Current directory): [^\n]{1,300}\)|\(\d+ more lines below\)|bash-\$|)[^\S\n]*"
 )
 _REMINDER = re.compile(r"\n\s*<system-reminder>\n(?:(?!</?system-reminder>)[^\0]){0,1500}</system-reminder>\s*\Z")
 _MOST = 8  # lines before and after an output

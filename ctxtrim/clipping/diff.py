@@ -45,7 +45,7 @@ class _Headers:
         A stretch starts at a header, or is preceded by its headers, or is left out; one in the middle is kept anyway.
         """
         found: list[Range] = []
-        number_of_gaps = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
+        gap_count = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
         for number, (start, end) in enumerate(kept):
             missing = self._missing(start, found)
             if missing is None:
@@ -53,7 +53,7 @@ class _Headers:
             elif number + 1 < len(kept):  # in the middle is what must be kept
                 found.append((missing[0] if start - missing[0] <= _NEAR else start, end))
             else:
-                found += self._headed(start, end, missing, found, number_of_gaps < 2)
+                found += self._headed(start, end, missing, found, gap_count < 2)
         return found
 
     def _headed(self, start: int, end: int, missing: Range, found: Sequence[Range], has_room: bool) -> list[Range]:

@@ -23,7 +23,6 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
 _MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
-_ELEMENT_MARKER, _MEMBER_MARKER = '"[{} more items truncated]"', '"…": "[{} more members truncated]"'
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
 _SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are not shortened to make room for others
 _EMPTY_MEMBER = 5  # characters of the shortest member of an object
@@ -208,7 +207,7 @@ class _Shortener:
         size = max(size - _MARKER, 0) * len(value) // len(leaf.spelling)
         wanted = [
             (leaf.meant(max(begin - start - 1, 0)), leaf.meant(min(stop, end - 1) - start - 1))
-            for begin, stop in self._kept_in(start + 1, end - 1)
+            for begin, stop in self._kept_in(start + 1, end - 1)[: size // DENSEST]
         ]
         kept = layout(scale, size, shares_of(self.cut.mode), whole(scale, wanted, max(size // 3, 1)))
         kept = joined([(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept])

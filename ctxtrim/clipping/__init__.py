@@ -20,7 +20,7 @@ from ctxtrim.errors import UsageError
 from ctxtrim.tokens import Tokenizer, head, tail
 
 KINDS: tuple[Kind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)
-_AROUND = 3  # what stands around an output may have this part of the limit
+_AROUND = 3  # a wrapper may have this part of the limit
 MODES: tuple[Mode, ...] = ("head", "tail", "head-tail")
 
 
@@ -32,9 +32,10 @@ def kind_of(text: str) -> str:
 def clip(text: str, limit: int, tokenizer: Tokenizer, mode: Mode = "head-tail", keep: Sequence[Range] = ()) -> str:
     """A text with at most `limit` tokens, markers included; a text that fits is given back as it is.
 
-    `mode` says which ends of it stay. `keep` are ranges of characters that stand in the clip where they fit, in order:
-    each as a whole where it fits into a third of the limit, else its beginning. Where not even a marker fits, the clip
-    is the beginning of the text (its end with mode `tail`) alone. An unknown mode is a `UsageError`.
+    `mode` says which ends of it stay. `keep` are ranges of characters, the most important first: they widen the head or
+    the tail, or make one stretch between them, as far as they fit. A range that needs more than a third of the limit is
+    kept by its beginning. Where not even a marker fits, the clip is the beginning of the text (its end with mode
+    `tail`) alone. An unknown mode is a `UsageError`.
     """
     if mode not in MODES:
         raise UsageError(f"no such mode: {mode}; expected one of {', '.join(MODES)}")
@@ -46,7 +47,7 @@ def clip(text: str, limit: int, tokenizer: Tokenizer, mode: Mode = "head-tail", 
 
 
 def _wrapped(text: str, limit: int, tokenizer: Tokenizer, mode: Mode, keep: Sequence[Range]) -> str | None:
-    """The clip of an output inside what a tool wrote around it; None where there is nothing around it, or no room."""
+    """The clip of an output inside its wrapper; None where there is no wrapper, or no room for it."""
     start, end = inside(text)
     around = tokenizer.count(text[:start]) + tokenizer.count(text[end:]) if end - start < len(text) else 0
     if not 0 < around <= limit // _AROUND:

@@ -28,7 +28,7 @@ def _knows(text: str) -> bool:
 
 def _clip(cut: Cut) -> str | None:
     headers = _Headers(cut.text, cut.keep)
-    return select(cut, lines_of(cut.text), shares_of(cut.mode, _SHARES), settle=headers.settled)
+    return select(cut, lines_of(cut.text), shares_of(cut.mode, _SHARES), adjust=headers.completed)
 
 
 class _Headers:
@@ -39,10 +39,10 @@ class _Headers:
         self._files = [match.span() for match in _FILE.finditer(text)]
         self._hunks = [match.span() for match in _HUNK.finditer(text)]
 
-    def settled(self, kept: Sequence[Range]) -> list[Range]:
-        """The stretches that are kept, the headers above the first line of each among them.
+    def completed(self, kept: Sequence[Range]) -> list[Range]:
+        """The stretches that are kept, with the headers of the first line of each.
 
-        A stretch starts at a header, or is preceded by its headers, or is left out; one in the middle is kept anyway.
+        A stretch starts at a header, follows its headers, or is left out. A stretch in the middle is always kept.
         """
         found: list[Range] = []
         gap_count = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0

@@ -21,7 +21,7 @@ _WANTED = 3  # a stretch that must be kept may have this part of the room
 
 Want = Callable[[int], Sequence[Range]]
 """The stretches that a clip of so many characters must keep, the most important first."""
-Settle = Callable[[Sequence[Range]], list[Range]]
+Adjust = Callable[[Sequence[Range]], list[Range]]
 
 
 def fits(text: str, limit: int, tokenizer: Tokenizer) -> bool:
@@ -35,18 +35,18 @@ def fits(text: str, limit: int, tokenizer: Tokenizer) -> bool:
 
 
 def select(
-    cut: Cut, scale: Scale, shares: Shares, want: Want = lambda size: (), settle: Settle = list[Range]
+    cut: Cut, scale: Scale, shares: Shares, want: Want = lambda size: (), adjust: Adjust = list[Range]
 ) -> str | None:
     """The clip of a text with head, tail and an island as long as they fit; None where not even a marker fits.
 
-    The ranges in `cut.keep` come before those that the kind of text wants. `settle` corrects what is kept.
+    The ranges in `cut.keep` come before those that the kind of text wants. `adjust` corrects what is kept.
     """
     markers = marked(cut.text)
 
     def clip(size: int, scale: Scale = scale) -> str | None:
         ranges = (*cut.keep[: size // DENSEST], *want(size)) if size >= LEAST else ()
         wanted = whole(scale, ranges, max(size // _WANTED, min(size * 3 // 4, 2 * LEAST)))
-        kept = joined(settle(layout(scale, size, shares, wanted)))
+        kept = joined(adjust(layout(scale, size, shares, wanted)))
         return _shown(cut, kept, markers) if kept else None
 
     return longest(clip, cut) or longest(partial(clip, scale=replace(scale, line=0)), cut)

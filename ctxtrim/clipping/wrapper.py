@@ -1,4 +1,4 @@
-"""What a tool wrote around an output: tags, exit codes, labels, prompts. It stays whole; what is inside is clipped."""
+"""Wrappers that tools put around an output: tags, exit codes, labels, prompts. They stay whole in a clip."""
 
 import re
 
@@ -23,9 +23,9 @@ _MOST = 8  # lines before and after an output
 
 
 def inside(text: str) -> Range:
-    """Where the output of a tool stands in a text: all of it, where nothing is around it.
+    """The range of the output in a text without its wrapper; the whole text where there is no wrapper.
 
-    What is before it ends with a line break, what is after it begins with one.
+    The text before the output ends with a line break, the text after it begins with one.
     """
     reminder = _REMINDER.search(text, max(0, len(text) - 2000))
     start, opened = _start(text)
@@ -34,7 +34,7 @@ def inside(text: str) -> Range:
 
 
 def _start(text: str) -> tuple[int, set[str]]:
-    """Where the lines before an output end, and which tags they open."""
+    """The end of the lines before an output, and the tags that they open."""
     start = place = 0
     opened: set[str] = set()
     for _ in range(_MOST):
@@ -49,7 +49,7 @@ def _start(text: str) -> tuple[int, set[str]]:
 
 
 def _end(text: str, start: int, end: int, opened: set[str]) -> int:
-    """Where the lines after an output begin; a tag that nothing opened is none of them."""
+    """The start of the lines after an output; a line that closes an unopened tag is not one of them."""
     place = end
     for _ in range(_MOST):
         line = text.rfind("\n", start, place)

@@ -18,10 +18,28 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 from ctxtrim.cli.app import command_line
 from ctxtrim.cli.verdict import concluded
 
-settings.register_profile(
-    "ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-settings.load_profile("ctxtrim")
+for name, number in (("quick", 10), ("exhaustive", 100)):
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile(name, deadline=None, max_examples=number, suppress_health_check=checks)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "run every generated case and the whole corpus; the default is a tenth of the cases and no corpus"
+    parser.addoption("--exhaustive", action="store_true", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("exhaustive" if config.getoption("--exhaustive") else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without `--exhaustive`, leave out the tests that are marked so."""
+    if config.getoption("--exhaustive"):
+        return
+    slow = [item for item in items if item.get_closest_marker("exhaustive")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import spelling_anthropic
 import spelling_openai_chat
+from depth import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sessions import (
@@ -393,7 +394,7 @@ def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
     assert estimate_tokens(plain, system="x" * 400, **CHARS) >= estimate_tokens(plain, **CHARS) + 100
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), budgets, trims, st.booleans())
 @example([{"role": "user", "texts": [""]}], "openai", 1, {}, False)
 def test_s1_9_no_result_is_ever_above_the_budget_and_no_input_is_changed(

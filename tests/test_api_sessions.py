@@ -9,6 +9,7 @@ import openai
 import pytest
 import spelling_anthropic
 import spelling_openai_chat
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import Answer, Server, completion, local, sends
@@ -256,7 +257,7 @@ def test_the_file_of_a_tokenizer_numbers_its_tokens(own_path: str) -> None:
     assert len(numbers) == tokenizers.count("tide sea", own_path) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(0, 6), st.sampled_from([0, 100, 2000]))
 def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
     talk: list[dict[str, Any]], shape: str, count: int, tokens: int
@@ -275,7 +276,7 @@ def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
     assert told - left <= answers - calls
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(300, 3000))
 def test_s3_12_what_is_sent_again_fits_the_window_that_was_told(
     talk: list[dict[str, Any]], shape: str, window: int

@@ -23,7 +23,11 @@ ITEMS = [path for path in FILES if path.parent.name in ("openai-responses", "cod
 FOLDERS = ("claude-code", "openai-chat-json", "openai-chat-jsonl", "openclaw", "pi")
 TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS, *OPENHANDS)]
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
-needs_corpus = pytest.mark.skipif(not FILES, reason=WHY)
+
+
+def needs_corpus(test: Any) -> Any:
+    """Mark a test that reads the corpus: it runs with `--exhaustive`, where the corpus is there."""
+    return pytest.mark.exhaustive(pytest.mark.skipif(not FILES, reason=WHY)(test))
 
 
 def files(paths: list[Path]) -> pytest.MarkDecorator:

@@ -10,6 +10,7 @@ from threading import Thread
 
 import pytest
 from building import call, transcript, user
+from depth import examples
 from gigatoken import Tokenizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_p
 
 
 @given(st.lists(st.sampled_from(KINDS), max_size=25).map("".join), st.integers(1, 6))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_the_pieces_of_any_text_count_what_it_counts(engines: tuple[Engine, Engine], text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encodings, "_PIECE", size)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from building import call, result, says, transcript, user
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai_harmony import (
@@ -224,7 +225,7 @@ def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
 
 
 @given(tool_lists())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_tool_schemas_are_spelled_as_they_are_rendered(harmony: HarmonyEncoding, tools: Dicts) -> None:
     messages = as_documented([user("x")], tools, "")[1:2]
     text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
@@ -233,7 +234,7 @@ def test_tool_schemas_are_spelled_as_they_are_rendered(harmony: HarmonyEncoding,
 
 
 @given(talks(texts, calls=True, extra=True), st.one_of(st.just([]), tool_lists()))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_no_conversation_is_ever_counted_too_low(harmony: HarmonyEncoding, talk: Dicts, tools: Dicts) -> None:
     count = counted(talk, tools)
     for kind in ("json", "<|constrain|>json", "<|constrain|> json"):

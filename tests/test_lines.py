@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ def test_a_problem_says_what_and_where(line: bytes, problem: str) -> None:
         st.sampled_from([b"{", b"}", b'"', b"a", b":", b"1", b" ", b"\\", b"\xff", b"\xc3\xa9", b"[]", b"{}", b"\n"])
     )
 )
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_nothing_is_ever_lost(pieces: list[bytes]) -> None:
     line = b"".join(pieces)
     assert b"".join(record.data for record in split(line, 1)) == line

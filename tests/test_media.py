@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ HEADERS: list[Callable[[int, int], bytes]] = [
 
 @pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.__name__)
 @given(width=st.integers(1, 16_000), height=st.integers(1, 16_000), rest=st.binary(max_size=40))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_every_kind_of_header_tells_its_size(
     header: Callable[[int, int], bytes], width: int, height: int, rest: bytes
 ) -> None:

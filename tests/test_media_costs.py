@@ -1,6 +1,7 @@
 """Media: what each family of models charges, by the documented examples and by measurements."""
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,7 +127,7 @@ def test_the_allowance_of_the_standard_tier_covers_what_was_measured(size: tuple
 
 @pytest.mark.parametrize("name", POLICIES)
 @given(width=SIDES | st.integers(1, 2**40), height=SIDES | st.integers(1, 2**40), detail=DETAILS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_size_costs_more_than_an_unknown_one(name: str, width: int, height: int, detail: str | None) -> None:
     tokens = POLICIES[name].tokens
     assert 0 < tokens(image(width, height, detail)) <= tokens(image(detail=detail))

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import read, run, unpaired
@@ -66,7 +67,7 @@ def mutated(draw: st.DrawFn) -> bytes:
     return b"".join(spell(value, {}) + b"\n" for value in values)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(mutated(), st.sampled_from(PIPELINES), st.sampled_from([5, 30, 100, 300, 1000]))
 def test_no_stage_fails_on_odd_values(data: bytes, pipeline: list[tuple[str, dict[str, Any]]], budget: int) -> None:
     ran = run(data, pipeline, limit=budget)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import read, run, unpaired
@@ -208,7 +209,7 @@ def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
     assert done.stdout == b'{"messages": [{"role": "user", "content": "now"}]}\n' * 3
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(conversations())
 def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
     from spelling_openai_chat import openai_message

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,7 +83,7 @@ def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(values, styles, st.data())
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_any_document_reads_as_the_plainly_edited_value(value: Any, style: Any, data: st.DataObject) -> None:
     text = json.dumps(value, **style)
     path = data.draw(st.sampled_from(_paths(value)))

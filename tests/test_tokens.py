@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tiktoken
 from building import call, result, says, step, transcript, user
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import TIER_1, files, needs_corpus, transcripts
@@ -72,7 +73,7 @@ assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
 
 
 @given(st.one_of(assigned, st.sampled_from(HOSTILE)))
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 def test_all_engines_count_what_tiktoken_counts(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from building import call, contents, conversation, result, says, step, user
 from conftest import Run
+from depth import examples
 from hypothesis import given, settings
 from running import Ran, read, run, unpaired
 from strategies import budgets, files, trims
@@ -126,7 +127,7 @@ def least_tokens(counter: Counter, messages: tuple[Message, ...], positions: lis
     return total
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(files(), trims, budgets)
 def test_no_dropped_exchange_would_fit_in_its_smallest_form(data: bytes, how: dict[str, Any], budget: int) -> None:
     how = how | {"summarize": False}

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import Ran, read, run, unpaired
@@ -63,7 +64,7 @@ def within(ran: Ran, budget: int, **binding: Any) -> None:
 
 @pytest.mark.parametrize("summarize", [False, True])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=30)  # of each of ten; a thousand of each were run
+@settings(max_examples=examples(30))  # of each of ten; a thousand of each were run
 @given(inputs, trims, budgets, st.sampled_from(NAMES))
 def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
     strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
@@ -76,7 +77,7 @@ def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
         assert run(ran.data, stages, limit=budget, **binding).data == ran.data
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(inputs, edits, budgets)
 def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_more_to_refuse(
     data: bytes, edit: tuple[str, dict[str, Any]], budget: int

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ctok import token_count
+from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import FILES, files, needs_corpus, transcripts
@@ -98,13 +99,13 @@ def test_a_hundred_thousand_texts_count_what_ctok_counts(alphabet: int) -> None:
 
 
 @given(st.text(max_size=20), st.sampled_from(FAMILIES))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_text_counts_what_ctok_counts(text: str, version: str) -> None:
     assert COUNTERS[version].count(text) == expected(text, version)
 
 
 @given(st.lists(st.sampled_from((*PIECES, *TEXTS)), max_size=30).map("".join), st.integers(1, 40))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_where_a_long_text_is_divided_changes_nothing(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claude_texts, "_BLOCK", size)

@@ -106,8 +106,8 @@ class Compact:
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:
         """Where the recent part begins: by tokens, or by messages where those are 0 or leave too many messages.
 
-        The newest exchanges are recent whatever they cost, where there are older ones. The summary and the digest of an earlier compaction take no
-        room from the others.
+        The newest exchanges are recent whatever they cost, where there are older ones. The summary and the digest of an
+        earlier compaction take no room from the others.
         """
         counter = self.counter
         costs = [

@@ -100,7 +100,7 @@ class Compact:
         found = summarize_old(transcript, summing, old, kept)
         if isinstance(found, str):
             nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {found}")
-            return self._digested(Outcome(transcript, (), (nothing,)))
+            return Outcome(transcript, (), (nothing,))
         return self._digested(found)
 
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:

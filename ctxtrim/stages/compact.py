@@ -81,6 +81,11 @@ class Compact:
             return Trigger(True, "asked", self.cause)
         return should_compact(estimate(transcript), self.limit, self.max_messages, self.auto)
 
+    def reason_to_run(self, transcript: Transcript) -> str | None:
+        """Why a transcript is to be compacted; None where it is not."""
+        trigger = self.trigger(transcript)
+        return trigger.reason if trigger.is_due else None
+
     def _compacted(self, transcript: Transcript, trigger: Trigger) -> Outcome:
         """The transcript with a summary of all that is old; then with a digest of results that are still too many."""
         messages = transcript.messages

@@ -13,6 +13,7 @@ from ctxtrim.results import trace_id
 from ctxtrim.stage import (
     NOTHING_DONE,
     OVERFLOW,
+    Announced,
     Change,
     Dropped,
     Finding,
@@ -24,7 +25,6 @@ from ctxtrim.stage import (
     seams_of,
 )
 from ctxtrim.stages import STAGES
-from ctxtrim.stages.compact import Compact
 from ctxtrim.summaries import Summarizer
 from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget, Exactness
@@ -114,9 +114,9 @@ def run(
     for spec in specs:
         stage = _stage(spec, counter, budget, beside)
         work = partial(_done, stage, spec.name, counter, transcript, thinking, keeper)
-        trigger = stage.trigger(transcript) if isinstance(stage, Compact) else None
-        if on_event is not None and trigger is not None and trigger.is_due:
-            start = Event("start", trigger.reason, tokens, _visible(transcript))
+        reason = stage.reason_to_run(transcript) if on_event is not None and isinstance(stage, Announced) else None
+        if on_event is not None and reason is not None:
+            start = Event("start", reason, tokens, _visible(transcript))
             outcome, kept = announced(on_event, start, work, partial(_ended, counter))
         else:
             outcome, kept = work()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from ctxtrim.counter import Counter
 from ctxtrim.errors import does_not_fit
@@ -147,6 +147,15 @@ class Stage(Protocol):
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Run the stage."""
+        ...
+
+
+@runtime_checkable
+class Announced(Protocol):
+    """A stage whose start and end are reported as events, whenever it has a reason to run."""
+
+    def reason_to_run(self, transcript: Transcript) -> str | None:
+        """Why the stage works on the transcript; None where it does not."""
         ...
 
 

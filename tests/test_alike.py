@@ -116,16 +116,27 @@ def decisions(
     ran = run(data, stages, limit=budget + round(frames / target), model="gpt-4o", tokenizer="o200k_base")
     (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
     left: list[Any] = []
+    appends = any(how.get("summary_place") == "append" for _, how in stages)
+    appended: list[str] = []
     for message in transcript.messages:
         if message.role == "system" or not message.agent_visible:  # Codex writes down what it was told
             continue
         texts = [part.text for part in message.parts if part.kind in ("text", "tool_result")]
         if any(name == "trim" for name, _ in stages):
             texts = [re.sub(r"(?s)(.{40}).*\n\.\.\. \[truncated .*", r"\1", text) for text in texts]
-        if message.role == "user":  # a digest that the person is not shown stands by itself, after the prompt
-            texts = [
-                one for text in texts for one in re.split(f"{re.escape(titles.END)}|\n\n(?=\\[Tool summary)", text)
-            ]
+        if message.role == "user":
+            texts = [one for text in texts for one in text.split(titles.END)]
+        digests = [text.partition(titles.END)[0] for text in texts if titles.is_digest(text)]
+        if digests:  # a message after the prompt, or the leading text of the next answer where roles must alternate
+            texts = [own for text in texts if (own := text.partition(titles.END)[2] if text[:1] == "[" else text)]
+            if appends:  # only in messages of their own, before the newest prompt
+                appended += digests
+            elif left and left[-1][0] == "user":
+                left[-1] = ("user", sorted([*left[-1][1], *digests]))
+            else:
+                left.append(("user", digests))
+            if message.role == "user":
+                continue
         if left and left[-1][0] == message.role == "user":
             left[-1][1].extend(texts)
             left[-1][1].sort()
@@ -133,6 +144,8 @@ def decisions(
             texts = sorted(texts) if message.role == "user" else texts
             left.append((message.role, texts))
     roles = {message.index: message.role for message in read(data)[0].transcripts[0].messages}
+    last = max(at for at, role in roles.items() if at is not None and role == "assistant")
+    hosts = {("assistant", last, "kept")}  # the answer that the digest of a compaction may lead
     changes = [
         one.change.action
         for step in ran.rows[0].steps
@@ -142,8 +155,9 @@ def decisions(
         and one.change.reason != "hidden"
         and one.change.line is None
         and (one.change.action, one.change.message) != ("summarized", None)
+        and (roles.get(one.change.message), one.change.message, one.change.action) not in hosts
     ]
-    return [left, changes]
+    return [left, changes, "\n\n".join(appended).count("[✓ ")]
 
 
 @pytest.mark.parametrize("stages", STAGES)

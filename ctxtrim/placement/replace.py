@@ -47,7 +47,7 @@ def replace_messages(
     if summary is not None:
         messages = [None if one is None or one.is_summary else _without_summary(one) for one in messages]
     hides = digests is not None and transcript.hides
-    joins = alternates and transcript.must_alternate and not transcript.hides
+    joins = transcript.must_alternate and not transcript.hides
     found = _Placed(hides, transcript.adds_texts)
     for place, message in enumerate(messages):
         if digests and place in digests:
@@ -57,7 +57,7 @@ def replace_messages(
                 found.messages.append(_hidden(message))
             continue
         if message.agent_visible and message.role != "system":
-            message = found.before(message, summary, alternates, joins)
+            message = found.before(message, summary, alternates or joins, joins)
             summary = None
         found.messages.append(message)
     if digests and len(messages) in digests:

@@ -127,7 +127,7 @@ class _Sites:
     def __post_init__(self) -> None:
         messages = self.transcript.messages
         self.alternates = takes_turns(messages)
-        self.joins = self.alternates and self.transcript.must_alternate and not self.transcript.hides
+        self.joins = self.transcript.must_alternate and not self.transcript.hides
         self.task = current_task(messages) if self.appends and not self.joins else None
         seen = [
             place
@@ -139,7 +139,7 @@ class _Sites:
 
     def obstacle(self, step: Step) -> str | None:
         """Why a digest of the step finds no place; None where it does."""
-        if not self.joins:
+        if not (self.joins and self.alternates):
             return None
         after = self._after.get(step.positions[-1])
         if after is not None:

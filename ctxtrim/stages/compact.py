@@ -81,6 +81,11 @@ class Compact:
             return Trigger(True, "asked", self.cause)
         return should_compact(estimate(transcript), self.limit, self.max_messages, self.auto)
 
+    def reason_to_run(self, transcript: Transcript) -> str | None:
+        """Why a transcript is to be compacted; None where it is not."""
+        trigger = self.trigger(transcript)
+        return trigger.reason if trigger.is_due else None
+
     def _compacted(self, transcript: Transcript, trigger: Trigger) -> Outcome:
         """The transcript with a summary of all that is old; then with a digest of results that are still too many."""
         messages = transcript.messages
@@ -100,7 +105,7 @@ class Compact:
         found = summarize_old(transcript, summing, old, kept)
         if isinstance(found, str):
             nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {found}")
-            return self._digested(Outcome(transcript, (), (nothing,)))
+            return Outcome(transcript, (), (nothing,))
         return self._digested(found)
 
     def _first(self, messages: Sequence[Message], where: Shape, trigger: Trigger) -> int:

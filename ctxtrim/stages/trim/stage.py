@@ -9,6 +9,7 @@ message wherever the input did.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from operator import not_
 
 from ctxtrim import pins
@@ -37,6 +38,7 @@ def share(text: str) -> None:
 
 
 _BESIDE = "it would stand next to the next prompt"
+_HASTE = 32  # each further attempt to fit takes this part of the budget more, so that there are few
 _SHARE = 8  # a summary takes at most this part of the budget
 _ACTIVE_STEPS = 5  # a file is in use that was read or changed in so many last steps
 
@@ -103,12 +105,13 @@ class Trim:
         if Fit(situation, forms, fixed, goal).room < 0:
             goal = most
         limit = goal
-        while True:
+        for attempt in count():
             fit = Fit(situation, forms, fixed, limit).fill(STRATEGIES[self.strategy])
             excess = fixed + self._tokens(fit) - goal
             if excess <= 0 or fit.room < 0:
-                return fit
-            limit -= excess
+                break
+            limit -= excess + attempt * goal // _HASTE
+        return fit
 
     def _tokens(self, fit: Fit) -> int:
         """The tokens of the messages that are kept. A result without an id costs more as one of parallel results."""

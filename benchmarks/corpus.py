@@ -21,9 +21,9 @@ from pathlib import Path
 
 import orjson
 
-from ctxtrim.binding import Binding
-from ctxtrim.cli.work import calm_collector
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.cli.runner import calm_collector
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.metering import Binding
 from ctxtrim.pipeline import Spec
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import tiktoken
 
-from ctxtrim.cli.work import calm_collector
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.cli.runner import calm_collector
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.tokenizers import claude_ctok, encodings, tokenizer
 from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES
 

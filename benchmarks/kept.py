@@ -28,15 +28,15 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.turns import current_task, shape
 from ctxtrim.evidence.references import References, atoms_of, references
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.models import FRAMINGS
 from ctxtrim.stages.trim import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import current_task, shape
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 try:
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage, trim_messages

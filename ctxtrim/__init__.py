@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ctxtrim import tokenizers
+    from ctxtrim.api.budgets import (
+        EnforcedLimit,
+        compute_max_input_tokens,
+        enforce_context_limit,
+        estimate_tokens,
+        trim_conversation,
+    )
     from ctxtrim.api.compaction import (
         Compacted,
         compact,
@@ -15,34 +22,10 @@ if TYPE_CHECKING:
         estimate_context_tokens,
         should_compact,
     )
-    from ctxtrim.api.fitting import PromptUsage
-    from ctxtrim.api.limits import (
-        EnforcedLimit,
-        compute_max_input_tokens,
-        enforce_context_limit,
-        estimate_tokens,
-        trim_conversation,
-    )
-    from ctxtrim.api.overflows import is_context_length_exceeded
-    from ctxtrim.api.prompt import FinalPrompt, build_final_prompt
-    from ctxtrim.api.recovery import with_recovery
-    from ctxtrim.api.results import (
-        active_files,
-        count_steps,
-        summarize_tool_output,
-        tag_steps,
-        truncate_old_tool_outputs,
-    )
-    from ctxtrim.api.summary import ContextSummary, summarize_context
-    from ctxtrim.counter import Count, Counter
-    from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
-    from ctxtrim.events import Event
-    from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
-    from ctxtrim.framing import Framing
-    from ctxtrim.limits import truncate_text
-    from ctxtrim.model import Message, Part, Transcript
-    from ctxtrim.models import Model, find_model
-    from ctxtrim.retention import (
+    from ctxtrim.api.final_prompt import FinalPrompt, build_final_prompt
+    from ctxtrim.api.fit import PromptUsage
+    from ctxtrim.api.provider_errors import is_context_length_exceeded
+    from ctxtrim.api.retention import (
         AssistantMessage,
         ContextWindow,
         SpecRefreshMessage,
@@ -50,67 +33,84 @@ if TYPE_CHECKING:
         ToolResultRetentionPolicy,
         UserMessage,
     )
+    from ctxtrim.api.retry import with_recovery
+    from ctxtrim.api.summary import ContextSummary, summarize_context
+    from ctxtrim.api.tool_outputs import (
+        active_files,
+        count_steps,
+        summarize_tool_output,
+        tag_steps,
+        truncate_old_tool_outputs,
+    )
+    from ctxtrim.clipping.limits import truncate_text
+    from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
+    from ctxtrim.events import Event
+    from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
+    from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.stage import Change, Finding, Outcome, Stage
     from ctxtrim.stages import STAGES
     from ctxtrim.tokenizers import tokenizer
     from ctxtrim.tokens import Budget, Tokenizer
+    from ctxtrim.tokens.counter import Count, Counter
+    from ctxtrim.tokens.framing import Framing
+    from ctxtrim.tokens.models import Model, find_model
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AssistantMessage": "retention",
+    "AssistantMessage": "api.retention",
     "Budget": "tokens",
     "Change": "stage",
     "Compacted": "api.compaction",
     "ContextOverflowError": "errors",
     "ContextSummary": "api.summary",
-    "ContextWindow": "retention",
-    "Count": "counter",
-    "Counter": "counter",
+    "ContextWindow": "api.retention",
+    "Count": "tokens.counter",
+    "Counter": "tokens.counter",
     "CtxtrimError": "errors",
-    "EnforcedLimit": "api.limits",
+    "EnforcedLimit": "api.budgets",
     "Event": "events",
     "FileReference": "evidence",
-    "FinalPrompt": "api.prompt",
+    "FinalPrompt": "api.final_prompt",
     "Finding": "stage",
-    "Framing": "framing",
+    "Framing": "tokens.framing",
     "Irreducible": "errors",
     "KeyInfo": "evidence",
     "Message": "model",
-    "Model": "models",
+    "Model": "tokens.models",
     "Outcome": "stage",
     "Part": "model",
-    "PromptUsage": "api.fitting",
+    "PromptUsage": "api.fit",
     "STAGES": "stages",
-    "SpecRefreshMessage": "retention",
+    "SpecRefreshMessage": "api.retention",
     "Stage": "stage",
     "Tokenizer": "tokens",
-    "ToolResultMessage": "retention",
-    "ToolResultRetentionPolicy": "retention",
+    "ToolResultMessage": "api.retention",
+    "ToolResultRetentionPolicy": "api.retention",
     "Transcript": "model",
-    "UserMessage": "retention",
-    "active_files": "api.results",
-    "build_final_prompt": "api.prompt",
+    "UserMessage": "api.retention",
+    "active_files": "api.tool_outputs",
+    "build_final_prompt": "api.final_prompt",
     "compact": "api.compaction",
-    "compute_max_input_tokens": "api.limits",
-    "count_steps": "api.results",
+    "compute_max_input_tokens": "api.budgets",
+    "count_steps": "api.tool_outputs",
     "effective_token_limit": "api.compaction",
-    "enforce_context_limit": "api.limits",
+    "enforce_context_limit": "api.budgets",
     "estimate_context_tokens": "api.compaction",
-    "estimate_tokens": "api.limits",
+    "estimate_tokens": "api.budgets",
     "extract_key_info": "evidence",
-    "find_model": "models",
-    "is_context_length_exceeded": "api.overflows",
+    "find_model": "tokens.models",
+    "is_context_length_exceeded": "api.provider_errors",
     "should_compact": "api.compaction",
     "summarize_context": "api.summary",
-    "summarize_tool_output": "api.results",
-    "tag_steps": "api.results",
+    "summarize_tool_output": "api.tool_outputs",
+    "tag_steps": "api.tool_outputs",
     "tokenizer": "tokenizers",
     "tokenizers": "",
-    "trim_conversation": "api.limits",
-    "truncate_old_tool_outputs": "api.results",
-    "truncate_text": "limits",
-    "with_recovery": "api.recovery",
+    "trim_conversation": "api.budgets",
+    "truncate_old_tool_outputs": "api.tool_outputs",
+    "truncate_text": "clipping.limits",
+    "with_recovery": "api.retry",
 }
 
 __all__ = [

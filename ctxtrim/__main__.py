@@ -5,7 +5,7 @@ def main() -> None:
     """Run the command line."""
     try:
         from ctxtrim.cli.app import command_line
-        from ctxtrim.cli.verdict import concluded
+        from ctxtrim.cli.exit_codes import concluded
 
         code = concluded(command_line)
     except KeyboardInterrupt:  # before `concluded` is loaded

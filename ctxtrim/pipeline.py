@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ctxtrim.counter import Count, Counter, tool_name
+from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
 from ctxtrim.events import Event, OnEvent, announced
-from ctxtrim.evidence import result_text
 from ctxtrim.model import Transcript
-from ctxtrim.results import trace_id
 from ctxtrim.stage import (
     NOTHING_DONE,
     OVERFLOW,
@@ -25,9 +23,10 @@ from ctxtrim.stage import (
     seams_of,
 )
 from ctxtrim.stages import STAGES
+from ctxtrim.stages.reasoning import Thinking, settled
 from ctxtrim.summaries import Summarizer
-from ctxtrim.thinking import Thinking, settled
 from ctxtrim.tokens import Budget, Exactness
+from ctxtrim.tokens.counter import Count, Counter
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.trigger import RESERVE
+from ctxtrim.stages.compaction_trigger import RESERVE
 
 Settings = Mapping[str, Any]
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from ctxtrim.counter import Counter
 from ctxtrim.errors import does_not_fit
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.summaries.identity import Identity
 from ctxtrim.tokens import MARKS, MEANINGS, Budget, Exactness
+from ctxtrim.tokens.counter import Counter
 
 Action = Literal[
     "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped", "repaired"

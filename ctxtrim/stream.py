@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from ctxtrim.binding import USAGE, Binding, Bound
 from ctxtrim.errors import BUG, ArchiveError, SelfCheckError, UsageError
 from ctxtrim.events import Event
-from ctxtrim.formats.agreement import written_chunk
-from ctxtrim.formats.chunks import Chunk, Reading
+from ctxtrim.formats.reading import Chunk, Reading
+from ctxtrim.formats.self_check import written_chunk
+from ctxtrim.metering import USAGE, Binding, Bound
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result, Spec, run
-from ctxtrim.report import Row
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
+from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import row
 from ctxtrim.stage import LEFT_OUT, Finding, Keeper, Memory, Recalled, overflow
 from ctxtrim.stages import VERDICTS
+from ctxtrim.stages.reasoning import Thinking, thinking_of
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
-from ctxtrim.thinking import Thinking, thinking_of
 
 Worked = tuple[Bound, Result]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields, replace
 from textwrap import fill
 from typing import Any
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Counter
-from ctxtrim.framing import Framing
+from ctxtrim.metering import Binding
 from ctxtrim.model import Transcript
-from ctxtrim.models import assumed_model, framing_of
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.models import assumed_model, framing_of
 from ctxtrim.tokens.vendors import TABLES
 
 _OF_MESSAGES = {field.name for field in fields(Framing)}

@@ -22,12 +22,12 @@ from typing import Any
 
 import held_out
 
-from ctxtrim.binding import Binding
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.metering import Binding
 from ctxtrim.model import Transcript
-from ctxtrim.models import assumed_model, known_models
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.facts import Fact
+from ctxtrim.tokens.models import assumed_model, known_models
 from ctxtrim.tokens.vendors import anthropic, google, open_models, openai
 
 LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated")

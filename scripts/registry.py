@@ -1,4 +1,4 @@
-"""Makes ctxtrim/registry.json: which limits, tokenizer, framing, tool prompt and image policy each model has.
+"""Makes ctxtrim/tokens/registry.json: which limits, tokenizer, framing, tool prompt and image policy each model has.
 
     pip download litellm --no-deps --dest wheels
     python scripts/registry.py wheels/litellm-*.whl --date 2026-11-17
@@ -18,7 +18,7 @@ from typing import Any
 from zipfile import ZipFile
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "ctxtrim" / "registry.json"
+TARGET = HERE.parent / "ctxtrim" / "tokens" / "registry.json"
 LIST = "litellm/model_prices_and_context_window_backup.json"
 
 # litellm's name of a provider, our name of the vendor whose own models it lists

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from io import BytesIO, TextIOWrapper
+from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from ctxtrim.cli.app import command_line
-from ctxtrim.cli.verdict import concluded
+from ctxtrim.cli.exit_codes import concluded
 
 for name, number in (("quick", 10), ("exhaustive", 100)):
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -79,8 +79,8 @@ def run_process(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environm
 
 def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
     """Run `ctxtrim` with these words in this process, with streams, environment and folder of its own."""
-    streams = [TextIOWrapper(BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")]
-    streams[2].reconfigure(errors="backslashreplace")
+    source = TextIOWrapper(BufferedReader(BytesIO(stdin)), encoding="utf-8")
+    out, err = TextIOWrapper(BytesIO(), encoding="utf-8"), TextIOWrapper(BytesIO(), "utf-8", "backslashreplace")
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
             patch.delenv(name)
@@ -88,16 +88,17 @@ def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
             patch.setenv(name, value)
         patch.chdir(cwd)
         patch.setattr(sys, "argv", ["ctxtrim", *map(str, words)])
-        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+        for name, stream in {"stdin": source, "stdout": out, "stderr": err}.items():
             patch.setattr(sys, name, stream)
-        patch.setattr("ctxtrim.cli.verdict.silence_stdout", lambda: None)  # it closes this process's output
+        patch.setattr(tempfile, "tempdir", None)  # it is read from the environment once
+        patch.setattr("ctxtrim.cli.exit_codes.silence_stdout", lambda: None)  # it closes this process's output
         code = concluded(command_line)
-        out, err = (_written(stream) for stream in streams[1:])
-    assert b"Traceback" not in err, err.decode()
-    return Ran(code, out, err.decode())
+    written = [_bytes_of(stream) for stream in (out, err)]
+    assert b"Traceback" not in written[1], written[1].decode()
+    return Ran(code, written[0], written[1].decode())
 
 
-def _written(stream: TextIOWrapper) -> bytes:
+def _bytes_of(stream: TextIOWrapper) -> bytes:
     stream.flush()
     buffer = stream.buffer
     assert isinstance(buffer, BytesIO)

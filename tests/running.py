@@ -7,16 +7,16 @@ from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
-from ctxtrim.binding import Binding
-from ctxtrim.formats.chunks import Chunk, open_reading
+from ctxtrim.config.stage_specs import parse
+from ctxtrim.conversation.turns import shape
+from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.metering import Binding
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec
-from ctxtrim.report import Row
-from ctxtrim.specs import parse
+from ctxtrim.reports.model import Row
 from ctxtrim.stage import LEFT_OUT, Finding, Original
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.turns import shape
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from strategies import CONVERSATIONS, EVENTS, spell
 
 from ctxtrim.presets import PRESETS
 from ctxtrim.structure import PROFILES
-from ctxtrim.summaries import titles
+from ctxtrim.summaries import markers
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
 NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
@@ -125,10 +125,10 @@ def decisions(
         if any(name == "trim" for name, _ in stages):
             texts = [re.sub(r"(?s)(.{40}).*\n\.\.\. \[truncated .*", r"\1", text) for text in texts]
         if message.role == "user":
-            texts = [one for text in texts for one in text.split(titles.END)]
-        digests = [text.partition(titles.END)[0] for text in texts if titles.is_digest(text)]
+            texts = [one for text in texts for one in text.split(markers.END)]
+        digests = [text.partition(markers.END)[0] for text in texts if markers.is_digest(text)]
         if digests:  # a message after the prompt, or the leading text of the next answer where roles must alternate
-            texts = [own for text in texts if (own := text.partition(titles.END)[2] if text[:1] == "[" else text)]
+            texts = [own for text in texts if (own := text.partition(markers.END)[2] if text[:1] == "[" else text)]
             if appends:  # only in messages of their own, before the newest prompt
                 appended += digests
             elif left and left[-1][0] == "user":

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from running import read, run
 
+from ctxtrim.conversation.turns import current_task, shape
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.rewrite import rewrite
-from ctxtrim.media import Media
-from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.turns import current_task, shape
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Media, Message, Part, Transcript
 
 Value = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 from running import read, run
 
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.chunks import Reading, open_reading
+from ctxtrim.formats.reading import Reading, open_reading
 
 Value = dict[str, Any]
 PLAIN = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [{"type": "text", "text": "hello"}]}]

@@ -8,7 +8,7 @@ import pytest
 from serving import Server, local, sends
 
 from ctxtrim import ContextOverflowError, is_context_length_exceeded
-from ctxtrim.api.overflows import told_window
+from ctxtrim.api.provider_errors import told_window
 
 TOO_LONG = (
     "This model's maximum context length is 8192 tokens. However, your messages resulted in 10020 tokens. "

@@ -11,10 +11,9 @@ from running import read, run
 from test_insertion import SUMMARY, written
 
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.rewrite import rewrite
-from ctxtrim.media import Media
-from ctxtrim.model import Transcript
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Media, Transcript
 
 Event = dict[str, Any]
 

@@ -8,11 +8,11 @@ from building import conversation, says, transcript, user
 from running import read
 from test_corpus import CORPUS, needs_corpus
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Count, Counter
+from ctxtrim.metering import Binding
 from ctxtrim.model import Transcript
-from ctxtrim.models import FRAMINGS
 from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens.counter import Count, Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 ANTHROPIC = [name for name in FRAMINGS if name.startswith("anthropic")]
 LOGS = sorted((CORPUS / "litellm-log").glob("*claude*"))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.clipping import MODES, Mode, clip
-from ctxtrim.clipping.json_spans import Leaf, document
 from ctxtrim.text.graphemes import cut_before
+from ctxtrim.text.json_spans import Leaf, document
 from ctxtrim.tokenizers import tokenizer
 
 O200K, CHARS4 = tokenizer("o200k_base"), tokenizer("chars4")

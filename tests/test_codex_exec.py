@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from running import read, run
 
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Part
 
 

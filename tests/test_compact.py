@@ -17,15 +17,15 @@ from spelling_anthropic import conversation as anthropic
 from spelling_claude_code import claude_events
 from test_cutoff import KEY, LONG, Answers
 
-from ctxtrim.binding import Binding
+from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
+from ctxtrim.metering import Binding
 from ctxtrim.presets import PRESETS, merged
 from ctxtrim.stages.compact import Compact
 from ctxtrim.stages.cutoff import Cutoff
-from ctxtrim.summaries import HEADINGS, titles
+from ctxtrim.summaries import HEADINGS, markers
 from ctxtrim.summaries.digests import DID
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.turns import shape
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 ASKED = "Look at the tide tables. Never touch the log."
@@ -84,7 +84,7 @@ def test_s3_11_what_is_old_becomes_one_message_after_the_system_prompt_and_what_
     before, after = talk(30), json.loads(ran.data or b"")["messages"]
     assert after[0] == SYSTEM
     assert after[1]["role"] == "user"
-    assert after[1]["content"].startswith(f"{titles.TITLE}\n")
+    assert after[1]["content"].startswith(f"{markers.TITLE}\n")
     assert after[2:] == before[-len(after[2:]) :]
     assert after[2]["role"] == "assistant"
     recent = sum(len(json.dumps(one)) for one in after[2:]) // 4
@@ -94,7 +94,9 @@ def test_s3_11_what_is_old_becomes_one_message_after_the_system_prompt_and_what_
 
 def test_s3_10_the_summary_has_the_headings_and_says_what_was_asked_done_and_decided() -> None:
     said = talk(80, "short " * 20)
-    (text,) = [one for one in contents(compact(said, session_tokens=2500).data) if one and one.startswith(titles.TITLE)]
+    (text,) = [
+        one for one in contents(compact(said, session_tokens=2500).data) if one and one.startswith(markers.TITLE)
+    ]
     assert [line[3:] for line in text.split("\n") if line.startswith("## ")] == [
         *HEADINGS[:2],
         "Progress",
@@ -126,7 +128,7 @@ def test_s3_3_what_is_kept_is_at_most_half_of_the_limit() -> None:
 def test_s3_10_without_tokens_to_keep_so_many_messages_are_kept() -> None:
     after = json.loads(compact(talk(30), keep_recent_tokens=0, keep_recent_messages=4).data or b"")["messages"]
     assert after[0] == SYSTEM
-    assert after[1]["content"].endswith(f"{titles.END}And tomorrow?")
+    assert after[1]["content"].endswith(f"{markers.END}And tomorrow?")
     assert after[2:] == talk(30)[-3:]
 
 
@@ -141,8 +143,8 @@ def test_s3_10_the_current_task_stays_however_old_and_the_summary_stands_before_
     said = [SYSTEM, user("Do it all."), *(one for place in range(40) for one in step(f"c{place}", LONG))]
     ran = compact(said, tool_cutoff=99)
     after = json.loads(ran.data or b"")["messages"]
-    assert after[1]["content"].startswith(titles.TITLE)
-    assert after[1]["content"].endswith(f"{titles.END}Do it all.")
+    assert after[1]["content"].startswith(markers.TITLE)
+    assert after[1]["content"].endswith(f"{markers.END}Do it all.")
     assert after[2:] == said[-len(after[2:]) :]
 
 
@@ -157,10 +159,10 @@ def test_s3_11_results_that_are_too_many_among_the_recent_give_way_to_one_digest
     ran = compact(talk(40), session_tokens=8000, tool_cutoff=3)
     after = json.loads(ran.data or b"")["messages"]
     assert sum(one["role"] == "tool" for one in after) == 3
-    assert after[1]["content"].startswith(titles.TITLE)
-    assert titles.DIGEST not in after[1]["content"]
+    assert after[1]["content"].startswith(markers.TITLE)
+    assert markers.DIGEST not in after[1]["content"]
     digest = after[2]["content"]
-    assert digest.startswith(f"{titles.DIGEST}\n{DID}\n")
+    assert digest.startswith(f"{markers.DIGEST}\n{DID}\n")
     assert "[✓ bash: ls 36 | " in digest
     assert len(digest) <= 800
     (one,) = read(ran.data or b"")[0].transcripts
@@ -170,7 +172,7 @@ def test_s3_11_results_that_are_too_many_among_the_recent_give_way_to_one_digest
 def test_s3_11_with_digests_off_all_results_among_the_recent_stay() -> None:
     ran = compact(talk(40), tool_cutoff=3, tool_summary="off")
     assert sum(one["role"] == "tool" for one in json.loads(ran.data or b"")["messages"]) > 3
-    assert titles.DIGEST.encode() not in (ran.data or b"")
+    assert markers.DIGEST.encode() not in (ran.data or b"")
 
 
 def test_s3_11_a_session_that_can_say_so_gets_a_compaction_and_hides_what_its_digest_stands_for() -> None:
@@ -183,12 +185,12 @@ def test_s3_11_a_session_that_can_say_so_gets_a_compaction_and_hides_what_its_di
     ran = run(data, [("compact", {"tool_cutoff": 2})], limit=4000)
     (one,) = read(ran.data or b"")[0].transcripts
     assert one.messages[0].is_summary
-    assert one.messages[0].parts[0].text.startswith(titles.TITLE)
+    assert one.messages[0].parts[0].text.startswith(markers.TITLE)
     hidden = [message for message in one.messages if not message.agent_visible]
     assert {message.kind for message in hidden if message.role == "tool"} == {"tool_result_archived"}
     (digest,) = [message for message in one.messages if message.kind == "tool_summary"]
     assert (digest.role, digest.user_visible, digest.agent_visible) == ("user", False, True)
-    assert digest.parts[0].text.startswith(titles.DIGEST)
+    assert digest.parts[0].text.startswith(markers.DIGEST)
     assert sum(message.role == "tool" and message.agent_visible for message in one.messages) == 2
     assert run(ran.data or b"", [("compact", {"tool_cutoff": 2})], limit=4000).data == ran.data
 
@@ -217,8 +219,8 @@ def test_s3_11_a_later_compaction_merges_the_summary_and_does_not_stack_it() -> 
     first = compact(talk(30))
     more = [*json.loads(first.data or b"")["messages"], *talk(30)[2:]]
     again = compact(more)
-    text = next(one for one in contents(again.data) if one and one.startswith(titles.TITLE))
-    assert (again.data or b"").count(titles.TITLE.encode()) == 1
+    text = next(one for one in contents(again.data) if one and one.startswith(markers.TITLE))
+    assert (again.data or b"").count(markers.TITLE.encode()) == 1
     assert f"> {ASKED}" in text
     assert "> And tomorrow?" in text
     assert contents(compact(json.loads(again.data or b"")["messages"]).data) == contents(again.data)
@@ -245,7 +247,7 @@ def outcome(said: list[dict[str, Any]], answer: str | SummaryError, **settings: 
 def test_s3_10_an_llm_writes_under_these_headings_and_sees_1800_characters_of_a_result_and_nothing_hidden() -> None:
     said = [SYSTEM, user(ASKED), *step("a", "y" * 9000 + " " + KEY), says("z" * 30_000), user("now")]
     found, (prompt,) = outcome(said, "## Goal\nKnow the tides.")
-    assert found.transcript.messages[1].parts[0].text.startswith(f"{titles.TITLE}\n## Goal\nKnow the tides.")
+    assert found.transcript.messages[1].parts[0].text.startswith(f"{markers.TITLE}\n## Goal\nKnow the tides.")
     assert len(prompt) <= 12_000
     assert KEY not in prompt
     assert 0 < prompt.count("y") <= 1800 + 50

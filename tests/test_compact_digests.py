@@ -3,7 +3,7 @@
 from building import contents, conversation, says, step, user
 from running import run
 
-from ctxtrim.summaries import titles
+from ctxtrim.summaries import markers
 
 LONG = "row of the table\n" * 60
 
@@ -17,8 +17,8 @@ def test_s3_10_commands_files_and_errors_of_digests_are_told_by_the_summary() ->
     pipeline = [("cutoff", {"tool_cutoff": 0}), ("compact", {"session_tokens": 3000})]
     ran = run(conversation(said), pipeline)
     text = contents(ran.data)[0]
-    assert text.startswith(titles.TITLE)
-    assert titles.STEP not in text
+    assert text.startswith(markers.TITLE)
+    assert markers.STEP not in text
     assert "> Mend it." in text
     assert "- /app/3.py" in text
     assert "make all" in text

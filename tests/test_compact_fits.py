@@ -8,7 +8,7 @@ from building import conversation, says, step, user
 from conftest import Run
 from running import read
 
-from ctxtrim.turns import shape
+from ctxtrim.conversation.turns import shape
 
 CHARS = ("--tokenizer", "chars4", "--quiet")
 ROWS = "a row of the ledger\n"

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ctxtrim.config.agents import agents_file
 from ctxtrim.config.aliases import ALIASES, WORDS
-from ctxtrim.config.meanings import SETTINGS
-from ctxtrim.config.shared import SHARED
-from ctxtrim.config.toml import own_file
+from ctxtrim.config.from_agents_json import agents_file
+from ctxtrim.config.from_toml import own_file
+from ctxtrim.config.keys import SETTINGS
+from ctxtrim.config.run_settings import SHARED
+from ctxtrim.config.stage_specs import spelled
 from ctxtrim.errors import UsageError
-from ctxtrim.specs import spelled
 
 # Settings that the table names and no stage has yet: a name of them is told as not known in this version.
 PENDING: set[str] = set()

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from running import read, run
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import rewrite
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Part
-from ctxtrim.turns import shape
 
 Value = dict[str, Any]
 TALK: tuple[Value, ...] = (

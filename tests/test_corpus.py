@@ -8,9 +8,9 @@ import pytest
 from conftest import Run
 from running import Ran, read, run
 
-from ctxtrim.lines import split
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
-from ctxtrim.turns import shape
+from ctxtrim.text.records import split
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())

@@ -15,17 +15,17 @@ from building_pi import user as pi_user
 from running import read, run
 from strategies import CONVERSATIONS, EVENTS
 
-from ctxtrim.binding import Binding
+from ctxtrim.conversation.turns import current_task, is_alternating, shape
 from ctxtrim.errors import SummaryError
+from ctxtrim.metering import Binding
 from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.structure import PROFILES, findings
-from ctxtrim.summaries import Reply, titles
+from ctxtrim.summaries import Reply, markers
 from ctxtrim.summaries.digests import DID
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.turns import current_task, is_alternating, shape
 
 LONG = "row of the table\n" * 60
-TITLE = f"{titles.STEP}\n{DID}\n"
+TITLE = f"{markers.STEP}\n{DID}\n"
 KEY = "sk-" + "abc123DEF456" * 4
 
 
@@ -104,9 +104,9 @@ def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place
     said = [user("one"), *step("a", LONG), says("first"), user("two"), *step("b", LONG), says("second"), user("three")]
     out = contents(run(conversation(said), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data)
     assert [one.split("\n")[0] for one in out] == (
-        ["one", titles.STEP, "first", "two", titles.STEP, "second", "three"]
+        ["one", markers.STEP, "first", "two", markers.STEP, "second", "three"]
         if place == "in-place"
-        else ["one", "first", "two", "second", titles.STEP, "three"]
+        else ["one", "first", "two", "second", markers.STEP, "three"]
     )
 
 
@@ -182,12 +182,12 @@ def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(form: str,
     text = "".join(part.text for part in messages[1].parts if part.kind == "text")
     assert text.startswith(TITLE)
     assert [call for call in ("ls c1", "ls c2", "ls c3") if call in text] == ["ls c1", "ls c2"]
-    assert text.endswith(f"{titles.END}see c3" if words else "row of the table")
+    assert text.endswith(f"{markers.END}see c3" if words else "row of the table")
     (again,) = read(run(ran.data or b"", [("cutoff", {"tool_cutoff": 0})]).data or b"")[0].transcripts
     messages = [message for message in again.messages if message.role != "system"]
     assert [message.role for message in messages] == ["user", "assistant"]
-    assert messages[1].parts[0].text.count(titles.STEP) == 1
-    assert messages[1].parts[0].text.endswith(f"{titles.END}ok")
+    assert messages[1].parts[0].text.count(markers.STEP) == 1
+    assert messages[1].parts[0].text.endswith(f"{markers.END}ok")
     assert "ls c1" in messages[1].parts[0].text
 
 
@@ -214,7 +214,7 @@ def test_s3_8_all_digests_together_are_bounded_and_count_the_oldest_results(form
         data = run(data, [("cutoff", {"tool_cutoff": cutoff})], limit=8000).data or b""
         assert visible(data) == cutoff
         (one,) = read(data)[0].transcripts
-        texts = [part.text for message in one.messages for part in message.parts if titles.STEP in part.text]
+        texts = [part.text for message in one.messages for part in message.parts if markers.STEP in part.text]
         assert len(texts) == 1
         assert 2000 < len(texts[0]) <= 4 * 1000 + 100
         count, newest = int(texts[0].split("\n")[2].split(" ")[0]), 399 - cutoff
@@ -292,10 +292,10 @@ def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
 
 
 def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> None:
-    said = [user("go"), *step("a", "x" + titles.END + LONG), says("ok")]
+    said = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
     ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])
     assert contents(ran.data)[0] == "go"
-    assert titles.END not in contents(ran.data)[1]
+    assert markers.END not in contents(ran.data)[1]
 
 
 def test_s3_8_thousands_of_steps_are_cut_off_in_a_moment() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxtrim.api.retention import FULL_TURNS, HEAD_LINES, POINTER
+from ctxtrim.config.stage_specs import parse
 from ctxtrim.presets import PRESETS
-from ctxtrim.retention import FULL_TURNS, HEAD_LINES, POINTER
-from ctxtrim.specs import parse
 
 ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()

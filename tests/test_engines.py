@@ -15,11 +15,11 @@ from gigatoken import Tokenizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.counter import Counter
-from ctxtrim.models import FRAMINGS
 from ctxtrim.tokenizers import encodings, tokenizer
 from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
-from ctxtrim.tokenizers.renewed import renewed
+from ctxtrim.tokenizers.gigatoken_bounded import renewed
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -11,11 +11,11 @@ from conftest import Run
 from running import read
 from test_compact import talk
 
-from ctxtrim.binding import Binding
+from ctxtrim.config.stage_specs import complete
 from ctxtrim.errors import ArchiveError, SummaryError
 from ctxtrim.events import Event
+from ctxtrim.metering import Binding
 from ctxtrim.pipeline import run
-from ctxtrim.specs import complete
 from ctxtrim.stage import Original
 from ctxtrim.summaries import Reply
 from ctxtrim.tokenizers import tokenizer

@@ -7,9 +7,9 @@ from evidence_building import call, result, step, user
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import chained, copies
 from ctxtrim.model import Message
-from ctxtrim.turns import shape
 
 
 def feeds(messages: list[Message]) -> dict[int, list[tuple[int, str]]]:

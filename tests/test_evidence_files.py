@@ -6,9 +6,9 @@ from hashlib import sha256
 import pytest
 from evidence_building import call, result, step, user
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import FileReference, active_reads, command_of, file_references, kind_of_tool, paths_of
 from ctxtrim.model import Message, Part
-from ctxtrim.turns import shape
 
 A, B = "/app/a.py", "/app/b.py"
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n*** Add File: b.py\n+x\n*** Delete File: c.py\n*** End Patch"

@@ -5,11 +5,11 @@ from evidence_building import call, result, step, user
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import quoted
+from ctxtrim.evidence.paths_in_text import run_says
 from ctxtrim.evidence.quoted_runs import quoted_runs
-from ctxtrim.evidence.says import run_says
 from ctxtrim.model import Message
-from ctxtrim.turns import shape
 
 LINE = "FAILED test_login - wrong password"
 OUTPUT = f"collected 3 items\n  {LINE}\nall done now"

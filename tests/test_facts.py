@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from strategies import conversations, spell
 from strategies import texts as any_text
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
 from ctxtrim.summaries import HEADINGS, checkpoint, facts, is_facts
 from ctxtrim.summaries.sections import SECTIONS
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.turns import shape
 
 WORDS = tokenizer("o200k_base")
 ROUGH = tokenizer("chars4")

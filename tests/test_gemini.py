@@ -9,12 +9,11 @@ import pytest
 from running import read, run
 from spelling_gemini import snake
 
-from ctxtrim.binding import Binding
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import rewrite
-from ctxtrim.media import Media
-from ctxtrim.model import Message, Part, Transcript, Usage
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.metering import Binding
+from ctxtrim.model import Media, Message, Part, Transcript, Usage
 from ctxtrim.tokenizers import tokenizer
 
 Content = dict[str, Any]

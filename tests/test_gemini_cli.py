@@ -9,9 +9,8 @@ from running import read, run
 from spelling_gemini_cli import calls_in_content
 from test_gemini import ANSWER, SUMMARY, put
 
-from ctxtrim.formats.chunks import open_reading
-from ctxtrim.media import Media
-from ctxtrim.model import Message, Part, Transcript, Usage
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Media, Message, Part, Transcript, Usage
 
 Entry = dict[str, Any]
 

@@ -23,10 +23,10 @@ from openai_harmony import (
     load_harmony_encoding,
 )
 
-from ctxtrim.binding import Binding
-from ctxtrim.schemas_harmony import rendered
+from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES
+from ctxtrim.tokens.tool_schemas_harmony import rendered
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from running import read
 from strategies import files
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.chunks import Chunk, open_reading
-from ctxtrim.formats.format import Format
-from ctxtrim.formats.rewrite import rewrite
+from ctxtrim.formats.base import Format
+from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.turns import shape
 
 SUMMARY = Message("user", (Part("text", "Summary: naïve 🚀, as told."),), is_injected=True, is_summary=True)
 

@@ -6,9 +6,9 @@ import pytest
 from building import says, user
 from running import read, run
 
+from ctxtrim.conversation.turns import current_task, opening_task
 from ctxtrim.evidence import is_instructions
 from ctxtrim.model import Message
-from ctxtrim.turns import current_task, opening_task
 
 RULES = "Run the linter before each commit.\nNever touch the generated files."
 CARRIERS = [

@@ -7,9 +7,9 @@ from clipping_texts import edges, plain_texts, walked
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtrim.clipping.limits import is_limited, spill_notice, spilled_to, truncate_text
 from ctxtrim.clipping.markers import MARKER
 from ctxtrim.errors import UsageError
-from ctxtrim.limits import is_limited, spill_notice, spilled_to, truncate_text
 
 LOG = "".join(f"line {number}\n" for number in range(5000))
 SIZES = dict.fromkeys(("max_lines", "max_bytes", "max_chars"), 0)

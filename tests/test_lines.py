@@ -7,7 +7,7 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.lines import BLANK, NOT_JSON, document, dump, split
+from ctxtrim.text.records import BLANK, NOT_JSON, document, dump, split
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -11,8 +11,10 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.media import POLICIES, Media, image_size, media_of
-from ctxtrim.media.headers import byte_size, pdf_pages, wav_seconds
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.model import Media
+from ctxtrim.tokens.media.headers import byte_size, image_size, pdf_pages, wav_seconds
+from ctxtrim.tokens.media.policies import POLICIES
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -5,9 +5,9 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.media import POLICIES, Media
-from ctxtrim.media.images import Anthropic, Grid, Patches, Tiles
-from ctxtrim.media.policies import PAGES
+from ctxtrim.model import Media
+from ctxtrim.tokens.media.image_costs import Anthropic, Grid, Patches, Tiles
+from ctxtrim.tokens.media.policies import PAGES, POLICIES
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -10,8 +10,10 @@ from conftest import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.media import POLICIES
-from ctxtrim.models import (
+from ctxtrim.tokenizers import TOKENIZERS
+from ctxtrim.tokenizers.claude_ctok import available
+from ctxtrim.tokens.media.policies import POLICIES
+from ctxtrim.tokens.models import (
     DEFAULT,
     FRAMINGS,
     UNKNOWN,
@@ -22,10 +24,8 @@ from ctxtrim.models import (
     known_models,
     nearest_models,
 )
-from ctxtrim.tokenizers import TOKENIZERS
-from ctxtrim.tokenizers.claude_ctok import available
 
-DATA = Path(__file__).parents[1] / "ctxtrim" / "registry.json"
+DATA = Path(__file__).parents[1] / "ctxtrim" / "tokens" / "registry.json"
 NAMES = [model.name for model in known_models()]
 
 

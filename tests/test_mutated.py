@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from running import read, run, unpaired
 from strategies import CONVERSATIONS, EVENTS, conversations, spell
 
-from ctxtrim.lines import dump, split
 from ctxtrim.presets import PRESETS
+from ctxtrim.text.records import dump, split
 
 ODD: tuple[Any, ...] = (
     None, True, 0, -1, 7, 1.5, 2**63, 10**30, -(10**30), float("inf"), "", "\ud800", "x\udc80", [], [[]], [None],

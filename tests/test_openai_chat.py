@@ -7,7 +7,7 @@ import pytest
 from building import call, contents, conversation, result, step, user
 from running import read, run
 
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message
 
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from running import read, run
 
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import rewrite
-from ctxtrim.media import Media
-from ctxtrim.model import Message, Part, Transcript, Usage
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Media, Message, Part, Transcript, Usage
 
 Item = dict[str, Any]
 LONG = "lorem ipsum " * 40

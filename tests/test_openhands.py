@@ -9,7 +9,7 @@ import pytest
 from running import read, run
 from test_insertion import SUMMARY, format_of, written
 
-from ctxtrim.formats.chunks import open_reading
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript, Usage
 
 Event = dict[str, Any]

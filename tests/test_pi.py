@@ -24,9 +24,8 @@ from building_pi import (
 )
 from running import read, run
 
-from ctxtrim.media import Media
-from ctxtrim.model import Part, Usage
-from ctxtrim.turns import shape
+from ctxtrim.conversation.turns import shape
+from ctxtrim.model import Media, Part, Usage
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 PICTURE = Part("attachment", media=Media("image", size=3))

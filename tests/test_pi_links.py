@@ -29,8 +29,8 @@ from running import read
 from strategies import conversations
 from test_insertion import SUMMARY, places, starts, written
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message, Part, Usage
-from ctxtrim.turns import shape
 
 LONG = (
     entry("a", None, user("one")),

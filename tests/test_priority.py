@@ -8,13 +8,13 @@ import pytest
 from building import call, contents, conversation, result, says, step, user
 from running import Ran, run
 
-from ctxtrim.counter import Counter
+from ctxtrim.config.stage_specs import parse
 from ctxtrim.model import Message
-from ctxtrim.models import FRAMINGS
-from ctxtrim.specs import parse
 from ctxtrim.stages.trim import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 FILE = "line of the program\n" * 40

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from running import read, run, unpaired
 from strategies import budgets, conversations, files, summaries, trims, truncations
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
 from ctxtrim.presets import PRESETS
-from ctxtrim.turns import shape
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
 TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")

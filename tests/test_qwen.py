@@ -9,9 +9,9 @@ import pytest
 from running import read, run
 from test_gemini import SUMMARY, call, result
 
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.chunks import open_reading
-from ctxtrim.formats.rewrite import rewrite
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Part, Transcript, Usage
 
 Event = dict[str, Any]

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import Ran, read, run
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Counter
+from ctxtrim.calibration import LEAST, WINDOW, recorded
 from ctxtrim.errors import UsageError
+from ctxtrim.metering import Binding
 from ctxtrim.model import Message, Part, Source, Span, Transcript, Usage
-from ctxtrim.models import assumed_model, framing_of
-from ctxtrim.recorded import LEAST, WINDOW, recorded
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Scaled, Tokenizer
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import assumed_model, framing_of
 
 MEASURE = {"tokenizer": "chars4"}  # a text of 4 n characters has n tokens, whatever is in it
 FRAME = 4  # tokens around a message where no model is named

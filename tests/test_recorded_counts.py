@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recorded_counts import Pair, pairs
 
-from ctxtrim.binding import Binding
+from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 

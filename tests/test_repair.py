@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from running import read, run
 from strategies import files
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
 from ctxtrim.stages.repair import ANSWER
-from ctxtrim.turns import shape
 
 ORPHAN = [user("go"), result("x", "nobody asked"), *step("a", "text"), says("so")]
 WAITING = [user("go"), call("a", "b"), result("a", "text"), user("and?"), says("so")]

@@ -9,12 +9,12 @@ from building import call, result, says, transcript, user
 from conftest import Run
 from running import read
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Count
-from ctxtrim.framing import Framing
-from ctxtrim.models import find_model, framing_of
+from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
+from ctxtrim.tokens.counter import Count
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.models import find_model, framing_of
 from ctxtrim.tokens.request import RequestFraming
 from ctxtrim.tokens.vendors import TABLES
 

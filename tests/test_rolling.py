@@ -10,10 +10,10 @@ from conftest import Run
 from running import run
 
 from ctxtrim import active_files, count_steps, summarize_tool_output, tag_steps, tokenizer, truncate_old_tool_outputs
-from ctxtrim.counter import Counter
+from ctxtrim.config.stage_specs import parse
 from ctxtrim.evidence import extract_key_info
-from ctxtrim.models import FRAMINGS
-from ctxtrim.specs import parse
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 LONG = "a line of the output\n" * 100
 GONE = "[content truncated - {} steps ago]"

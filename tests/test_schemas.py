@@ -7,10 +7,10 @@ import pytest
 from building import transcript, user
 from running import read
 
-from ctxtrim.binding import Binding
-from ctxtrim.schemas import rendered
+from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
+from ctxtrim.tokens.tool_schemas import rendered
 
 
 def tool(name: str, description: str = "", parameters: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:

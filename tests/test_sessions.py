@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from running import read, run, unpaired
 from strategies import budgets, compactions, cutoffs, files, summaries, trims, truncations
 
+from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.model import Transcript
-from ctxtrim.turns import is_alternating, shape
 
 MODEL = "claude-opus-4-6"
 ours = st.one_of(st.tuples(st.just("cutoff"), cutoffs), st.tuples(st.just("compact"), compactions))

@@ -8,7 +8,7 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.splice import splice
+from ctxtrim.text.splice import splice
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from running import read, run
 from strategies import budgets, files
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
 from ctxtrim.structure import PROFILES, findings
-from ctxtrim.turns import shape
 
 SYSTEM = {"role": "system", "content": "Be kind."}
 FINE = [SYSTEM, user("go"), *step("a", "text"), says("so"), user("and?")]

@@ -7,6 +7,7 @@ from building import call, result, says, transcript, user
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries import (
     HEADINGS,
@@ -21,7 +22,6 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.turns import shape
 
 ROUGH = tokenizer("chars4")
 KEY = "sk-" + "abc123DEF456" * 4

@@ -17,7 +17,7 @@ from ctxtrim.archive.summary_store import Store
 from ctxtrim.model import Transcript
 from ctxtrim.placement.leads import apart, has_summary
 from ctxtrim.stage import Written
-from ctxtrim.summaries import titles
+from ctxtrim.summaries import markers
 from ctxtrim.summaries.identity import identity
 from ctxtrim.tokenizers import tokenizer
 
@@ -82,7 +82,7 @@ def test_s1_6_what_is_older_than_the_last_turns_becomes_one_summary(ctxtrim: Run
     talk = [*TALK, says("All are mended."), user("Good.")]
     ran = ctxtrim("summarize", "--keep-recent-turns", "2", *CHARS, stdin=conversation(talk))
     assert ran.code == 0
-    assert contents(ran.out) == ["You are terse.", f"{FACTS}{titles.END}And now?", "All are mended.", "Good."]
+    assert contents(ran.out) == ["You are terse.", f"{FACTS}{markers.END}And now?", "All are mended.", "Good."]
     assert "summarize: 1 transcript, 28 → 4 messages" in ran.err
 
 
@@ -112,7 +112,7 @@ def test_s1_6_a_command_writes_the_summary(ctxtrim: Run) -> None:
     code = "import sys; text = sys.stdin.read(); print('In short:', 'gate 4' in text and 'Gate 5' not in text)"
     ran = ctxtrim(*ONE, "--llm-command", python(code), stdin=conversation(TALK))
     assert (ran.code, ran.err.count("\n")) == (0, 1)
-    assert contents(ran.out)[1] == f"{titles.TITLE}\nIn short: True{titles.END}And now?"
+    assert contents(ran.out)[1] == f"{markers.TITLE}\nIn short: True{markers.END}And now?"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_s1_6_a_command_that_fails_hangs_or_talks_too_much_leaves_it_to_the_fact
     more = ("--llm-command", python(code), "--llm-timeout", "1", "--summary-tokens", "208")
     ran = ctxtrim(*ONE, *more, stdin=conversation(TALK))
     assert ran.code == 0
-    assert contents(ran.out)[1] == f"{FACTS}{titles.END}And now?"
+    assert contents(ran.out)[1] == f"{FACTS}{markers.END}And now?"
     assert why in ran.err
     assert "; the facts stand in its place" in ran.err
 
@@ -142,7 +142,7 @@ def test_s1_6_a_model_at_an_endpoint_writes_the_summary(ctxtrim: Run, server: Se
     beside = ("--log", tmp_path / "log", "--report", tmp_path / "r.json", "--explain")
     model = ("--llm-model", "small", "--llm-base-url", server.url)
     ran = ctxtrim(*ONE, *beside, *model, stdin=conversation(TALK), CTXTRIM_LLM_API_KEY=SECRET)
-    assert contents(ran.out)[1] == f"{titles.TITLE}\nAll gates are mended.{titles.END}And now?"
+    assert contents(ran.out)[1] == f"{markers.TITLE}\nAll gates are mended.{markers.END}And now?"
     ((headers, body),) = server.asked
     assert headers["authorization"] == f"Bearer {SECRET}"
     assert (body["model"], body["path"]) == ("small", "/v1/chat/completions")
@@ -160,7 +160,7 @@ def test_s1_6_an_endpoint_that_answers_rubbish_or_hangs_leaves_it_to_the_facts(
     server.answers = [answer or server.hangs]
     more = ("--llm-model", "small", "--llm-base-url", server.url, "--llm-timeout", "1")
     ran = ctxtrim(*ONE, *more, stdin=conversation(TALK), OPENAI_API_KEY=SECRET)
-    assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{titles.END}And now?")
+    assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{markers.END}And now?")
     assert f"small: the endpoint {server.url} " in ran.err
     assert "; the facts stand in its place" in ran.err
 
@@ -168,7 +168,7 @@ def test_s1_6_an_endpoint_that_answers_rubbish_or_hangs_leaves_it_to_the_facts(
 def test_s1_6_without_a_key_facts_stand_in_the_summarys_place(ctxtrim: Run) -> None:
     keys = dict.fromkeys(("OPENAI_API_KEY", "CTXTRIM_LLM_API_KEY", "OPENAI_BASE_URL"), "")
     ran = ctxtrim(*ONE, "--llm-model", "gpt-5-mini", stdin=conversation(TALK), **keys)
-    assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{titles.END}And now?")
+    assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{markers.END}And now?")
     assert "no key for gpt-5-mini: set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY" in ran.err
 
 
@@ -180,7 +180,7 @@ def test_s1_6_what_a_summarizer_reads_is_inside_the_budget(ctxtrim: Run, tmp_pat
     words = ("trim", "--summarize", "--budget", budget, *CHARS, "--llm-command", keep)
     ran = ctxtrim(*words, stdin=conversation(talk))
     assert ran.code == 0
-    assert f"{titles.TITLE}\nMended." in ran.out.decode().replace("\\n", "\n")
+    assert f"{markers.TITLE}\nMended." in ran.out.decode().replace("\\n", "\n")
     assert tokenizer("chars4").count(asked.read_text()) <= budget
 
 
@@ -257,7 +257,7 @@ def test_s1_7_where_roles_alternate_it_is_the_leading_text_of_the_prompt(ctxtrim
     ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
     later = [SYSTEM, *turn(4), user("This.")]
     ran = ctxtrim("trim", "--summary-store", store, *CHARS, stdin=conversation(later, id="gates"))
-    assert contents(ran.out)[:2] == ["You are terse.", f"{FACTS}{titles.END}Please mend gate 4 of the harbour."]
+    assert contents(ran.out)[:2] == ["You are terse.", f"{FACTS}{markers.END}Please mend gate 4 of the harbour."]
     assert contents(ran.out)[-1] == "This."
 
 
@@ -315,7 +315,7 @@ def test_s1_7_a_later_run_merges_what_is_no_longer_in_the_transcript(ctxtrim: Ru
 def test_s1_7_the_stored_summary_of_a_model_is_read_as_what_it_says(ctxtrim: Run, tmp_path: Path) -> None:
     words = (*ONE, "--summary-store", tmp_path / "store.json")
     ctxtrim(*words, "--llm-command", "echo Two gates.", stdin=conversation([*session(2), user("On.")], id="gates"))
-    assert entry(tmp_path / "store.json")["content"] == f"{titles.TITLE}\nTwo gates."
+    assert entry(tmp_path / "store.json")["content"] == f"{markers.TITLE}\nTwo gates."
     text = contents(ctxtrim(*words, stdin=conversation([SYSTEM, turn(2)[-1], *turn(3), user("And?")], id="gates")).out)[
         1
     ]
@@ -401,7 +401,7 @@ def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 def leads(data: bytes | None) -> str | None:
     """The summary that a conversation begins with, after its system messages."""
     text = next(one for one in contents(data) if one != "You are terse.")
-    return titles.parted(text)[0]
+    return markers.parted(text)[0]
 
 
 def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
@@ -414,7 +414,7 @@ def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
         text = leads(ran.data)
         if len(contents(ran.data)) > 2:
             continue  # there is more than what can never go, so there may be more room below
-        kind = "none" if text is None else "omitted" if text == titles.OMITTED else "facts"
+        kind = "none" if text is None else "omitted" if text == markers.OMITTED else "facts"
         sizes += [len(text)] if text is not None and kind == "facts" else []
         seen += [kind] if seen[-1:] != [kind] else []
     assert seen == ["facts", "omitted", "none"]
@@ -446,10 +446,10 @@ def test_s1_8_a_summary_is_merged_with_the_next_and_never_put_on_top_of_it(ctxtr
 def test_s1_8_it_comes_apart_from_the_prompt_that_it_was_joined_to() -> None:
     talk = [*session(3), user("And now?"), says("Mended. " * 20), user("Then?"), says("Ready. " * 20), user("End.")]
     once = run(conversation(talk), [("summarize", {"keep_recent_turns": 3})]).data or b""
-    assert contents(once)[1].endswith(f"{titles.END}And now?")
+    assert contents(once)[1].endswith(f"{markers.END}And now?")
     twice = contents(run(once, [("summarize", {"keep_recent_turns": 2})]).data)
-    assert twice[1].endswith(f"{titles.END}Then?")
-    assert twice[1].count("[Summary of ") == twice[1].count(titles.END) == 1
+    assert twice[1].endswith(f"{markers.END}Then?")
+    assert twice[1].count("[Summary of ") == twice[1].count(markers.END) == 1
     assert "> And now?" in twice[1]
     assert "[Summary of 20 earlier messages]" in twice[1]
 

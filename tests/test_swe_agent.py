@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from running import read, run
 
+from ctxtrim.conversation.turns import current_task, opening_task, shape
 from ctxtrim.model import Message
 from ctxtrim.summaries import facts
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.turns import current_task, opening_task, shape
 
 WORDS = tokenizer("o200k_base")
 OUTPUT = "\n".join(f"{number}: total = subtotal + tax" for number in range(200))

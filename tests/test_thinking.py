@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from running import Ran, read
 from strategies import budgets, files
 
-from ctxtrim.binding import Binding
-from ctxtrim.formats.chunks import open_reading
-from ctxtrim.specs import parse
+from ctxtrim.config.stage_specs import parse
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.metering import Binding
+from ctxtrim.stages.reasoning import MODES, Thinking, thinking_of
 from ctxtrim.stream import Job, stream
-from ctxtrim.thinking import MODES, Thinking, thinking_of
 from ctxtrim.tokenizers import tokenizer
 
 

@@ -13,8 +13,8 @@ from conftest import Run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.binding import Binding
 from ctxtrim.errors import TokenizerError, UsageError
+from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 
 settings.register_profile("ctxtrim", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import TIER_1, files, needs_corpus, transcripts
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
-from ctxtrim.framing import Framing
-from ctxtrim.models import FRAMINGS, find_model, known_models
+from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import TOKENIZERS, tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, small_engine, tiktoken_engine
 from ctxtrim.tokens import Budget, Ceiling, head, tail
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.models import FRAMINGS, find_model, known_models
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

@@ -11,9 +11,17 @@ from building_pi import transcript as pi_transcript
 from building_pi import user as pi_user
 from running import run
 
-from ctxtrim.summaries import titles
-from ctxtrim.trigger import Estimate, Trigger, effective_token_limit, estimate, kept_from, rough, should_compact
-from ctxtrim.turns import shape
+from ctxtrim.conversation.turns import shape
+from ctxtrim.stages.compaction_trigger import (
+    Estimate,
+    Trigger,
+    effective_token_limit,
+    estimate,
+    kept_from,
+    rough,
+    should_compact,
+)
+from ctxtrim.summaries import markers
 
 
 @pytest.mark.parametrize(
@@ -125,7 +133,7 @@ def test_s3_13_usage_older_than_a_compaction_says_nothing() -> None:
 
 
 def test_s3_13_usage_of_answers_that_a_summary_says_are_older_says_nothing() -> None:
-    summary = user(titles.titled("Nothing yet.", answers=2))
+    summary = user(markers.titled("Nothing yet.", answers=2))
     old = {"usage": {"prompt_tokens": 90_000, "completion_tokens": 9}}
     new = {"usage": {"prompt_tokens": 700, "completion_tokens": 9}}
     talk = [summary, says("a") | old, user("b"), says("c") | old, user("d")]

@@ -8,11 +8,11 @@ import pytest
 from building import call, contents, conversation, result, says, step, user
 from running import run
 
-from ctxtrim.counter import Counter
-from ctxtrim.models import FRAMINGS
 from ctxtrim.stages.trim import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 
@@ -162,8 +162,8 @@ def test_every_message_is_told_with_its_reason() -> None:
 def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_written() -> None:
     from io import BytesIO
 
-    from ctxtrim.binding import Binding
-    from ctxtrim.formats.chunks import open_reading
+    from ctxtrim.formats.reading import open_reading
+    from ctxtrim.metering import Binding
     from ctxtrim.pipeline import Spec
     from ctxtrim.stream import Job, stream
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from running import Ran, read, run, unpaired
 from strategies import budgets, files, trims
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.tool_results import results
+from ctxtrim.metering import Binding
 from ctxtrim.model import Message
-from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
-from ctxtrim.results import results
+from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim import STRATEGIES
 from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens.counter import Counter
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 

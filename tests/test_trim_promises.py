@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from running import Ran, read, run, unpaired
 from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
 
+from ctxtrim.conversation.pins import pinned
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
-from ctxtrim.pins import pinned
 from ctxtrim.placement.leads import apart
 from ctxtrim.stages.trim import STRATEGIES
 from ctxtrim.structure import PROFILES, findings
-from ctxtrim.turns import shape
 
 MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
 NAMES = ("o200k_base", "cl100k_base", "claude-v3", "claude-v4.7", "claude-v4.8", "llama", "chars4", "bytes4")

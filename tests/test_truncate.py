@@ -10,11 +10,11 @@ from conftest import Run
 from running import run
 
 from ctxtrim import tokenizer
-from ctxtrim.counter import Counter
 from ctxtrim.errors import UsageError
-from ctxtrim.models import FRAMINGS
-from ctxtrim.stages.truncate import Truncate
+from ctxtrim.stages.truncate.stage import Truncate
 from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 LONG = "a line of the output\n" * 100
 GONE = "[content truncated - {} steps ago]"

@@ -83,8 +83,8 @@ def test_the_report_shows_it_beside_the_count() -> None:
     from building import step
     from running import run
 
-    from ctxtrim.report import Report
     from ctxtrim.reports import REPORTS
+    from ctxtrim.reports.model import Report
 
     talk = [user("a"), *step("c", "x"), says("so") | {"usage": {"prompt_tokens": 1234, "completion_tokens": 4}}]
     report = Report(())

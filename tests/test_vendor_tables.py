@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from building import call, result, says, transcript, user
 
-from ctxtrim.counter import Counter
-from ctxtrim.framing import Framing
-from ctxtrim.media import Media
-from ctxtrim.model import Message, OutputFormat, Part, RequestOptions, Transcript
+from ctxtrim.model import Media, Message, OutputFormat, Part, RequestOptions, Transcript
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.request import RequestFraming
 from ctxtrim.tokens.vendors import FRAMINGS, TABLES
 

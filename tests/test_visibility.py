@@ -12,22 +12,22 @@ from running import read, run
 from strategies import CONVERSATIONS, EVENTS, budgets, conversations, files, spell, styles
 from test_insertion import format_of, written
 
-from ctxtrim.binding import Binding
-from ctxtrim.counter import Counter
+from ctxtrim.calibration import recorded
+from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
 from ctxtrim.errors import SelfCheckError
-from ctxtrim.formats.agreement import check
-from ctxtrim.formats.chunks import Chunk
-from ctxtrim.formats.rewrite import rewrite
+from ctxtrim.formats.reading import Chunk
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.metering import Binding
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.recorded import recorded
 from ctxtrim.stage import Outcome
+from ctxtrim.stages.reasoning import settled
 from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.trim import Trim
 from ctxtrim.structure import PROFILES, findings
-from ctxtrim.thinking import settled
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import current_task, is_alternating, opening_task, shape
+from ctxtrim.tokens.counter import Counter
 
 HIDDEN: dict[str, Any] = {"metadata": {"agentVisible": False}}
 TALK = [user("list"), calls("c1"), result("c1"), says("one"), calls("c2"), result("c2"), says("two")]
@@ -106,7 +106,7 @@ def test_s3_4_what_is_hidden_is_neither_sent_nor_counted() -> None:
 def test_s3_4_the_report_shows_what_is_hidden_with_no_tokens() -> None:
     from io import BytesIO
 
-    from ctxtrim.formats.chunks import open_reading
+    from ctxtrim.formats.reading import open_reading
     from ctxtrim.stream import Job, stream
 
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})

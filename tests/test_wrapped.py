@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from running import run
 from strategies import texts
 
-from ctxtrim.counter import Counter
-from ctxtrim.formats.wrapped import MOST, unwrapped
+from ctxtrim.formats.json_in_string import MOST, unwrapped
 from ctxtrim.model import Message, Part
-from ctxtrim.models import FRAMINGS
 from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 
 @given(texts, texts, st.booleans(), st.sampled_from([None, (",", ":"), (", ", " : ")]), st.sampled_from([None, 2]))

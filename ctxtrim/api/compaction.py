@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fitting import Beside, ran, understood
-from ctxtrim.api.settings import Options, Settings, settings
-from ctxtrim.binding import Bound
+from ctxtrim.api.fit import Beside, ran, understood
+from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
+from ctxtrim.api.options import Options, Settings, settings
 from ctxtrim.events import OnEvent
+from ctxtrim.metering import Bound
 from ctxtrim.model import Source, Transcript
-from ctxtrim.plain import PlainMessages, System, Tools, conversation
 from ctxtrim.stages.compact import Compact
+from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.summaries import Summarizer
-from ctxtrim.trigger import estimate
 
 
 @dataclass(frozen=True)

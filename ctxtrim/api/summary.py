@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fitting import understood
-from ctxtrim.api.settings import settings
+from ctxtrim.api.fit import understood
+from ctxtrim.api.messages import PlainMessages, System, Tools
+from ctxtrim.api.options import settings
 from ctxtrim.placement import Summing
-from ctxtrim.plain import PlainMessages, System, Tools
 from ctxtrim.summaries import Summarizer
 
 

@@ -36,7 +36,7 @@ class Lazy(TyperGroup):
         """The command of a name, None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        return import_module(f"ctxtrim.cli.{cmd_name.replace('-', '_')}").COMMAND
+        return import_module(f"ctxtrim.cli.commands.{cmd_name.replace('-', '_')}").COMMAND
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list in the help text, without loading any of them."""

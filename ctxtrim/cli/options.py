@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxtrim.cli.verdict import DEBUG_HELP
+from ctxtrim.cli.exit_codes import DEBUG_HELP
+from ctxtrim.config.stage_specs import spelled
 from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.reports import REPORTS
-from ctxtrim.specs import spelled
 from ctxtrim.stage import seams_of, settings_of
 from ctxtrim.stages import STAGES
-from ctxtrim.thinking import MODES
+from ctxtrim.stages.reasoning import MODES
 
 Option = tuple[str, str | None, Any, str]  # name, what stands for its value (None: it has none), default, help
 
@@ -107,7 +107,7 @@ def command(name: str, text: str, stages: Sequence[str], writes: bool, fixing: S
     """
 
     def body(**values: Any) -> None:
-        from ctxtrim.cli.work import work
+        from ctxtrim.cli.runner import work
 
         if values.get("fix"):
             in_place = values["files"] not in (None, ["-"])

@@ -9,21 +9,21 @@ from typing import Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.archive.summary_store import Store
-from ctxtrim.binding import USAGE, Binding
-from ctxtrim.cli.beside import store_of, summarizer_of
-from ctxtrim.cli.targets import Targets, must_be_distinct, targets
+from ctxtrim.cli.output_targets import Targets, must_be_distinct, targets
+from ctxtrim.cli.summarizing import store_of, summarizer_of
 from ctxtrim.config import Config, configured
-from ctxtrim.config.environment import DEBUG
+from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.format import Format
+from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
+from ctxtrim.metering import USAGE, Binding
 from ctxtrim.pipeline import Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import Finding
+from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
-from ctxtrim.thinking import Thinking
 from ctxtrim.tokenizers import LIGHT, tokenizer
 
 Values = Mapping[str, Any]

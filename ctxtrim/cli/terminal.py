@@ -13,8 +13,8 @@ from typing import Any
 from ctxtrim.cli.request import Request
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Stdout
-from ctxtrim.report import ASIDE, Report, Row
 from ctxtrim.reports import REPORTS, blocks, text
+from ctxtrim.reports.model import ASIDE, Report, Row
 from ctxtrim.stage import Severity
 from ctxtrim.text.escaping import clean, clean_lines
 

@@ -12,11 +12,11 @@ from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import Mode, within
 from ctxtrim.clipping.listing import LISTING
 from ctxtrim.clipping.log import LOG
-from ctxtrim.clipping.markers import Range
 from ctxtrim.clipping.plain import PLAIN
 from ctxtrim.clipping.selection import fits
 from ctxtrim.clipping.wrapper import inside
 from ctxtrim.errors import UsageError
+from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import Tokenizer, head, tail
 
 KINDS: tuple[Kind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of
-from ctxtrim.clipping.markers import Range
 from ctxtrim.clipping.selection import select
+from ctxtrim.text.json_spans import Range
 
 _BEGINNING = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ .*\n@@ )", re.MULTILINE)
 _FILE = re.compile(

@@ -1,9 +1,9 @@
 """JSON lines: one value a line, cut by whole lines only."""
 
-from ctxtrim.clipping.json_spans import document
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import shares_of, whole_lines_of
 from ctxtrim.clipping.selection import select
+from ctxtrim.text.json_spans import document
 
 _SAMPLE = 3  # lines that are read
 

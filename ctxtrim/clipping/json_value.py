@@ -13,12 +13,12 @@ from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
 
-from ctxtrim.clipping.json_spans import Leaf, Member, document, members
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import Scale, layout, lines_of, shares_of, whole
-from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined
+from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined
 from ctxtrim.clipping.selection import DENSEST, longest
 from ctxtrim.text.graphemes import cut_after, cut_before
+from ctxtrim.text.json_spans import Leaf, Member, Range, document, members
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')

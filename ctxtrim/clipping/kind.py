@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ctxtrim.clipping.layout import Mode
-from ctxtrim.clipping.markers import Range
+from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import Tokenizer
 
 

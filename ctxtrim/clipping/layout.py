@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ctxtrim.clipping.markers import Range, joined
+from ctxtrim.clipping.markers import joined
 from ctxtrim.text.graphemes import cut_after, cut_before
+from ctxtrim.text.json_spans import Range
 
 Mode = Literal["head", "tail", "head-tail"]
 Shares = tuple[int, int]

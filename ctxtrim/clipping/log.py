@@ -9,8 +9,8 @@ from itertools import islice
 
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of
-from ctxtrim.clipping.markers import Range
 from ctxtrim.clipping.selection import select
+from ctxtrim.text.json_spans import Range
 
 _FAILURE_WORDS = (
     "rror", "ERR", "fail", "Fail", "FAIL", "raceback", "panic", "PANIC", "fatal", "FATAL", "CRITICAL", "SEVERE",

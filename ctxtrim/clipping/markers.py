@@ -5,14 +5,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ctxtrim.text.json_spans import Range
+
 MARKER = re.compile(r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\.")
 """A marker: so many whole lines went, or so many characters, or both where two cuts became one."""
 
 LEAST = 36
 """Characters of a marker in its line: what is shorter is not worth one."""
-
-Range = tuple[int, int]
-"""Where something stands in a text: start and end, in characters."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from functools import partial
 
 from ctxtrim.clipping.kind import Cut
 from ctxtrim.clipping.layout import Scale, Shares, layout, whole
-from ctxtrim.clipping.markers import LEAST, Gap, Range, gaps, joined, marked, marker, shown
+from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined, marked, marker, shown
+from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import Tokenizer
 
 DENSEST = 4  # of the ranges that must be kept, one for so many characters of a clip is looked at

@@ -2,7 +2,7 @@
 
 import re
 
-from ctxtrim.clipping.markers import Range
+from ctxtrim.text.json_spans import Range
 
 _TAG = r"[A-Za-z][\w:.-]{0,60}"
 _LABEL = (

@@ -13,13 +13,13 @@
     the default of the setting                                            the weakest
 """
 
-from ctxtrim.config.config import DEFAULT, Config, configured
-from ctxtrim.config.meanings import SETTINGS
-from ctxtrim.config.models import ModelOf
-from ctxtrim.config.preference import WORDS, Preference
-from ctxtrim.config.program import program
-from ctxtrim.config.said import Said, Value
-from ctxtrim.config.shared import SHARED
+from ctxtrim.config.automatic import WORDS, Preference
+from ctxtrim.config.from_call import program
+from ctxtrim.config.keys import SETTINGS
+from ctxtrim.config.own_models import ModelOf
+from ctxtrim.config.resolved import DEFAULT, Config, configured
+from ctxtrim.config.run_settings import SHARED
+from ctxtrim.config.source import Said, Value
 
 __all__ = [
     "DEFAULT",

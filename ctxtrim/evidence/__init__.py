@@ -1,15 +1,14 @@
 """What a tool result is: an error, quoted, used by a later call, a file in use, a copy; and what to know of it."""
 
-from ctxtrim.evidence.chains import chained
-from ctxtrim.evidence.copies import copies
+from ctxtrim.evidence.active_files import FileReference, active_reads, file_references, outdated_reads, reread
+from ctxtrim.evidence.agent_instructions import is_instructions, is_only_instructions
+from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
-from ctxtrim.evidence.files import FileReference, active_reads, file_references, outdated_reads, reread
-from ctxtrim.evidence.instructions import is_instructions, is_only_instructions
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
+from ctxtrim.evidence.one_line import Told, is_summary_line, summary_line, told_by
 from ctxtrim.evidence.quotes import quoted
-from ctxtrim.evidence.results import lines_of, result_text, tool_of
-from ctxtrim.evidence.summary_lines import Told, is_summary_line, summary_line, told_by
-from ctxtrim.evidence.tools import command_of, kind_of_tool, paths_of
+from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
+from ctxtrim.evidence.used_by_calls import chained
 
 __all__ = [
     "FileReference",
@@ -29,13 +28,10 @@ __all__ = [
     "is_only_instructions",
     "is_summary_line",
     "kind_of_tool",
-    "lines_of",
     "outdated_reads",
     "paths_of",
     "quoted",
     "reread",
-    "result_text",
     "summary_line",
     "told_by",
-    "tool_of",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
-from ctxtrim.evidence.results import result_text
+from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.model import Message
 
 _EXIT_CODE = re.compile(

@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ctxtrim.conversation.tool_results import lines_of
 from ctxtrim.evidence.errors import error_line, exit_code
-from ctxtrim.evidence.results import lines_of
-from ctxtrim.evidence.tools import ToolKind, command_of, kind_of_tool, paths_of, string_at
+from ctxtrim.evidence.tool_kinds import ToolKind, command_of, kind_of_tool, paths_of, string_at
 from ctxtrim.model import Part
 
 Status = Literal["success", "error", "partial"]

@@ -7,7 +7,7 @@ White space is folded, `> ` at the beginning of lines is none of them. Of a line
 import re
 from collections.abc import Iterator, Mapping
 
-from ctxtrim.evidence.says import line_says
+from ctxtrim.evidence.paths_in_text import line_says
 
 _LEAST = 20  # characters of a line that are not blank
 _KEY = 40  # characters that stand for a line

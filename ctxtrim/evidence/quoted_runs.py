@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ctxtrim.evidence.says import run_says
+from ctxtrim.evidence.paths_in_text import run_says
 
 _RUN = 40  # characters that are a quotation
 _STRETCH = 20

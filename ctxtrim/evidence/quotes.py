@@ -7,12 +7,12 @@ consecutive characters of it. Naming a file is no quotation, so what counts has 
 import re
 from collections.abc import Sequence
 
+from ctxtrim.conversation.tool_results import result_text
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.quoted_lines import quoted_lines
 from ctxtrim.evidence.quoted_runs import quoted_runs
-from ctxtrim.evidence.results import result_text
-from ctxtrim.evidence.tools import paths_of
+from ctxtrim.evidence.tool_kinds import paths_of
 from ctxtrim.model import Message
-from ctxtrim.turns import Shape
 
 _MOST = 1 << 21  # the newest characters that the person wrote; what stands before is not looked at, to bound the memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ctxtrim.evidence.tools import strings
+from ctxtrim.evidence.tool_kinds import strings
 from ctxtrim.model import Message
 
 _NUMBERED = re.compile(r"\d+(?:[:|\t]|→|\s+(?=\S))\s*")

@@ -1,23 +1,19 @@
 """The dialects of transcripts: one module each, in the order in which they are tried."""
 
-from ctxtrim.formats import (
-    anthropic,
-    claude_code,
-    codex,
-    codex_exec,
-    context,
-    gemini,
-    gemini_cli,
-    llamafactory,
-    openai_chat,
-    openai_responses,
-    openhands,
-    pi,
-    qwen,
-    sharegpt,
-)
-from ctxtrim.formats.format import Format
-from ctxtrim.formats.lists import list_format
+from ctxtrim.formats import llamafactory, sharegpt
+from ctxtrim.formats import numbered_turns as context
+from ctxtrim.formats.anthropic import claude_code
+from ctxtrim.formats.anthropic import messages as anthropic
+from ctxtrim.formats.base import Format
+from ctxtrim.formats.gemini import contents as gemini
+from ctxtrim.formats.gemini import gemini_cli
+from ctxtrim.formats.gemini import qwen_code as qwen
+from ctxtrim.formats.message_lists import list_format
+from ctxtrim.formats.openai import chat as openai_chat
+from ctxtrim.formats.openai import codex, codex_exec
+from ctxtrim.formats.openai import responses as openai_responses
+from ctxtrim.formats.openhands import history as openhands
+from ctxtrim.formats.pi import session as pi
 
 FORMATS: dict[str, Format] = {
     one.name: one

@@ -8,13 +8,14 @@ of the message before it.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.format import Insertion, Site
-from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.sharegpt import calls_in, tools_in
-from ctxtrim.lines import dump
-from ctxtrim.media import media_of
-from ctxtrim.model import Message, Part, Path, Role, Span
-from ctxtrim.results import METADATA
+from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 

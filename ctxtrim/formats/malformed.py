@@ -7,8 +7,9 @@ else; then this tells where the cause is.
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ctxtrim.lines import BLANK, NOT_JSON, document, split
-from ctxtrim.model import Line, Path
+from ctxtrim.model import Line
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import BLANK, NOT_JSON, document, split
 
 _NAMES = ("role", "type", "from")
 _IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "parentUuid")

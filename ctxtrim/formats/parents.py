@@ -4,9 +4,9 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.format import Insertion, Mended
-from ctxtrim.lines import split
+from ctxtrim.formats.base import Insertion, Mended
 from ctxtrim.model import Line, Span
+from ctxtrim.text.records import split
 
 
 def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ctxtrim.lines import dump
 from ctxtrim.model import OutputFormat, RequestOptions
+from ctxtrim.text.records import dump
 
 Fields = Mapping[str, Any]
 

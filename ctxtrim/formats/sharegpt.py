@@ -12,12 +12,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.format import Insertion, Site
-from ctxtrim.formats.lists import Dialect, Element, Envelope, Found, beside
-from ctxtrim.lines import dump
-from ctxtrim.model import Message, Part, Path, Role, Span
-from ctxtrim.results import METADATA
-from ctxtrim.splice import locate
+from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import dump
+from ctxtrim.text.splice import locate
 
 ROLES: dict[object, Role] = {
     "human": "user",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ctxtrim.errors import BUG, SelfCheckError
-from ctxtrim.formats.format import Format
+from ctxtrim.formats.base import Format
 from ctxtrim.model import Message, Span, Transcript
 
 PLAIN = (True, True, None)

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.tool_results import Result, results
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import extract_key_info, summary_line
 from ctxtrim.model import Message
 from ctxtrim.placement.leads import digest_message, with_leads
-from ctxtrim.results import Result, results
 from ctxtrim.summaries import (
     DIGEST,
     FALLBACK,
@@ -17,23 +17,23 @@ from ctxtrim.summaries import (
     Summarizer,
     Summary,
     bounded,
+    digests,
     heuristic,
+    markers,
     redacted,
     summarized,
-    titles,
     tool_prompt,
 )
-from ctxtrim.summaries import digests as texts
 from ctxtrim.summaries.digests import Entry
 from ctxtrim.summaries.excerpts import head
-from ctxtrim.turns import Shape
+from ctxtrim.tokens.counter import Counter
 
 MODES = ("llm", "heuristic", "off")
 """Who writes digests; `off`: nobody, and nothing is removed."""
 
 _QUOTE = 200  # characters of the assistant's words next to its calls
 _EXCERPT = 80  # characters: with less room, an entry has no excerpt of a result
-_HEADER = len(texts.written([Entry(titles.DIGEST, "")]))
+_HEADER = len(digests.written([Entry(markers.DIGEST, "")]))
 _BLANK = re.compile(r"\n\s*\n")
 
 
@@ -122,13 +122,13 @@ class Digests:
         short = [_closed(bounded("\n".join(_opening(step)), HEURISTIC - _HEADER)) for step in some]
         if len(short) == 1:
             return short[0]
-        entries = [Entry(titles.DIGEST, text) for text in short]
-        return "\n\n".join(filter(None, texts.bounded(entries, HEURISTIC, len)))
+        entries = [Entry(markers.DIGEST, text) for text in short]
+        return "\n\n".join(filter(None, digests.bounded(entries, HEURISTIC, len)))
 
     def size(self, text: str) -> int:
         """The tokens of a digest, and of the line that may separate it from an answer."""
-        message = digest_message(texts.written([Entry(titles.DIGEST, text)]), hides=False)
-        return self.counter.cost(message, 0).total + self.counter.text(titles.END)
+        message = digest_message(digests.written([Entry(markers.DIGEST, text)]), hides=False)
+        return self.counter.cost(message, 0).total + self.counter.text(markers.END)
 
     def _prompt(self, some: Sequence[Step]) -> str:
         found = [result for step in some for result in step.results]
@@ -156,7 +156,7 @@ def _full(step: Step) -> str:
 
 def _closed(text: str) -> str:
     """A text without empty lines, which separate entries, and in which nothing reads as the end of the digests."""
-    return _BLANK.sub("\n", text.replace(titles.END, "\n")).strip()
+    return _BLANK.sub("\n", text.replace(markers.END, "\n")).strip()
 
 
 def _masked(step: Step) -> Step:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ctxtrim.model import Message, Part
-from ctxtrim.summaries import titles
+from ctxtrim.summaries import markers
 
 
 class Leads(NamedTuple):
@@ -28,7 +28,7 @@ def leads(message: Message) -> Leads:
     place = _place(message)
     if place is None:
         return Leads(None, None, "")
-    summary, digests, own = titles.pieces(message.parts[place].text)
+    summary, digests, own = markers.pieces(message.parts[place].text)
     if message.role != "user" and summary is not None:  # only digests are put there, so the model wrote it
         return Leads(None, None, message.parts[place].text)
     return Leads(summary, digests, own)
@@ -63,9 +63,9 @@ def apart(message: Message) -> list[Message]:
     if place is None:
         return [message]
     if message.is_summary:
-        return [_with_text(message, place, titles.untitled(message.parts[place].text))]
+        return [_with_text(message, place, markers.untitled(message.parts[place].text))]
     summary, digests, own = leads(message)
-    found = [] if summary is None else [summary_message(titles.untitled(summary))]
+    found = [] if summary is None else [summary_message(markers.untitled(summary))]
     if digests is not None and (own is not None or message.role != "user"):
         return [*found, digest_message(digests, hides=False), with_leads(message)]
     rest = digests if own is None else own
@@ -86,7 +86,7 @@ def with_leads(message: Message, summary: str | None = None, digests: str | None
     part = message.parts[place]
     if not texts and (part.span is None or part.block is not None) and len(message.parts) > 1:
         return replace(message, parts=(*message.parts[:place], *message.parts[place + 1 :]))
-    return _with_text(message, place, titles.END.join(texts))
+    return _with_text(message, place, markers.END.join(texts))
 
 
 def without_compaction(message: Message) -> Message:
@@ -95,13 +95,13 @@ def without_compaction(message: Message) -> Message:
     if place is None:
         return message
     summary, digests, own = leads(message)
-    is_compaction = digests is not None and digests.startswith(titles.DIGEST)
+    is_compaction = digests is not None and digests.startswith(markers.DIGEST)
     if message.is_summary:
         return _with_text(message, place, "")
     if summary is None and not is_compaction:
         return message
     rest = [text for text in (None if is_compaction else digests, own) if text is not None]
-    return _with_text(message, place, titles.END.join(rest))
+    return _with_text(message, place, markers.END.join(rest))
 
 
 def can_lead(message: Message, adds_texts: bool) -> bool:
@@ -128,7 +128,7 @@ def _place(message: Message) -> int | None:
 
 def _is_added(part: Part) -> bool:
     """Whether a text part holds the digests that an earlier stage added to an answer."""
-    return part.block is None and titles.is_digest(part.text)
+    return part.block is None and markers.is_digest(part.text)
 
 
 def _with_text(message: Message, place: int, text: str) -> Message:

@@ -12,9 +12,9 @@ text of the answer after them. A prompt never begins with digests: the person di
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement.leads import can_lead, digest_message, has_summary, is_digest, leads, summary_message, with_leads
-from ctxtrim.turns import is_alternating, shape
 
 ARCHIVED = "tool_result_archived"
 """The kind of a result that is hidden because a digest replaces it."""

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement.digests import Digests, Step, steps
 from ctxtrim.placement.leads import can_lead, is_digest, leads, with_leads
 from ctxtrim.placement.replace import replace_messages, takes_turns
 from ctxtrim.stage import Action, Change, Finding, change_of
-from ctxtrim.summaries import digests as texts
-from ctxtrim.summaries import titles
-from ctxtrim.summaries.digests import Entry
-from ctxtrim.turns import Shape, current_task
+from ctxtrim.summaries import markers
+from ctxtrim.summaries.digests import Entry, bounded, entries_of, written
 
 _MOST = 4096  # tokens that all digests of a transcript have together, and at most this part of the budget:
 _SHARE = 8
@@ -108,7 +107,7 @@ def _entries(
         digest = digests.of(group, tokens, asks=number >= asked)
         if digest.trouble is not None:
             troubles[digest.trouble] = None
-        found.append((group[-1], Entry(titles.DIGEST if is_compaction else titles.STEP, digest.text)))
+        found.append((group[-1], Entry(markers.DIGEST if is_compaction else markers.STEP, digest.text)))
     return found, list(troubles)
 
 
@@ -179,11 +178,11 @@ def _placed(
     messages = list(transcript.messages)
     groups = _groups(messages, sites, entries)
     flat = [entry for _, some in groups for entry in some]
-    bounded = iter(texts.bounded(flat, most, digests.counter.text))
+    texts = iter(bounded(flat, most, digests.counter.text))
     new: dict[int, str] = {}
     gone, merged = set(sites.gone), []
     for (place, is_known), some in groups:
-        text = texts.written([entry for entry in (Entry(title, next(bounded)) for title, _ in some) if entry.text])
+        text = written([entry for entry in (Entry(title, next(texts)) for title, _ in some) if entry.text])
         if not is_known:
             new |= {place: text} if text else {}
         elif text != leads(messages[place]).digests:
@@ -233,11 +232,11 @@ def _groups(messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[
             continue
         known = leads(message).digests
         if place in sites.gone:
-            moved += texts.entries_of(known) if known is not None else []
+            moved += entries_of(known) if known is not None else []
             continue
         last = None
         if known is not None:
-            groups.append(((place, True), texts.entries_of(known)))
+            groups.append(((place, True), entries_of(known)))
             last = groups[-1][1] if is_digest(message) and not sites.joins else None
     return groups
 

@@ -6,8 +6,8 @@ There is one summary at most: an earlier one is merged into the next.
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from ctxtrim.apart import set_apart
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.alternation import set_apart
+from ctxtrim.conversation.turns import Shape, is_alternating, shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement.leads import apart, has_summary
 from ctxtrim.placement.replace import replace_messages, takes_turns
@@ -21,14 +21,14 @@ from ctxtrim.summaries import (
     checkpoint,
     checkpoint_prompt,
     facts,
+    markers,
     redacted,
     summarized,
-    titles,
     transcribed,
 )
 from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.sections import CHANGED, READ, SECTIONS, read
-from ctxtrim.turns import Shape, is_alternating, shape
+from ctxtrim.tokens.counter import Counter
 
 _PARTS = (1, 2, 4, 6)  # a summarizer is given all of its input to read, or this part of it
 
@@ -61,9 +61,9 @@ class Summing:
         told = [one for message in gone for one in apart(message)]
         where = shape(told)
         room = min(limit, self.most)
-        below = room - tokenizer.count(titles.titled("", self.answers)) - 1
+        below = room - tokenizer.count(markers.titled("", self.answers)) - 1
         stored = self.merges(told)
-        earlier = None if stored is None else titles.untitled(stored.text)
+        earlier = None if stored is None else markers.untitled(stored.text)
         write = checkpoint if self.is_checkpoint else facts
 
         def fallback() -> str:
@@ -81,7 +81,7 @@ class Summing:
             found = summarized(asked, self.summarizer, fallback)
         if not found.text or (found.by == FALLBACK and not self.is_titled):
             return found
-        return replace(found, text=titles.titled(found.text, self.answers))
+        return replace(found, text=markers.titled(found.text, self.answers))
 
     def _prompt(self, told: Sequence[Message], where: Shape, earlier: str | None, below: int) -> str | None:
         """What a summarizer is asked, within the tokens that it may read; None where that is not enough."""
@@ -98,7 +98,7 @@ class Summing:
         """The earlier summary, where it says something that these messages do not say themselves, then or later."""
         if self.earlier is None or any(message.is_summary for message in told):
             return None
-        stored, own = read(titles.untitled(self.earlier.text)).lines, gathered(told, shape(told), self.redacts).lines
+        stored, own = read(markers.untitled(self.earlier.text)).lines, gathered(told, shape(told), self.redacts).lines
         keys = {one.name: set(map(one.key, own.get(one.name, ()))) for one in SECTIONS}
         keys[READ.name] |= keys[CHANGED.name]  # a file that was changed later is no longer one that was only read
         sections = (one for one in SECTIONS if one.merge != "sum")
@@ -153,7 +153,7 @@ def summed(
     has_earlier = any(message.is_summary for message in told)
     if has_earlier or gathered(told, shape(told), summing.redacts).is_empty:
         return None
-    return within(Summary(titles.OMITTED, FALLBACK, summary.trouble))
+    return within(Summary(markers.OMITTED, FALLBACK, summary.trouble))
 
 
 def summarize_old(transcript: Transcript, summing: Summing, old: Set[int], kept: Mapping[int, str]) -> Outcome | str:
@@ -174,7 +174,7 @@ def summarize_old(transcript: Transcript, summing: Summing, old: Set[int], kept:
         answers = (one.role == "assistant" and one.agent_visible for at, one in enumerate(messages) if at not in old)
         summing = replace(summing, answers=sum(answers))
     found = summed(summing, messages, transcript, old, tokens - 1)
-    if found is None or found.summary.text == titles.OMITTED:
+    if found is None or found.summary.text == markers.OMITTED:
         return "a summary would not be smaller"
     changes = tuple(
         change_of(messages, at, "dropped", "older than what is kept")
@@ -199,7 +199,7 @@ def outcome_of(outcome: Outcome, found: Summed) -> Outcome:
 
     Dropped messages become `summarized`; an earlier summary is `merged`, and so is the prompt that begins with it.
     """
-    is_omitted, is_stored = found.summary.text == titles.OMITTED, found.summary.by == "store"
+    is_omitted, is_stored = found.summary.text == markers.OMITTED, found.summary.by == "store"
     reason = (
         "a line for the summary that there was no room for"
         if is_omitted
@@ -239,7 +239,7 @@ def _placed(
 def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:
     """The pieces of a message that a summary is written from: all, or only the summary that it is or begins with."""
     pieces = [piece for piece in apart(message) if is_dropped or piece.is_summary]
-    return [piece for piece in pieces if not (piece.is_summary and piece.parts[0].text == titles.OMITTED)]
+    return [piece for piece in pieces if not (piece.is_summary and piece.parts[0].text == markers.OMITTED)]
 
 
 def _told(message: Message) -> int:
@@ -247,4 +247,4 @@ def _told(message: Message) -> int:
     text = "\n".join(part.text for part in message.parts)
     if message.is_summary:
         return read(text).messages
-    return 0 if message.role == "user" and titles.is_digest(text) else 1
+    return 0 if message.role == "user" and markers.is_digest(text) else 1

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from ctxtrim.report import Report
 from ctxtrim.reports import json, jsonl, text
+from ctxtrim.reports.model import Report
 
 REPORTS: dict[str, Callable[[Report], Iterator[str]]] = {
     "text": text.render,

@@ -4,8 +4,8 @@ import traceback
 from dataclasses import replace
 
 from ctxtrim.errors import ArchiveError, CtxtrimError, SelfCheckError, unexpected
-from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.malformed import malformed
+from ctxtrim.formats.reading import Chunk
 from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
 
 

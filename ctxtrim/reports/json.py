@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ctxtrim import __version__
+from ctxtrim.config.stage_specs import spelled
 from ctxtrim.pipeline import Measured, Step
-from ctxtrim.report import Report, Row, pointer
-from ctxtrim.specs import spelled
+from ctxtrim.reports.model import Report, Row, pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import json_text
 

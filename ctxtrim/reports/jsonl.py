@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from ctxtrim.report import Report
 from ctxtrim.reports.json import foot, head, transcript
+from ctxtrim.reports.model import Report
 from ctxtrim.text.escaping import json_text
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ctxtrim.binding import Bound
+from ctxtrim.metering import Bound
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Result
-from ctxtrim.report import Explained, Row
+from ctxtrim.reports.model import Explained, Row
 from ctxtrim.stage import Change, Finding
 
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from ctxtrim.errors import source_name
-from ctxtrim.report import Explained, Report, Row, pointer
+from ctxtrim.reports.model import Explained, Report, Row, pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokens import MARKS

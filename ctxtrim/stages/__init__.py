@@ -8,7 +8,7 @@ from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.summarize import Summarize
 from ctxtrim.stages.trim import Trim
-from ctxtrim.stages.truncate import Truncate
+from ctxtrim.stages.truncate.stage import Truncate
 
 STAGES: dict[str, type[Stage]] = {
     "count": Count,

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, overflow, setting
 from ctxtrim.structure import PAIRING, PROFILES, findings
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape
+from ctxtrim.tokens.counter import Counter
 
 _NAMED = 5  # of the largest messages
 

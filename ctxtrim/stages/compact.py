@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import not_
 
-from ctxtrim import pins
-from ctxtrim.counter import Counter
-from ctxtrim.holding import held
+from ctxtrim.conversation import pins
+from ctxtrim.conversation.protected import held
+from ctxtrim.conversation.recency import newest
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement import MODES, Digests, Summing, cut_off, summarize_old, without_compaction
-from ctxtrim.recency import newest
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
-from ctxtrim.summaries import REDACT, Summarizer
-from ctxtrim.tokens import Budget
-from ctxtrim.trigger import (
+from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
     MAX_TOKENS,
     Trigger,
@@ -30,7 +28,9 @@ from ctxtrim.trigger import (
     kept_from,
     should_compact,
 )
-from ctxtrim.turns import Shape
+from ctxtrim.summaries import REDACT, Summarizer
+from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
 
 _MOST = 4096  # tokens that a summary may have, and at most a quarter of the limit
 _SHARE = 4

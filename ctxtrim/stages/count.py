@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Outcome, describe, setting
 from ctxtrim.tokens import Budget, Exactness
-from ctxtrim.turns import Shape
+from ctxtrim.tokens.counter import Counter
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ for a result, nothing has followed yet, or its digest would not be smaller.
 from dataclasses import dataclass
 from operator import not_
 
-from ctxtrim import pins
-from ctxtrim.counter import Counter
+from ctxtrim.conversation import pins
 from ctxtrim.model import Transcript
 from ctxtrim.placement import MODES, Digests, cut_off
 from ctxtrim.stage import Outcome, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ still wait for its result stays. A message that is left with nothing in it goes.
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
-from ctxtrim import pins
-from ctxtrim.counter import Counter
+from ctxtrim.conversation import pins
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Change, Outcome, change_of, setting
-from ctxtrim.structure import breaches
+from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Conversation
 from ctxtrim.tokens import Budget
-from ctxtrim.turns import Shape
+from ctxtrim.tokens.counter import Counter
 
 ANSWER = "[no result recorded]"
 """What an answer says that nobody gave."""
@@ -36,8 +36,8 @@ class Repair:
         where = self.counter.shape(transcript.messages)
         talk = Conversation(transcript.messages, where, records_calls=transcript.records_calls)
         held = pins.pinned(transcript.messages, where, self.pin)
-        orphans = {breach.position for breach in breaches.result_without_call(talk)} - held.keys()
-        waiting = {breach.position for breach in breaches.call_without_result(talk)}
+        orphans = {breach.position for breach in checks.result_without_call(talk)} - held.keys()
+        waiting = {breach.position for breach in checks.call_without_result(talk)}
         if self.repair == "drop":
             waiting -= held.keys()
         lost = [(position, call) for position, call in where.unanswered if position in waiting]

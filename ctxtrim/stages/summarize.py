@@ -12,15 +12,15 @@ nothing is old, or the summary would not be smaller, nothing is done, and a find
 from dataclasses import dataclass
 from operator import not_
 
-from ctxtrim import pins
-from ctxtrim.counter import Counter
-from ctxtrim.holding import held
+from ctxtrim.conversation import pins
+from ctxtrim.conversation.protected import held
+from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
 from ctxtrim.placement import Summing, outcome_of, put_back, summarize_old
-from ctxtrim.recency import recent_from
 from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, Written, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
 
 _RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 

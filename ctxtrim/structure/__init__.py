@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Severity
-from ctxtrim.structure import anthropic, breaches, gemini, openai, openai_responses, strict
+from ctxtrim.structure import anthropic, checks, gemini, openai, openai_responses, strict
 from ctxtrim.structure.rule import Conversation, Profile, Rule
-from ctxtrim.turns import Shape
 
 PROFILES: dict[str, Profile] = {
     one.name: one
@@ -14,9 +14,9 @@ PROFILES: dict[str, Profile] = {
 }
 
 PAIRING: Sequence[Rule] = (
-    Rule("tool-result-without-call", breaches.result_without_call, ""),
-    Rule("call-without-result", breaches.call_without_result, ""),
-    Rule("call-without-result", breaches.pending_call, "", for_request=True),
+    Rule("tool-result-without-call", checks.result_without_call, ""),
+    Rule("call-without-result", checks.call_without_result, ""),
+    Rule("call-without-result", checks.pending_call, "", for_request=True),
 )
 """What holds whoever the provider is: calls and results belong together."""
 

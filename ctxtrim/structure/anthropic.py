@@ -3,7 +3,7 @@ whole block or not at all. Roles in a row are merged today, but older gateways r
 a system message in the middle, which newer models take. Sources: the reports named in brackets.
 """
 
-from ctxtrim.structure import breaches
+from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _UNANSWERED = (
@@ -15,68 +15,68 @@ PROFILE = Profile(
     (
         Rule(
             "tool-result-without-call",
-            breaches.result_without_call,
+            checks.result_without_call,
             "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must have a "
             "corresponding `tool_use` block in the previous message. [EchoBird#106]",
         ),
-        Rule("call-without-result", breaches.call_without_result, _UNANSWERED),
-        Rule("call-without-result", breaches.pending_call, _UNANSWERED, for_request=True),
-        Rule("tool-result-not-adjacent", breaches.result_apart, _UNANSWERED),
+        Rule("call-without-result", checks.call_without_result, _UNANSWERED),
+        Rule("call-without-result", checks.pending_call, _UNANSWERED, for_request=True),
+        Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
         Rule(
             "text-after-call",
-            breaches.text_after_call,
+            checks.text_after_call,
             "refused with status 400: text may not follow `tool_use` [sst/opencode, recorded request]",
         ),
         Rule(
             "duplicate-call-id",
-            breaches.duplicate_call_id,
+            checks.duplicate_call_id,
             "`tool_use` ids must be unique [anthropics/claude-code#20901]",
         ),
         Rule(
             "empty-content",
-            breaches.blank_text,
+            checks.blank_text,
             "messages: text content blocks must be non-empty [anthropics/claude-code#59812]",
         ),
         Rule(
             "thinking-only-message",
-            breaches.only_reasoning,
+            checks.only_reasoning,
             "all messages must have non-empty content except for the optional final assistant message "
             "[vercel/ai#13430]",
         ),
         Rule(
             "first-not-user",
-            breaches.first_not_user,
+            checks.first_not_user,
             'messages: first message must use the "user" role [lobehub/lobe-chat#1601]',
         ),
         Rule(
             "roles-not-alternating",
-            breaches.not_alternating,
+            checks.not_alternating,
             'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row '
             "[baibot#13]",
             "warning",
         ),
         Rule(
             "system-not-first",
-            breaches.system_not_first,
+            checks.system_not_first,
             "role 'system' is not supported on this model (before Opus 4.8)",
             "warning",
         ),
         Rule(
             "ends-with-assistant",
-            breaches.ends_with_assistant,
+            checks.ends_with_assistant,
             "This model does not support assistant message prefill. The conversation must end with a user message. "
             "[copilot-api#261]",
             for_request=True,
         ),
         Rule(
             "tools-missing",
-            breaches.calls_without_tools,
+            checks.calls_without_tools,
             "Requests which include `tool_use` or `tool_result` blocks must define tools [BerriAI/litellm#5388]",
             for_request=True,
         ),
         Rule(
             "lone-surrogate",
-            breaches.lone_surrogate,
+            checks.lone_surrogate,
             "no low surrogate in string [anthropics/claude-code#60394]",
         ),
     ),

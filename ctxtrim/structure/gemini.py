@@ -2,7 +2,7 @@
 responses as there were calls. Sources: the reports named in brackets.
 """
 
-from ctxtrim.structure import breaches
+from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _RESPONSE = "Please ensure that function response turn comes immediately after a function call turn. [langchain#27799]"
@@ -13,30 +13,30 @@ _PARTS = (
 PROFILE = Profile(
     "gemini",
     (
-        Rule("tool-result-without-call", breaches.result_without_call, _RESPONSE),
-        Rule("call-without-result", breaches.call_without_result, _PARTS),
-        Rule("call-without-result", breaches.pending_call, _PARTS, for_request=True),
-        Rule("tool-result-not-adjacent", breaches.result_apart, _RESPONSE),
+        Rule("tool-result-without-call", checks.result_without_call, _RESPONSE),
+        Rule("call-without-result", checks.call_without_result, _PARTS),
+        Rule("call-without-result", checks.pending_call, _PARTS, for_request=True),
+        Rule("tool-result-not-adjacent", checks.result_apart, _RESPONSE),
         Rule(
             "call-after-model",
-            breaches.call_after_model,
+            checks.call_after_model,
             "Please ensure that function call turn comes immediately after a user turn or after a function response "
             "turn. [google-gemini/gemini-cli#26486]",
         ),
         Rule(
             "empty-content",
-            breaches.no_content,
+            checks.no_content,
             "contents.parts must not be empty. [reported for several clients]",
         ),
         Rule(
             "first-not-user",
-            breaches.first_not_user,
+            checks.first_not_user,
             "Please ensure that multiturn requests alternate between user and model, beginning with user.",
             "warning",
         ),
         Rule(
             "ends-with-assistant",
-            breaches.ends_with_assistant,
+            checks.ends_with_assistant,
             "Please ensure that multiturn requests end with a user turn or a function response. [crewAI#6973]",
             for_request=True,
         ),

@@ -2,7 +2,7 @@
 message may stand anywhere. Sources: the reports named in brackets.
 """
 
-from ctxtrim.structure import breaches
+from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _UNANSWERED = (
@@ -14,21 +14,21 @@ PROFILE = Profile(
     (
         Rule(
             "tool-result-without-call",
-            breaches.result_without_call,
+            checks.result_without_call,
             "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'. "
             "[BerriAI/litellm#4931]",
         ),
-        Rule("call-without-result", breaches.call_without_result, _UNANSWERED),
-        Rule("call-without-result", breaches.pending_call, _UNANSWERED, for_request=True),
-        Rule("tool-result-not-adjacent", breaches.result_apart, _UNANSWERED),
+        Rule("call-without-result", checks.call_without_result, _UNANSWERED),
+        Rule("call-without-result", checks.pending_call, _UNANSWERED, for_request=True),
+        Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
         Rule(
             "empty-content",
-            breaches.no_content,
+            checks.no_content,
             "Invalid value for 'content': expected a string, got null. [vercel/ai#13744]",
         ),
         Rule(
             "arguments-not-json",
-            breaches.arguments_no_json,
+            checks.arguments_no_json,
             "invalid params, by stricter providers behind the same interface; OpenAI takes them [codegraff#752]",
             "warning",
         ),

@@ -1,6 +1,6 @@
 """OpenAI Responses: items instead of messages; reasoning and what followed it in one answer belong together."""
 
-from ctxtrim.structure import breaches
+from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _NO_OUTPUT = "No tool output found for function call … [llm-memory-api#179]"
@@ -9,14 +9,14 @@ PROFILE = Profile(
     (
         Rule(
             "tool-result-without-call",
-            breaches.result_without_call,
+            checks.result_without_call,
             "No tool call found for function call output with call_id … [agno-agi/agno#9372]",
         ),
-        Rule("call-without-result", breaches.call_without_result, _NO_OUTPUT),
-        Rule("call-without-result", breaches.pending_call, _NO_OUTPUT, for_request=True),
+        Rule("call-without-result", checks.call_without_result, _NO_OUTPUT),
+        Rule("call-without-result", checks.pending_call, _NO_OUTPUT, for_request=True),
         Rule(
             "reasoning-without-follower",
-            breaches.reasoning_at_end,
+            checks.reasoning_at_end,
             "Item 'rs_…' of type 'reasoning' was provided without its required following item. [vercel/ai#7099]",
         ),
     ),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 from ctxtrim.stage import Severity
-from ctxtrim.turns import Shape
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,10 @@
 """Summaries: facts in the words that were used, what an LLM is asked instead, and what is done where it fails."""
 
-from ctxtrim.summaries import titles
+from ctxtrim.summaries import markers
 from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.facts import facts, is_facts
-from ctxtrim.summaries.redaction import redacted
-from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Request, Summarizer, Summary, summarized
-from ctxtrim.summaries.transcribed import (
+from ctxtrim.summaries.prompts import (
     DIGEST,
     HEURISTIC,
     INPUT,
@@ -16,6 +14,8 @@ from ctxtrim.summaries.transcribed import (
     tool_prompt,
     transcribed,
 )
+from ctxtrim.summaries.redaction import redacted
+from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Request, Summarizer, Summary, summarized
 
 __all__ = [
     "DIGEST",
@@ -35,9 +35,9 @@ __all__ = [
     "facts",
     "heuristic",
     "is_facts",
+    "markers",
     "redacted",
     "summarized",
-    "titles",
     "tool_prompt",
     "transcribed",
 ]

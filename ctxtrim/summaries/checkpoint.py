@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 from ctxtrim.summaries.facts import facts
 from ctxtrim.summaries.sections import (
@@ -19,7 +20,6 @@ from ctxtrim.summaries.sections import (
     Layout,
 )
 from ctxtrim.tokens import Tokenizer
-from ctxtrim.turns import Shape
 
 HEADINGS = ("Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context")
 """What a checkpoint is made of, in this order."""

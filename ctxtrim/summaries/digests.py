@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ctxtrim.evidence import told_by
 from ctxtrim.summaries.excerpts import head
-from ctxtrim.summaries.titles import DIGEST, STEP
+from ctxtrim.summaries.markers import DIGEST, STEP
 
 DID = "The assistant did this; the calls and results are left out."
 """The line after the title."""

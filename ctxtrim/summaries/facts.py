@@ -8,20 +8,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtrim.evidence import (
-    Told,
-    command_of,
-    error_line,
-    exit_code,
-    is_error,
-    kind_of_tool,
-    result_text,
-    told_by,
-    tool_of,
-)
-from ctxtrim.evidence.tools import accesses
+from ctxtrim.conversation.tool_results import result_text, tool_of
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.evidence import Told, command_of, error_line, exit_code, is_error, kind_of_tool, told_by
+from ctxtrim.evidence.tool_kinds import accesses
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.excerpts import head
+from ctxtrim.summaries.markers import is_digest
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import (
     ANSWERS,
@@ -44,9 +37,7 @@ from ctxtrim.summaries.sections import (
     merged,
     read,
 )
-from ctxtrim.summaries.titles import is_digest
 from ctxtrim.tokens import Tokenizer
-from ctxtrim.turns import Shape
 
 __all__ = ["facts", "facts_of", "gathered", "is_facts"]
 

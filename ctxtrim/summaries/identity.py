@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxtrim.model import Message
-from ctxtrim.summaries import titles
+from ctxtrim.summaries import markers
 
 KEPT = 256
 """The most messages that an entry remembers of those that its summary covers, the newest."""
@@ -96,7 +96,7 @@ def _summary(message: Message) -> str | None:
     """The summary that a message is or begins with."""
     if message.role != "user":
         return None
-    found = (titles.parted(part.text)[0] for part in message.parts if part.kind == "text")
+    found = (markers.parted(part.text)[0] for part in message.parts if part.kind == "text")
     return next((summary for summary in found if summary is not None), None)
 
 

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries.excerpts import bounded
+from ctxtrim.summaries.prompts import INPUT
 from ctxtrim.summaries.redaction import redacted
-from ctxtrim.summaries.transcribed import INPUT
 from ctxtrim.tokens import Tokenizer
 
 REDACT = "Mask what looks like a key in summaries, and in what is sent to be summarized."

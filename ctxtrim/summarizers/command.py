@@ -12,7 +12,7 @@ from typing import IO
 
 from ctxtrim.errors import SummaryError, reason
 from ctxtrim.summaries import Reply
-from ctxtrim.summarizers.trouble import MOST, line
+from ctxtrim.summarizers.errors import MOST, line
 
 _BLOCK = 1 << 16  # bytes read at a time
 _LAST = 1 << 12  # bytes of standard error that are remembered

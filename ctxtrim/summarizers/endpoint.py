@@ -14,7 +14,7 @@ from typing import Any
 
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries import Reply
-from ctxtrim.summarizers.trouble import MOST, line
+from ctxtrim.summarizers.errors import MOST, line
 
 KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")
 """The environment variables that may hold the key, the first of them that is set counts."""

@@ -8,14 +8,14 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.models import assumed_model, find_model
-from ctxtrim.tokenizers.claude import ClaudeBound
+from ctxtrim.tokenizers.claude_bound import ClaudeBound
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, available
 from ctxtrim.tokenizers.encodings import Encoding
-from ctxtrim.tokenizers.file import SUFFIXES, TokenizerFile, is_path
 from ctxtrim.tokenizers.heuristics import Larger, PerUnit
-from ctxtrim.tokenizers.own import OWN, add, family_of
+from ctxtrim.tokenizers.registered import OWN, add, family_of
+from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, TokenizerFile, is_path
 from ctxtrim.tokens import Encodes, Tokenizer
+from ctxtrim.tokens.models import assumed_model, find_model
 
 __all__ = ["LIGHT", "OWN", "PLUGINS", "TOKENIZERS", "add", "count", "encode", "family_of", "of_model", "tokenizer"]
 

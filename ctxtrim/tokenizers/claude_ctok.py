@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from unicodedata import normalize
 
-from ctxtrim.tokenizers.claude_characters import LETTERS, UNMARKED, ordered
+from ctxtrim.tokenizers.claude_normalization import LETTERS, UNMARKED, ordered
 from ctxtrim.tokens import Exactness
 
 _MAY_BE_MARKED = re.compile(f"(?![\x00-\x7f])(?:[{LETTERS}]+|[^{UNMARKED}])")
@@ -18,7 +18,7 @@ _UNCOUNTED = bytes(set(range(128)) - set(b"\0 ABCDEFGHIJKLMNOPQRSTUVWXYZ"))  # N
 def available() -> bool:
     """Whether ctok is there, with all that is used of it: any folder of its name can be imported."""
     try:
-        import_module("ctxtrim.tokenizers.claude_texts")
+        import_module("ctxtrim.tokenizers.claude_fast")
     except ImportError:
         return False
     return True
@@ -56,6 +56,6 @@ class Reconstructed:
 
 @cache
 def _counter(version: str) -> Callable[[str], int]:
-    from ctxtrim.tokenizers.claude_texts import counter
+    from ctxtrim.tokenizers.claude_fast import counter
 
     return counter(version)

@@ -15,7 +15,7 @@ from pathlib import Path
 from unicodedata import category
 
 from ctxtrim.errors import TokenizerError
-from ctxtrim.tokenizers.renewed import printable, renewed
+from ctxtrim.tokenizers.gigatoken_bounded import printable, renewed
 from ctxtrim.tokens import Exactness
 
 VOCABULARIES = Path(__file__).parent / "vocabularies"

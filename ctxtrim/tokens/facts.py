@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from ctxtrim.framing import Framing
+from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.request import RequestFraming
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import FILES, files, needs_corpus, transcripts
 
-from ctxtrim.tokenizers import TOKENIZERS, claude_pieces, claude_texts
+from ctxtrim.tokenizers import TOKENIZERS, claude_fast, claude_vocabulary
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, _counter, available
 from ctxtrim.tokenizers.encodings import printable
 
@@ -108,8 +108,8 @@ def test_any_text_counts_what_ctok_counts(text: str, version: str) -> None:
 @settings(max_examples=examples(500), deadline=None)
 def test_where_a_long_text_is_divided_changes_nothing(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(claude_texts, "_BLOCK", size)
-        patch.setattr(claude_pieces, "_LONG", size)
+        patch.setattr(claude_fast, "_BLOCK", size)
+        patch.setattr(claude_vocabulary, "_LONG", size)
         assert COUNTERS["4.5"].count(text) == expected(text, "4.5")
 
 
@@ -231,13 +231,13 @@ def test_marks_in_any_order_cost_the_same_and_a_hundred_thousand_of_them_are_no_
 
 
 def test_a_vocabulary_or_rules_of_another_build_are_left_to_ctok(monkeypatch: pytest.MonkeyPatch) -> None:
-    odd = claude_pieces.document("v4.8")[1]
+    odd = claude_vocabulary.document("v4.8")[1]
     odd["punctuation"]["a\n"] = {}
-    monkeypatch.setattr(claude_texts, "document", lambda family: ({**claude_pieces.document(family)[0]}, odd))
-    assert claude_texts.counter("4.8")("it's 1234\n") == expected("it's 1234\n", "4.8")
+    monkeypatch.setattr(claude_fast, "document", lambda family: ({**claude_vocabulary.document(family)[0]}, odd))
+    assert claude_fast.counter("4.8")("it's 1234\n") == expected("it's 1234\n", "4.8")
     monkeypatch.undo()
-    monkeypatch.setattr(claude_texts, "stream_norm", lambda text, rules, raw_head_space: text)
-    assert claude_texts.counter("4.8")("it's 1234\n") == expected("it's 1234\n", "4.8")
+    monkeypatch.setattr(claude_fast, "stream_norm", lambda text, rules, raw_head_space: text)
+    assert claude_fast.counter("4.8")("it's 1234\n") == expected("it's 1234\n", "4.8")
 
 
 def test_ctok_is_available_here_and_numbers_are_called_reconstructed() -> None:

@@ -9,10 +9,10 @@ from ctok.engine import char_cost
 from ctok.main import _model
 from ctok.normalize import _digit_border, _is_selector, _marks_like_punct, _stray_mark, classify, is_separator, nfc
 
-from ctxtrim.tokenizers import claude_pieces
-from ctxtrim.tokenizers.claude_characters import CHANGED, LETTERS, PLAIN, QUOTES, SIGNS, UNMARKED, ordered
-from ctxtrim.tokenizers.claude_pieces import Pieces, document
-from ctxtrim.tokenizers.claude_texts import Rules, Texts
+from ctxtrim.tokenizers import claude_vocabulary
+from ctxtrim.tokenizers.claude_fast import Rules, Texts
+from ctxtrim.tokenizers.claude_normalization import CHANGED, LETTERS, PLAIN, QUOTES, SIGNS, UNMARKED, ordered
+from ctxtrim.tokenizers.claude_vocabulary import Pieces, document
 
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 MARKS = [char for char in CHARACTERS if unicodedata.category(char)[0] == "M"]
@@ -86,11 +86,11 @@ def test_a_missing_number_is_found_out() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_pieces, "_ROOM", 5000)
+    monkeypatch.setattr(claude_vocabulary, "_ROOM", 5000)
     texts = Texts(Pieces(document("v3")[1]), Rules(True, True, 4))
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefgh", k=8)) + "!" * chance.randint(1, 2000) for _ in range(600)]
     fresh = Texts(texts.pieces, texts.rules)
     assert texts.count(" ".join(words)) == fresh.count(" ".join(words))
     for memo in (texts.words, texts.gaps, texts.kinds, texts.chunks, texts.pieces.chars):
-        assert sum(map(len, memo)) + claude_pieces._ENTRY * len(memo) <= 5000 + claude_pieces._LONGEST
+        assert sum(map(len, memo)) + claude_vocabulary._ENTRY * len(memo) <= 5000 + claude_vocabulary._LONGEST

@@ -12,7 +12,7 @@ no room is passed over without making a clip, so that the work grows with the nu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ctxtrim.apart import set_apart
+from ctxtrim.conversation.alternation import set_apart
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
 from ctxtrim.stages.trim.priority import Step, Strategy

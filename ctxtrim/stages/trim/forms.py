@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ctxtrim.clipping import clip
+from ctxtrim.conversation.tool_results import Result
 from ctxtrim.model import Message
-from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
-from ctxtrim.results import Result
 from ctxtrim.stage import Action
+from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.situation import Situation
 
 _SHORTEST = 32  # tokens of a clip; below that a placeholder says as much

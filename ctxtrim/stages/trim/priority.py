@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from ctxtrim.conversation.tool_results import Result
 from ctxtrim.evidence import kind_of_tool
-from ctxtrim.results import Result
 from ctxtrim.stages.trim.situation import Situation, Unit, named
 
 LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)

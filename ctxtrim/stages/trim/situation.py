@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ctxtrim.apart import is_answer
-from ctxtrim.counter import Counter
+from ctxtrim.conversation.alternation import is_answer
+from ctxtrim.conversation.tool_results import Result
+from ctxtrim.conversation.turns import Shape, current_task, is_alternating, opening_task
 from ctxtrim.evidence import is_instructions
 from ctxtrim.model import Message
-from ctxtrim.results import Result
-from ctxtrim.retaining import Kept
-from ctxtrim.turns import Shape, current_task, is_alternating, opening_task
+from ctxtrim.stages.keep import Kept
+from ctxtrim.tokens.counter import Counter
 
 APART = "answer between two prompts"
 """Why an answer is kept that only keeps two prompts apart, where roles alternate."""

@@ -12,23 +12,23 @@ from dataclasses import dataclass, replace
 from itertools import count
 from operator import not_
 
-from ctxtrim import pins
-from ctxtrim.counter import Counter
+from ctxtrim.conversation import pins
+from ctxtrim.conversation.recency import recent
+from ctxtrim.conversation.tool_results import Result, results
+from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement import Summing, outcome_of, put_back, summed
-from ctxtrim.recency import recent
-from ctxtrim.replacement import PLACEHOLDER, POINTER, Replacement
-from ctxtrim.results import Result, results
-from ctxtrim.retaining import Retaining, kept
 from ctxtrim.stage import Action, Change, Finding, Outcome, Written, change_of, describe, overflow, seam, setting
+from ctxtrim.stages.keep import Retaining, kept
+from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES
 from ctxtrim.stages.trim.situation import APART, Situation
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import MARKS, Budget
-from ctxtrim.turns import Shape, current_task
+from ctxtrim.tokens.counter import Counter
 
 
 def share(text: str) -> None:

@@ -1,7 +1,7 @@
 """What each vendor's models charge for frames: tables of facts, and the framings that they make."""
 
-from ctxtrim.framing import Framing
 from ctxtrim.tokens.facts import Facts, framing
+from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.vendors import anthropic, google, open_models, openai
 
 TABLES: dict[str, Facts] = {**openai.TABLES, **anthropic.TABLES, **google.TABLES, **open_models.TABLES}

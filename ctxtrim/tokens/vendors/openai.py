@@ -1,6 +1,6 @@
 """OpenAI: Chat Completions, Responses, and gpt-oss, whose prompt is public."""
 
-from ctxtrim import schemas, schemas_harmony
+from ctxtrim.tokens import tool_schemas, tool_schemas_harmony
 from ctxtrim.tokens.facts import Fact, Facts
 from ctxtrim.tokens.request import harmony_output, openai_output
 
@@ -19,7 +19,7 @@ _OPENAI: Facts = {
     "multiline": Fact(6, N0ISY, 290),
     "parallel": Fact(24, PARALLEL, 60),
     "escapes_parallel": Fact(True, PARALLEL, 60),
-    "declares": Fact(schemas.rendered, f"{N0ISY}; {PAIRS}", 406),
+    "declares": Fact(tool_schemas.rendered, f"{N0ISY}; {PAIRS}", 406),
     "declared": Fact(5, f"{PAIRS}: -1 to 5", 250),
     "tools": Fact(12, "an allowance for schemas that have no declaration", 0),
     "forbidden": Fact(1, N0ISY, 4),
@@ -69,7 +69,7 @@ TABLES: dict[str, Facts] = {
         "quotes_results": Fact(True, "the chat template of gpt-oss, by which llama.cpp and transformers render"),
         "tools": Fact(18, HARMONY, 2),
         "declared": Fact(18, f"{HARMONY}: 14 in the system message, 4 around a developer message of tools alone", 2),
-        "declares": Fact(schemas_harmony.rendered, HARMONY, 2),
+        "declares": Fact(tool_schemas_harmony.rendered, HARMONY, 2),
         "forced": Fact(0, HARMONY),
         "writes_output": Fact(harmony_output, "openai/harmony, documentation of structured output", 1),
         "output": Fact(40, PAIRS, 1),

@@ -1,0 +1,79 @@
+"""`ctxtrim restore`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ctxtrim.archive.blobs import sha256
+from ctxtrim.archive.index import Archive, Run
+from ctxtrim.archive.locations import own_archive
+from ctxtrim.cli.exit_codes import Debug, concluded
+from ctxtrim.cli.terminal import say
+from ctxtrim.config.run_settings import SHARED
+from ctxtrim.config.stage_specs import checked
+from ctxtrim.errors import ArchiveError, InputError, source_name
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.outputs import Stdout, write_to
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
+    archive: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The archive of the run that made it. [default: the user's own]")
+    ] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")
+    ] = None,
+    max_size: Annotated[str, typer.Option(metavar="BYTES", help="Refuse a longer line, after decompression.")] = "1GiB",
+    debug: Debug = False,
+) -> None:
+    """The input of a run back, byte for byte, from its output and an archive.
+
+    What was compressed comes back as the bytes inside. Two runs in a row are undone one at a time.
+    """
+    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug))
+
+
+def _restore(file: str, folder: str | None, output: str | None, source: str | None, max_size: str) -> int:
+    archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
+    most = checked("--max-size", SHARED["max_size"], max_size)
+    name = source_name(file)
+    try:
+        with reading(Input(file, file), most) as lines:
+            data = b"".join(lines)
+    except InputError as error:
+        place = name if error.line is None else f"{name}:{error.line}"
+        raise InputError(f"{place}: {error}") from error
+    runs = [run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)]
+    if not runs:
+        raise ArchiveError(
+            f"{name}: no run in {archive.folder} gave this output"
+            + (f" from an input {source}" if source else "; it has been edited, or the archive is another one")
+        )
+    if len({run.input for run in runs}) > 1:
+        say(f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:")
+        for run in runs:
+            say(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
+        return 1
+    whole = _input(archive, runs[0], data)
+    sink = write_to(Path(output)) if output is not None else Stdout()
+    sink.write(whole)
+    sink.commit()
+    return 0
+
+
+def _input(archive: Archive, run: Run, output: bytes) -> bytes:
+    """The input of a run, checked against its hash."""
+    whole = b"".join(archive.restored(run, output))
+    if sha256(whole) != run.input:
+        raise ArchiveError(
+            f"{archive.folder}: what the archive gives back is not the input {run.input}: it was changed"
+        )
+    return whole
+
+
+_SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+_SINGLE.command("restore", context_settings={"max_content_width": 120})(restore)
+COMMAND = typer.main.get_command(_SINGLE)

@@ -1,0 +1,1 @@
+"""Facts about a list of messages: turns, steps, exchanges, tool results, what is recent, pinned or protected."""

@@ -1,0 +1,1 @@
+"""Anthropic's messages, and Claude Code, which writes the same blocks."""

@@ -1,0 +1,148 @@
+"""How the events of a Claude Code session hang together: which are live.
+
+Every event names its parent. The live context is not the plain walk from the last message up to the root: results of
+parallel calls hang beside the chain, and so do the other lines of a message that spread over several. So: walk up from
+the last message, stop at the last compaction, then add the lines that share a message id with the chain and the
+results that answer its calls.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from ctxtrim.formats import event_links
+from ctxtrim.formats.event_links import Family, Lineage, text
+from ctxtrim.model import Companion, Message, Span
+
+ENVELOPE = (
+    "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug", "entrypoint",
+    "agentId", "sessionKind", "timestamp",
+)  # fmt: skip
+"""The keys that an inserted event takes over from the one beside it, so that no clock is read."""
+
+SYNTHETIC = "<synthetic>"
+"""The model name of a message that the client made up, which is never sent."""
+
+# Attachments that the model is sent.
+_VISIBLE = (
+    "file", "queued_command", "edited_text_file", "nested_memory", "skill_listing", "invoked_skills", "plan_mode",
+    "hook_additional_context", "hook_blocking_error", "todo_reminder", "task_reminder", "compact_file_reference",
+    "total_tokens_reminder", "selected_lines_in_ide", "opened_file_in_ide", "diagnostics", "mcp_resource",
+)  # fmt: skip
+
+
+class Event(event_links.Event):
+    """One event of the session, and what is asked of it again and again, looked up once.
+
+    `kind` is its type; a summary that carries a user message is that message. `message` is empty where it has none.
+    `message_id` is what all lines of one message of the model share. `speaks`: it holds something a model could read,
+    though it may not be sent.
+    """
+
+    __slots__ = ("is_sidechain", "kind", "message", "message_id", "speaks")
+
+    def __init__(self, value: dict[str, Any], span: Span) -> None:
+        super().__init__(value, span)
+        self.is_sidechain = value.get("isSidechain") is True
+        kind, message = value.get("type"), value.get("message")
+        self.kind = "user" if kind == "summary" and message is not None else text(kind)
+        self.message: dict[str, Any] = message if isinstance(message, dict) else {}
+        self.message_id = text(self.message.get("id"))
+        if self.kind == "attachment":
+            attachment = value.get("attachment")
+            self.speaks = self.is_context = isinstance(attachment, dict) and attachment.get("type") in _VISIBLE
+            return
+        content = self.message.get("content") if self.kind in ("user", "assistant") else None
+        self.speaks = isinstance(content, str) or (
+            isinstance(content, list) and any(isinstance(block, dict) for block in content)
+        )
+        is_hidden = value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")
+        self.is_context = self.speaks and self.message.get("model") != SYNTHETIC and not is_hidden
+
+
+def events_in(values: Sequence[Any]) -> Iterator[Event]:
+    """The events among the values of some lines; a document holds them under `loglines`."""
+    for line, value in enumerate(values):
+        if isinstance(value, dict) and isinstance(value.get("loglines"), list):
+            for index, item in enumerate(value["loglines"]):
+                if isinstance(item, dict):
+                    yield Event(item, Span(line, ("loglines", index)))
+        elif isinstance(value, dict):
+            yield Event(value, Span(line))
+
+
+def _thread(events: Sequence[Event]) -> set[int]:
+    """The events of the live conversation: those that make up the context, and others that link them."""
+    speaking = [index for index, event in enumerate(events) if event.speaks]
+    main = [index for index in speaking if not events[index].is_sidechain] or speaking
+    if not main:
+        return set()
+    family = Family(events)
+    if family.is_linked:
+        chain = set(takewhile(lambda index: not is_compaction(events[index]), family.walk(main[-1])))
+    else:
+        chain = set(range(_after_compaction(events), len(events)))
+    side = events[main[-1]].is_sidechain
+    chain = {index for index in chain if events[index].is_sidechain == side}
+    first = min(chain, default=0)
+    main = [index for index in main if index > first]  # what was compacted stays so, whatever its ids
+    ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {None}
+    chain.update(index for index in main if events[index].message_id in ids and events[index].kind == "assistant")
+    calls = {name for index in chain for name in _named(events[index], "tool_use", "id")}
+    chain.update(index for index in main if not calls.isdisjoint(_named(events[index], "tool_result", "tool_use_id")))
+    return chain
+
+
+def is_compaction(event: Event) -> bool:
+    """Whether the client made a summary of all that stands before."""
+    return event.value.get("subtype") == "compact_boundary"
+
+
+def _after_compaction(events: Sequence[Event]) -> int:
+    return max((index + 1 for index, event in enumerate(events) if is_compaction(event)), default=0)
+
+
+def _named(event: Event, kind: str, field: str) -> list[str]:
+    """The names that blocks of a kind give in a field."""
+    content = event.message.get("content")
+    if not isinstance(content, list):
+        return []
+    names = (block.get(field) for block in content if isinstance(block, dict) and block.get("type") == kind)
+    return [name for name in names if isinstance(name, str)]
+
+
+def _home(span: Span) -> Span:
+    """The event that a message, or a block of one, stands in."""
+    return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
+
+
+def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Iterator[Message]:
+    """The messages with the lines that belong to them: snapshots of the files at a prompt, progress of a call."""
+    prompts: dict[str | None, list[Companion]] = {}
+    calls: dict[str | None, list[Companion]] = {}
+    for event in events:
+        if event.kind == "file-history-snapshot":
+            prompts.setdefault(text(event.value.get("messageId")), []).append(Companion(event.span, event.kind))
+        elif event.kind == "progress":
+            call = event.value.get("parentToolUseID") or event.value.get("toolUseID")
+            calls.setdefault(text(call), []).append(Companion(event.span, event.kind))
+    if not prompts and not calls:
+        yield from messages
+        return
+    uuids = {event.span: event.uuid for event in events if event.uuid is not None}
+    for message in messages:
+        names = dict.fromkeys(uuids.get(span) for span in message.spans)
+        found = [companion for name in names if name is not None for companion in prompts.pop(name, ())]
+        found += [companion for call in message.calls for companion in calls.pop(call.call_id, ())]
+        yield replace(message, companions=tuple(found)) if found else message
+
+
+LINEAGE = Lineage(
+    events_in,
+    Event,
+    _thread,
+    _home,
+    links=("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"),
+    lasting=("leafUuid",),  # it may name another session's event anyway
+)

@@ -1,0 +1,202 @@
+"""Qwen Code sessions: events that name their parent, one a line, with Gemini contents in them.
+
+The live context is the walk from the last event up to the root, so a `rewind`, which hangs under what it goes back to,
+discards what came after that. Lines that share a uuid are one message. A `chat_compression` holds the contents that
+stand for all before it. Titles, telemetry, snapshots and `toolCallResult` are never context.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+from typing import Any
+
+from ctxtrim.formats import event_links
+from ctxtrim.formats.base import Format, Insertion, Layout, Mended, Site
+from ctxtrim.formats.event_links import Family, Lineage, text
+from ctxtrim.formats.gemini.parts import ROLES, Piece, element_of, messages_of, put, spelled_content, text_part
+from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.usage import gemini_usage
+from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import Record, dump, split
+
+_TYPES = ("user", "assistant", "tool_result", "system")
+_SIDE = ("session_artifact_", "session_sources_", "managed_session_")  # subtypes of events beside the conversation
+_HIDDEN = ("code_mode_tool_result", "realtime_message")
+_SAID = (None, "mid_turn_user_message", "cron")  # subtypes of what a person wrote
+_ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
+_HISTORY = ("systemPayload", "compressedHistory")
+_PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
+
+
+class Event(event_links.Event):
+    """One event of the session. `pieces`: the parts of its message; `history`: the contents of a compression."""
+
+    __slots__ = ("history", "is_sidechain", "is_told", "kind", "pieces", "subtype")
+
+    def __init__(self, value: dict[str, Any], span: Span) -> None:
+        super().__init__(value, span)
+        self.kind, self.subtype = text(value.get("type")), text(value.get("subtype"))
+        self.is_sidechain = value.get("isSidechain") is True
+        self.is_told = self.uuid is not None and not (self.subtype or "").startswith(_SIDE)
+        message, payload = value.get("message"), value.get("systemPayload")
+        parts = message.get("parts") if isinstance(message, dict) else None
+        self.pieces: list[Piece] = []
+        self.history: list[Any] | None = None
+        if self.kind == "system":
+            if self.subtype == "chat_compression" and isinstance(payload, dict):
+                history = payload.get("compressedHistory")
+                self.history = history if isinstance(history, list) else None
+        elif self.kind in _TYPES and isinstance(parts, list) and self.subtype not in _HIDDEN:
+            self.pieces = [(part, span.inside("message", "parts", index)) for index, part in enumerate(parts)]
+        self.is_context = bool(self.pieces)
+
+
+def sniff(value: object) -> Layout | None:
+    """An event of the envelope's types, with a message of parts or with a payload of the system's."""
+    if not isinstance(value, dict) or value.get("type") not in _TYPES or not isinstance(value.get("uuid"), str):
+        return None
+    message = value.get("message")
+    has_parts = isinstance(message, dict) and isinstance(message.get("parts"), list)
+    return "events" if has_parts or (value["type"] == "system" and "systemPayload" in value) else None
+
+
+def _events(values: Sequence[Any]) -> Iterator[Event]:
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            yield Event(value, Span(line))
+
+
+def _thread(events: Sequence[Event]) -> set[int]:
+    """The events from the last one up to the last compression, with all lines of each."""
+    told = [index for index, event in enumerate(events) if event.is_told]
+    main = [index for index in told if not events[index].is_sidechain] or told
+    if not main:
+        return set()
+    family = Family(events)
+    chain = set()
+    for index in family.walk(main[-1]) if family.is_linked else reversed(main):
+        chain.add(index)
+        if events[index].history is not None:
+            break
+    uuids = {events[index].uuid for index in chain}
+    return chain | {index for index in main if events[index].uuid in uuids}
+
+
+LINEAGE = Lineage(_events, Event, _thread, lambda span: Span(span.line))
+
+
+def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
+    events = list(_events([record.value for record in records]))
+    thread = [events[index] for index in sorted(_thread(events))]
+    messages: list[Message] = []
+    usages: list[Usage] = []
+    together: dict[str | None, list[Event]] = {}
+    for event in thread:
+        if event.is_context:
+            together.setdefault(event.uuid, []).append(event)
+        elif event.history is not None:
+            messages += _compressed(event, len(messages))
+    for group in together.values():
+        usages += _usage(group, len(messages))
+        messages += _messages(group, len(messages))
+    if not messages:
+        return []
+    models = (text(event.value.get("model")) for event in reversed(thread))
+    ids = (text(event.value.get("sessionId")) for event in thread)
+    return [
+        Transcript(
+            tuple(messages),
+            Source(lines, tuple(messages)),
+            model=next(filter(None, models), None),
+            id=next(filter(None, ids), None),
+            usages=tuple(usages),
+        )
+    ]
+
+
+def _messages(group: Sequence[Event], index: int) -> list[Message]:
+    """The messages of the lines of one event."""
+    role = ROLES.get(text(group[0].value["message"].get("role")), "user")
+    pieces = (piece for event in group for piece in event.pieces)
+    is_injected = group[0].subtype not in _SAID
+    return messages_of(role, pieces, tuple(event.span for event in group), index, is_injected=is_injected)
+
+
+def _usage(group: Sequence[Event], index: int) -> Iterator[Usage]:
+    """What an answer recorded, on the last line that did."""
+    if group[0].kind == "assistant":
+        for event in reversed(group):
+            usage = gemini_usage(event.value.get("usageMetadata"), index)
+            if usage is not None:
+                yield replace(usage, model=text(event.value.get("model")))
+                return
+
+
+def _compressed(event: Event, index: int) -> list[Message]:
+    """The messages that stand for all before them."""
+    found: list[Message] = []
+    for place, content in enumerate(event.history or ()):
+        parts = content.get("parts") if isinstance(content, dict) else None
+        if isinstance(parts, list):
+            where = event.span.inside(*_HISTORY, place)
+            pieces = [(part, where.inside("parts", number)) for number, part in enumerate(parts)]
+            role = ROLES.get(text(content.get("role")), "user")
+            found += messages_of(role, pieces, (where,), index + len(found))
+    return found
+
+
+def owner(array: Path) -> Path | None:
+    """A line goes when the last part of its message goes, a content of a compression with its last part."""
+    if array == ("message", "parts"):
+        return ()
+    return array[:-1] if array[-1] == "parts" and array[:2] == _HISTORY else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an event of its own, or as a content among those of a compression; see `put`."""
+    return put(run, site, _home, ("parts",), _spelled)
+
+
+def _home(span: Span) -> Span:
+    outer = element_of(span, ("message", "parts"))
+    return outer if outer != span else element_of(span, ("parts",))
+
+
+def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
+    """Messages of one role as an event with the envelope of the one beside it; its uuid is made of both."""
+    content = spelled_content(messages)
+    if not isinstance(near, dict) or "uuid" not in near:
+        return content
+    role = messages[0].role
+    kind = {"tool": "tool_result", "assistant": "assistant"}.get(role, "user")
+    value = {"uuid": made_id(near["uuid"], dump(content), number), "parentUuid": None, "type": kind}
+    value |= {key: near[key] for key in _ENVELOPE if key in near}
+    if role == "user" and any(message.is_injected for message in messages):
+        value["subtype"] = "notification"
+    return value | {"message": content}
+
+
+def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
+    """The links; and the ids of prompts, parallel to the contents of a compression, go and come with those."""
+    mended = LINEAGE.mend(lines, removed, kept, inserted)
+    gone = {span for span in mended.removed if span.path[:-1] == _HISTORY}
+    new = [one for one in mended.inserted if one.where.path[:-1] == _HISTORY]
+    prompts: dict[int, int] = {}
+    for line in {span.line for span in gone} | {one.where.line for one in new}:
+        ids = split(lines[line].data, 1)[0].value["systemPayload"].get("promptIds")
+        prompts[line] = len(ids) if isinstance(ids, list) else 0
+    beside = {_beside(one) for one in gone if int(one.path[-1]) < prompts[one.line]}
+    more = [
+        Insertion(None, _beside(one.where), one.is_after)
+        for one in new
+        if int(one.where.path[-1]) < prompts[one.where.line]
+    ]
+    return replace(mended, removed=mended.removed | beside, inserted=[*mended.inserted, *more])
+
+
+def _beside(span: Span) -> Span:
+    return Span(span.line, (*_PROMPTS, span.path[-1]))
+
+
+FORMAT = Format("qwen", sniff, read, owner, insert, mend, must_alternate=True, text_block=text_part)

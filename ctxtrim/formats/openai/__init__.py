@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions and Responses, and Codex, which writes the same items."""

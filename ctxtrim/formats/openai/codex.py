@@ -1,0 +1,254 @@
+"""Codex CLI rollouts: one event a line, of which only `response_item` is ever sent to the model.
+
+`event_msg` mirrors the items for the terminal, but for what it says of tokens and of turns that were rolled back.
+Rollouts of mid-2025 are bare items after a line that begins the session; before that, messages and calls without ids.
+
+The system message is `base_instructions`, or the `instructions` of a bare rollout. The `instructions` of a
+`session_meta` are the user's own, which such sessions send, and write down, as the first user message.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.formats.base import Format, Insertion, Layout, Mended, Site
+from ctxtrim.formats.message_lists import Element, Found, beside
+from ctxtrim.formats.openai.item_insert import apart, called, spelled
+from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
+from ctxtrim.formats.usage import responses_usage
+from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import Record, document, dump, split
+
+_TYPES = (
+    "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
+    "inter_agent_communication_metadata",
+)  # fmt: skip
+_HEADER = {"id", "timestamp", "instructions", "git", "cwd", "originator", "cli_version"}
+_SUMMARY: Path = ("payload", "message")
+"""Where a compaction keeps its summary."""
+
+
+def sniff(value: object) -> Layout | None:
+    """An event with its envelope, the line that begins a bare rollout, a state in one, or an early call or result."""
+    if not isinstance(value, dict):
+        return None
+    kind = value.get("type")
+    if kind in _TYPES:
+        return "events" if isinstance(value.get("payload"), dict) else None
+    if kind is None and "role" not in value:
+        is_header = {"id", "timestamp", "instructions"} <= value.keys() <= _HEADER
+        return "events" if is_header or value.get("record_type") == "state" else None
+    if "timestamp" not in value and "created_at" not in value:
+        return None
+    is_call = kind in ("tool_call", "function_call") and isinstance(value.get("function"), dict)
+    is_result = kind in ("tool_result", "function_result") and "name" in value and "result" in value
+    is_message = kind is None and "created_at" in value and isinstance(value.get("message"), str)
+    return "events" if is_call or is_result or is_message else None
+
+
+def takes(value: object) -> Layout | None:
+    """The same, and items or messages without an envelope, which others write too."""
+    if sniff(value) is not None:
+        return "events"
+    is_bare = isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in ("aside", "unknown")
+    return "events" if is_bare else None
+
+
+def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The one conversation of the session: its live context."""
+    session = _Session()
+    for line, record in enumerate(records):
+        if isinstance(record.value, dict):
+            _take(session, record.value, line)
+    found = Found()
+    read_items(session.items, found)
+    if not found.messages:
+        return []
+    messages = tuple(_marked(message, records) for message in found.messages)
+    usages = tuple(_usages(session, messages))
+    return [
+        Transcript(
+            messages,
+            Source(lines, messages),
+            session.tools,
+            None,
+            session.model,
+            session.id,
+            (),
+            found.uncounted,
+            usages,
+        )
+    ]
+
+
+@dataclass
+class _Session:
+    """What the lines so far say: the items that are live, and what else is known.
+
+    `usages`: by how many live items there were when it was told.
+    """
+
+    items: list[Element] = field(default_factory=list)
+    instructions: Element | None = None
+    usages: dict[int, Usage] = field(default_factory=dict)
+    tools: str | None = None
+    model: str | None = None
+    id: str | None = None
+
+    @property
+    def start(self) -> int:
+        """Where the conversation starts: nothing takes the instructions away, or what is before them."""
+        return self.items.index(self.instructions) + 1 if self.instructions else 0
+
+    def compact(self, payload: dict[str, Any], line: int) -> None:
+        """Go on with other items, of which nobody counted anything."""
+        self.items[self.start :] = list(_compacted(self.items[self.start :], payload, line))
+        self.usages = {}
+
+    def roll_back(self, turns: int) -> None:
+        """Forget the newest turns."""
+        prompts = [place for place in range(self.start, len(self.items)) if is_prompt(self.items[place].value)]
+        if turns > 0 and prompts:
+            cut = prompts[-turns] if turns <= len(prompts) else prompts[0]
+            self.items = self.items[:cut]
+            self.usages = {place: usage for place, usage in self.usages.items() if place <= cut}
+
+
+def _take(session: _Session, value: dict[str, Any], line: int) -> None:
+    """What one line says."""
+    kind, payload = value.get("type"), value.get("payload")
+    if not isinstance(payload, dict):
+        _take_bare(session, value, line)
+    elif kind == "response_item":
+        session.items.append(Element(payload, Span(line, ("payload",)), Span(line)))
+    elif kind == "session_meta":
+        _take_meta(session, payload, line)
+    elif kind == "turn_context":
+        session.model = _text(payload.get("model")) or session.model
+    elif kind == "compacted":
+        session.compact(payload, line)
+    elif kind == "event_msg" and payload.get("type") == "token_count":
+        info = payload.get("info")
+        usage = responses_usage(info.get("last_token_usage")) if isinstance(info, dict) else None
+        if usage is not None:
+            session.usages[len(session.items)] = replace(usage, model=session.model)
+    elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
+        turns = payload.get("num_turns")
+        session.roll_back(turns if isinstance(turns, int) else 0)
+
+
+def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
+    """The first line of a session; a fork repeats that of the session it came from."""
+    session.id = session.id or _text(payload.get("id"))
+    instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
+    session.tools = session.tools or (dump(tools) if tools else None)
+    text = _text(instructions.get("text")) if isinstance(instructions, dict) else None
+    if text and session.instructions is None:
+        whole = Span(line, ("payload", "base_instructions"))
+        session.instructions = Element(text, whole.inside("text"), whole)
+        session.items.append(session.instructions)
+
+
+def _take_bare(session: _Session, value: dict[str, Any], line: int) -> None:
+    """A line without an envelope: the header, or an item."""
+    if kind_of(value) == "aside":
+        text = _text(value.get("instructions"))
+        session.id = session.id or (_text(value.get("id")) if "instructions" in value else None)
+        if text and session.instructions is None:
+            where = Span(line, ("instructions",))
+            session.instructions = Element(text, where, where)
+            session.items.append(session.instructions)
+    elif kind_of(value) != "unknown":
+        session.items.append(Element(value, Span(line), Span(line)))
+        session.model = _text(value.get("model")) or session.model
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
+    """The items after a compaction: those that it names, or what people and the client said and its summary."""
+    where = Span(line, ("payload", "replacement_history"))
+    named = payload.get("replacement_history")
+    if isinstance(named, list):
+        for index, item in enumerate(named):
+            yield Element(item, where.inside(index), where.inside(index))
+        return
+    yield from (item for item in items if kind_of(item.value) == "said" and not is_summary(item.value))
+    if payload.get("message"):
+        span = Span(line, _SUMMARY)
+        yield Element(payload | {"type": "compacted", "role": "user"}, Span(line, ("payload",)), span)
+
+
+def _marked(message: Message, records: Sequence[Record]) -> Message:
+    """The message with what a stage has put beside its item, where that has a line of its own."""
+    if message.role != "tool" or message.spans[0].path:
+        return message
+    value = records[message.spans[0].line].value
+    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+    return replace(message, metadata=metadata) if metadata else message
+
+
+def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
+    """What was counted of each answer: the newest count, since every change of a rate limit repeats the last one."""
+    answers = {span: message.index for message in messages if message.role == "assistant" for span in message.spans}
+    found: dict[int | None, Usage] = {}
+    for place, usage in session.usages.items():
+        before = (item.whole for item in reversed(session.items[:place]))
+        answer = next((answers[whole] for whole in before if whole in answers), None)
+        if answer is not None:
+            found[answer] = replace(usage, message=answer)
+    return iter(found.values())
+
+
+def owner(array: Path) -> Path | None:
+    """An item, or its line, goes when the last block of its content goes."""
+    if array[-1] != "content":
+        return None
+    return () if array[:-1] == ("payload",) else array[:-1]
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a line of its own; inside a compaction as an item of its history."""
+
+    def spell(message: Message) -> dict[str, Any]:
+        result = message.result
+        near = (site.earlier or site.any).spans[-1]
+        return spelled(message, called(result.call_id, near, site.value_of) if result else None)
+
+    found = []
+    for one in beside(run, site, spell):
+        path = one.where.path
+        where = one.where if path and isinstance(path[-1], int) else Span(one.where.line)
+        found.append(replace(one, value=_line(one.value, where, site.value_of(Span(where.line))), where=where))
+    return found
+
+
+def _line(item: dict[str, Any], where: Span, near: Any) -> dict[str, Any]:
+    """An item as a line like the one near it, with its time; inside a list as it is."""
+    if where.path:
+        return item
+    time = {key: near[key] for key in ("timestamp", "created_at") if key in near}
+    return time | {"type": "response_item", "payload": item} if "payload" in near else time | item
+
+
+def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
+    """A summary that goes is emptied: its line is what ends the life of all before it. Answers are kept apart."""
+    values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
+    session = _Session()
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            _take(session, value, line)
+    emptied = {span for span in removed if span.path == _SUMMARY}
+    members: Mapping[Span, Mapping[str, Any]] = {Span(span.line, ("payload",)): {"message": ""} for span in emptied}
+
+    def spell(item: dict[str, Any], near: Span) -> dict[str, Any]:
+        return _line(item, near, values[near.line])
+
+    return Mended(members, removed - emptied, apart(session.items, removed, inserted, spell))
+
+
+FORMAT = Format("codex", sniff, read, owner, insert, mend, takes)

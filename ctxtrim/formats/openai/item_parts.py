@@ -1,0 +1,133 @@
+"""What items of OpenAI's Responses hold: texts, reasoning, calls and outputs, part by part."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from ctxtrim.formats.json_in_string import failed, unwrapped
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.model import Media, Part, Span
+from ctxtrim.text.records import dump
+
+_PAIRED = ("function_call", "custom_tool_call", "local_shell_call", "tool_call")  # calls that get an output in any case
+_ARGUMENTS = ("arguments", "input", "action", "operation")
+
+
+def content(value: dict[str, Any], at: Span) -> Iterator[Part]:
+    """The parts of a message's content: a string, or a list of blocks."""
+    key = "content" if "content" in value else "message"
+    inner = value.get(key)
+    if isinstance(inner, str):
+        yield Part("text", inner, span=at.inside(key))
+    elif isinstance(inner, list):
+        for index, block in enumerate(inner):
+            yield _block(block, at.inside(key, index))
+    elif inner is not None:
+        yield Part("text", dump(inner))
+
+
+def _block(block: Any, where: Span) -> Part:
+    """A block of any content; one that is unknown counts as its whole JSON text and is never edited."""
+    if isinstance(block, dict):
+        if isinstance(block.get("text"), str):
+            kind: Literal["reasoning", "text"] = "reasoning" if block.get("type") == "reasoning" else "text"
+            return Part(kind, block["text"], span=where.inside("text"), block=where)
+        if isinstance(block.get("refusal"), str):
+            return Part("text", block["refusal"], span=where.inside("refusal"), block=where)
+        media = media_of(block)
+        if media is not None:
+            return Part("attachment", media=media, block=where)
+    return Part("text", dump(block), block=where)
+
+
+def answered(value: dict[str, Any], at: Span, whole: Span) -> Iterator[Part]:
+    """The parts of one item of an answer. Calls can go alone; reasoning cannot, since what follows it needs it."""
+    kind = value.get("type")
+    if kind in ("message", None):
+        yield from content(value, at)
+    elif kind == "reasoning":
+        yield from _reasoning(value)
+    elif isinstance(value.get("call_id"), str) or kind in _PAIRED:
+        yield _call(value, at, whole)
+    else:
+        yield from _built_in(value)
+
+
+def _reasoning(value: dict[str, Any]) -> Iterator[Part]:
+    """Its text, or the summary of it that people may read, and the text itself as only the provider can read it."""
+    texts = [value.get("text"), *(block for key in ("content", "summary") for block in _blocks(value.get(key)))]
+    for text in texts:
+        if isinstance(text, str):
+            yield Part("reasoning", text)
+    if isinstance(value.get("encrypted_content"), str):
+        yield Part("reasoning", media=sealed(value))
+
+
+def sealed(value: dict[str, Any]) -> Media | None:
+    """What only the provider can read of an item."""
+    return media_of({"type": "encrypted_content", "encrypted_content": value.get("encrypted_content")})
+
+
+def _blocks(content: Any) -> Iterator[Any]:
+    for block in content if isinstance(content, list) else [content]:
+        yield block.get("text") if isinstance(block, dict) else block
+
+
+def _call(value: dict[str, Any], at: Span, whole: Span) -> Part:
+    function = value.get("function")
+    name = value.get("name", function.get("name") if isinstance(function, dict) else None)
+    if not isinstance(name, str):
+        name = value["type"].removesuffix("_call")
+    key = next((key for key in _ARGUMENTS if key in value), "arguments")
+    arguments = value.get(key)
+    if isinstance(arguments, str):
+        return Part("tool_call", arguments, call_id(value), name, span=at.inside(key), block=whole)
+    return Part("tool_call", "" if arguments is None else dump(arguments), call_id(value), name, block=whole)
+
+
+def call_id(value: dict[str, Any]) -> str | None:
+    """The id of a call, or of the one that an output answers; a local shell's may stand under `id`."""
+    ids = (value.get("call_id"), value.get("id") if value["type"].startswith("local_shell_call") else None)
+    return next((one for one in ids if isinstance(one, str)), None)
+
+
+def _built_in(value: dict[str, Any]) -> Iterator[Part]:
+    """A call that the provider answered itself: its whole JSON, but for pictures."""
+    media = media_of(value)
+    if media is not None:
+        yield Part("attachment", media=media)
+        return
+    outputs = value.get("outputs")
+    pictures = [one for one in outputs if isinstance(one, dict) and "url" in one] if isinstance(outputs, list) else []
+    for picture in pictures:
+        yield Part("attachment", media=media_of({"type": "image", "image": picture["url"]}))
+    rest = [one for one in outputs if one not in pictures] if pictures and outputs else outputs
+    yield Part("text", dump(value | {"outputs": rest} if pictures else value))
+
+
+def output(value: Any, at: Span, answers: str | None, name: str | None) -> Iterator[Part]:
+    """The parts of an output: a string, an object with a text, or a list of blocks."""
+    if isinstance(value, str):
+        inner = unwrapped(value)
+        if inner is None:
+            yield Part("tool_result", value, answers, name, span=at)
+        else:
+            yield Part("tool_result", inner.text, answers, name, inner.is_error, span=at, wrapper=inner.wrapper)
+        return
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        success = value.get("success")
+        is_error = not success if isinstance(success, bool) else None
+        yield Part("tool_result", value["content"], answers, name, is_error, span=at.inside("content"))
+        return
+    blocks = [_block(value, at)] if isinstance(value, dict) else []
+    if isinstance(value, list):
+        blocks = [_block(block, at.inside(index)) for index, block in enumerate(value)]
+    if all(part.media is not None for part in blocks):
+        text = "" if value is None or isinstance(value, (list, dict)) else dump(value)
+        yield Part("tool_result", text, answers, name)
+    is_error = failed(value) if isinstance(value, dict) else None
+    for part in blocks:
+        block = part.block if isinstance(value, list) else None
+        if part.media is None:
+            yield Part("tool_result", part.text, answers, name, is_error, None, part.span, block)
+        else:
+            yield Part("attachment", "", answers, name, media=part.media, block=block)

@@ -1,0 +1,181 @@
+"""OpenAI Responses: lists of items, in requests, in responses, and in logs that keep both.
+
+The input and the output of one line are one conversation. `instructions` are a system message, an input that is a
+plain string is what the user says. What stands in items for training (`prompt_token_ids`, log probabilities) is not
+read by any model.
+"""
+
+from collections.abc import Sequence, Set
+from typing import Any
+
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, beside
+from ctxtrim.formats.openai.chat import choice
+from ctxtrim.formats.openai.item_insert import apart, called, spelled
+from ctxtrim.formats.openai.items import TEXTS, kind_of, read_items
+from ctxtrim.formats.request_options import responses_options
+from ctxtrim.formats.usage import responses_usage
+from ctxtrim.model import Message, Part, Span
+from ctxtrim.text.json_paths import Path, Place
+from ctxtrim.text.records import dump
+
+_LISTS = (
+    "responses_create_params.input",  # rollouts of NeMo Gym
+    "request.input",
+    "body.input",  # a line of a batch, and of its results below
+    "input",
+    "response.output",
+    "response.body.output",
+    "trajectory.output",
+    "output",
+)
+PLACES = (" + ".join(_LISTS), " + ".join(f"[*].{one}" for one in _LISTS), "")
+"""Where such lists are known to be: all of those in one object are one conversation, in this order."""
+
+_TYPES = (
+    "function_call", "custom_tool_call", "local_shell_call", "computer_call", "shell_call", "apply_patch_call",
+    "tool_search_call", "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+    "mcp_call",
+)  # fmt: skip
+_FOREIGN = ("tool_use", "tool_result", "thinking", "tool_call", "toolCall")
+_REQUEST = {
+    "instructions", "tools", "tool_choice", "previous_response_id", "max_output_tokens", "reasoning", "store",
+    "parallel_tool_calls", "truncation", "include",
+}  # fmt: skip
+
+
+_FIELDS = _REQUEST | {
+    "background", "conversation", "input", "max_tool_calls", "metadata", "model", "prompt", "prompt_cache_key",
+    "prompt_cache_retention", "safety_identifier", "service_tier", "stream", "stream_options", "temperature", "text",
+    "top_logprobs", "top_p", "user",
+}  # fmt: skip
+_OTHER_APIS = ("embed", "moderation", "tts", "whisper")  # whose requests have an input and a model too
+
+
+def knows(value: object) -> bool:
+    """A call or an output, or a message with content that no other dialect has. Reasoning others spell alike."""
+    if not isinstance(value, dict) or "tool_calls" in value:
+        return False
+    kind, content = value.get("type"), value.get("content")
+    if kind in _TYPES or (isinstance(kind, str) and kind.removesuffix("_output") in _TYPES):
+        return "call_id" in value or "id" in value
+    if kind not in ("message", None) or kind_of(value) not in ("said", "text"):
+        return False
+    if isinstance(content, list):
+        return any(isinstance(block, dict) and block.get("type") in TEXTS for block in content)
+    return kind == "message" and isinstance(content, str)
+
+
+def admits(value: object) -> bool:
+    """Anything with a type or a role that no other dialect has, known or not."""
+    if not isinstance(value, dict) or "tool_calls" in value or not ("type" in value or "role" in value):
+        return False
+    content = value.get("content")
+    blocks = content if isinstance(content, list) else ()
+    return not any(isinstance(block, dict) and block.get("type") in _FOREIGN for block in blocks)
+
+
+def takes(place: Place) -> bool:
+    """Whether a list, or a string in its place, is told by what is around it: a request, or a response."""
+    around, items = place.envelope, place.items
+    if place.path[-2:] == ("responses_create_params", "input") or around.get("object") == "response":
+        return True
+    if place.path[-1:] != ("input",) or "messages" in around:
+        return False
+    if isinstance(items, str):
+        model = around.get("model")
+        if not isinstance(model, str):
+            return False
+        is_other = any(word in model.lower() for word in _OTHER_APIS)
+        return not _REQUEST.isdisjoint(around) or (_FIELDS.issuperset(around) and not is_other)
+    return any(admits(item) and kind_of(item) not in ("aside", "unknown") for item in items)
+
+
+def envelope(value: dict[str, Any], at: Span) -> Envelope:
+    """What a request or a response says beside its items. Usage of several requests, as agents add it up, is none."""
+    tools, model, name = value.get("tools"), value.get("model"), value.get("id")
+    instructions, output = value.get("instructions"), value.get("output")
+    preamble: tuple[Message, ...] = ()
+    if instructions:
+        where = at.inside("instructions")
+        part = (
+            Part("text", instructions, span=where)
+            if isinstance(instructions, str)
+            else Part("text", dump(instructions))
+        )
+        preamble = (Message("system", (part,), index=0, spans=(where,)),)
+    is_one = isinstance(output, list) and not any(kind_of(item) in ("said", "result") for item in output)
+    return Envelope(
+        dump(tools) if tools and isinstance(tools, list) else None,
+        choice(value),
+        model if isinstance(model, str) and model else None,
+        name if isinstance(name, str) else None,
+        responses_usage(value.get("usage")) if is_one else None,
+        preamble,
+        responses_options(value),
+    )
+
+
+def owner(array: Path) -> Path | None:
+    """An item goes when the last block of its content goes."""
+    return array[:-1] if array[-1] == "content" else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an item of its own. Where there is no list to put it into, it is made of what is there."""
+
+    def spell(message: Message) -> dict[str, Any]:
+        result = message.result
+        near = (site.earlier or site.any).spans[-1]
+        return spelled(message, called(result.call_id, near, site.value_of) if result else None)
+
+    plain = beside(run, site, spell)
+    where = plain[0].where
+    if not where.path or isinstance(where.path[-1], int):
+        return plain
+    return _listed([one.value for one in plain], where, plain[0].is_after, site)
+
+
+def _listed(items: list[dict[str, Any]], where: Span, is_after: bool, site: Site) -> list[Insertion]:
+    """Items beside a string: what stands before the instructions takes them into the list of the items."""
+    text = site.value_of(where)
+    around = Span(where.line, where.path[:-1])
+    found: list[Insertion] = []
+    if where.path[-1] == "instructions" and not is_after:
+        found.append(Insertion(None, where, replaces=True))
+        items = [*items, _message("system", text)]
+    place = around.inside("input")
+    there = site.value_of(place)
+    if isinstance(there, str):
+        user = [_message("user", there)] if site.earlier or site.later else []
+        is_first = where == place and is_after
+        return [*found, Insertion([*user, *items] if is_first else [*items, *user], place, replaces=True)]
+    place = place if isinstance(there, list) else around.inside("output")
+    return [*found, *(Insertion(item, place.inside(0)) for item in items)]
+
+
+def _message(role: str, text: Any) -> dict[str, Any]:
+    return {
+        "type": "message",
+        "role": role,
+        "content": [{"type": "input_text", "text": text if isinstance(text, str) else dump(text)}],
+    }
+
+
+def _kept_apart(elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]) -> list[Insertion]:
+    return apart(elements, removed, inserted, lambda item, near: item)
+
+
+DIALECT = Dialect(
+    "openai-responses",
+    knows,
+    read_items,
+    envelope,
+    owner,
+    insert,
+    PLACES,
+    takes=takes,
+    admits=admits,
+    texts=(("input",),),
+    apart=_kept_apart,
+)

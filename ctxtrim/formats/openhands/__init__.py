@@ -1,0 +1,1 @@
+"""Histories of OpenHands: its events and its SDK's."""

@@ -1,0 +1,252 @@
+"""A file's lines cut into chunks that are read, edited and written on their own, one in memory at a time.
+
+A file of conversations is a chunk a line; a file of events, or one JSON document, is a single chunk. What a file is,
+its first values tell: each format says of each value whether it is one of its own.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import chain, islice
+
+from ctxtrim.errors import InputError, too_large
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.base import Format, Layout
+from ctxtrim.model import Line, Span, Transcript
+from ctxtrim.stage import Finding
+from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, Record, document, split
+from ctxtrim.text.splice import locate
+
+HEAD = 64  # values that are looked at to tell what a file is
+HEAD_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some lines, the transcripts in them, what was odd about the lines, and the format that they were read in.
+
+    `error`: the unforeseen exception that ended the reading of these lines, if any.
+    """
+
+    lines: tuple[Line, ...]
+    transcripts: tuple[Transcript, ...]
+    findings: tuple[Finding, ...]
+    format: Format | None = None
+    error: Exception | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The bytes as they were read."""
+        return b"".join(line.data for line in self.lines)
+
+
+@dataclass
+class Reading:
+    """A file being read: its format and layout (None where nobody knows it), and its chunks.
+
+    `is_lines`: it has a conversation on each line, so that others may stand beside them. `votes`: how many of the
+    `looked` values at its beginning each format knows.
+    """
+
+    format: Format | None
+    layout: Layout | None
+    is_lines: bool
+    chunks: Iterator[Chunk]
+    votes: Mapping[tuple[Format, Layout], int] = field(default_factory=dict)
+    looked: int = 0
+
+    @property
+    def taken_for(self) -> str:
+        """What it was taken for and how sure that is, as a sentence."""
+        if self.format is None:
+            return f"taken for no format: none knows any of the {self.looked} values looked at; kept as it is"
+        (_, most), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
+        others = "".join(f", {count} look like {one.name} ({_LAYOUTS[layout]})" for (one, layout), count in rest)
+        what = _LAYOUTS[self.layout or "events"]
+        return f"taken for {self.format.name} ({what}): {most} of {self.looked} values looked at are its own{others}"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its beginning looks like several formats."""
+        return len({one for one, _ in self.votes}) > 1
+
+
+_LAYOUTS: dict[Layout, str] = {"conversation": "whole conversations", "events": "one message or event a line"}
+
+
+def open_reading(
+    lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values()), max_size: int = MAX_SIZE
+) -> Reading:
+    """Tell which of some formats a file is, from its beginning.
+
+    An `InputError`, here or when chunks are read, if a file that is read whole has more than `max_size` bytes.
+    """
+    records = _records(iter(lines), max_size)
+    head: list[Record] = []
+    first: list[_Vote | None] = []
+    size = 0
+    for record in records:
+        head.append(record)
+        size += len(record.data)
+        vote, is_sure = _vote(record.value, formats)
+        first.append(vote)
+        if len(head) == HEAD or size > HEAD_BYTES or (is_sure and vote and vote[1] == "conversation"):
+            break  # a conversation is enough: what follows it can be read as it comes
+    votes = _votes([record.value for record in head], first, formats)
+    dialect, layout = next(iter(votes), (None, None))
+    is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
+    looked = sum(record.value is not BLANK for record in head)
+    rest = chain(head, records)
+    chunks = _by_line(dialect, formats, rest) if layout == "conversation" else _at_once(dialect, rest, max_size)
+    return Reading(dialect, layout, is_lines, chunks, votes, looked)
+
+
+_Vote = tuple[Format, Layout]
+
+
+def _vote(value: object, formats: Sequence[Format]) -> tuple[_Vote | None, bool]:
+    """The first format that a value is surely of, and whether none before it spells such values alike."""
+    is_sure = True
+    for dialect in formats:
+        layout = dialect.sniff(value)
+        if layout is not None:
+            return (dialect, layout), is_sure
+        is_sure = is_sure and (dialect.takes is None or dialect.takes(value) is None)
+    return None, is_sure
+
+
+def _votes(values: Sequence[object], first: Sequence[_Vote | None], formats: Sequence[Format]) -> dict[_Vote, int]:
+    """How many of some values each format reads, that of the file first; `first` is what each is surely of.
+
+    The file is of that which reads the most, of several the first: it has what it spells like others too. Where only
+    one format is asked for, no value need be surely of it.
+    """
+    known = {vote for vote in first if vote is not None}
+    if not known and len(formats) == 1 and (takes := formats[0].takes) is not None:
+        known = {(formats[0], layout) for value in values if (layout := takes(value)) is not None}
+    if not known:
+        return {}
+    readable: dict[_Vote, list[bool]] = {}
+    for dialect, layout in sorted(known, key=lambda vote: (formats.index(vote[0]), vote[1])):
+        reads = dialect.takes or dialect.sniff
+        readable[dialect, layout] = [reads(value) == layout for value in values]
+    best = max(readable, key=lambda vote: sum(readable[vote]))
+    votes = {best: sum(readable[best])}
+    for vote, is_read in zip(first, readable[best], strict=True):
+        if vote is not None and not is_read:
+            votes[vote] = votes.get(vote, 0) + 1
+    return votes
+
+
+def _is_line(data: bytes) -> bool:
+    return b"\n" not in data.strip()
+
+
+def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
+    """The records of a file. Where its first value goes on over the line's end, the whole file may be one document."""
+    number = 0
+    for line in lines:
+        number += 1
+        first = split(line, number)
+        if line.strip() in (b"", BOM):
+            yield from first
+            continue
+        if first[-1].value is NOT_JSON:
+            rest = b"".join(_bounded(chain([line], lines), number, max_size))
+            whole = document(rest)
+            if whole is not None:
+                whole.number += number - 1
+                yield whole
+                return
+            lines = iter(BytesIO(rest))
+            next(lines)
+        yield from first
+        break
+    for line in lines:
+        number += 1
+        yield from split(line, number)
+
+
+def _bounded(lines: Iterable[bytes], number: int, max_size: int) -> Iterator[bytes]:
+    """The lines of a document, the first of which has this number; an `InputError` if it is too large."""
+    size = 0
+    for place, line in enumerate(lines, number):
+        size += len(line)
+        if size > max_size:
+            raise InputError(too_large("the document", max_size), place)
+        yield line
+
+
+def _by_line(dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]) -> Iterator[Chunk]:
+    """A chunk for each line of the file; values glued on one line stay together."""
+    together: list[Record] = []
+    for record in records:
+        if together and together[0].number != record.number:
+            yield _line_chunk(dialect, formats, together)
+            together = []
+        together.append(record)
+    if together:
+        yield _line_chunk(dialect, formats, together)
+
+
+def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: list[Record]) -> Chunk:
+    """A line in the file's format; one that it cannot read in the format that surely knows it."""
+    chunk = _chunk(dialect, together)
+    if not chunk.transcripts:
+        for other in formats:
+            if any(other.sniff(record.value) == "conversation" for record in together):
+                return _chunk(other, together)
+    return chunk
+
+
+def _at_once(dialect: Format | None, records: Iterable[Record], max_size: int) -> Iterator[Chunk]:
+    """One chunk, and none for an empty file; an `InputError` if it is too large."""
+    together: list[Record] = []
+    size = 0
+    for record in records:
+        together.append(record)
+        size += len(record.data)
+        if size > max_size:
+            raise InputError(too_large("the file is a single transcript, and it", max_size), record.number)
+    if together:
+        yield _chunk(dialect, together)
+
+
+def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
+    lines = tuple(Line(record.data, record.number) for record in records)
+    if dialect is None:
+        return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
+    try:
+        transcripts = dialect.transcripts(records, lines)
+        if len(lines) == 1 and not _is_line(lines[0].data):
+            transcripts = _placed(lines[0], transcripts)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
+        return Chunk(lines, (), (), dialect, error)
+    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
+
+
+def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
+    """Transcripts of a document over several lines, with the lines at which they and their messages start."""
+    paths = {message.spans[0].path for one in transcripts for message in one.messages if message.spans}
+    text = line.data.decode()
+    positions = locate(text, paths | {one.pointer for one in transcripts})
+    places: dict[Span, int] = {}
+    number, done = line.number, 0
+    for path, position in sorted(positions.items(), key=lambda item: item[1]):
+        number += text.count("\n", done, position)
+        done = position
+        places[Span(0, path)] = number
+    return [replace(one, source=replace(one.source, places=places)) for one in transcripts]
+
+
+def _oddities(records: list[Record]) -> Iterator[Finding]:
+    """Lines that are no JSON (nobody can say what they would have cost), and values glued together."""
+    previous = 0
+    for record in records:
+        if record.problem is not None:
+            yield Finding(
+                "not-json", "error", f"{record.problem}; the line is kept as it is but not counted", record.number
+            )
+        elif record.is_glued and record.number != previous:
+            yield Finding("glued-values", "warning", "several JSON values on one line; each is read", record.number)
+        previous = record.number

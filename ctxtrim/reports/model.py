@@ -1,0 +1,255 @@
+"""What a run found out, as values: a row a transcript, findings about files, and totals."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from ctxtrim.model import Usage
+from ctxtrim.pipeline import Spec, Step
+from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding
+from ctxtrim.text.json_paths import Path
+from ctxtrim.tokens import ORDER, Budget, Exactness
+from ctxtrim.tokens.counter import Count
+from ctxtrim.tokens.request import Addends
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One message in `--explain`: where it stands, what it costs, what became of it and why.
+
+    `tokens` as it was read are the sum of its `addends`, tokens by what they are for.
+    """
+
+    message: int
+    line: int | None
+    role: str
+    step: int
+    age: int
+    tokens: int
+    addends: Addends
+    decision: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One transcript: where it is, what it costs, what was done. Where not written, `count` is what could not go.
+
+    `exactness_read` says how far `tokens_read` can be trusted.
+    """
+
+    path: str
+    line: int
+    index: int
+    pointer: Path
+    id: str | None
+    format: str
+    model: str | None
+    tokenizer: str
+    messages_read: int
+    messages: int
+    tokens_read: int
+    exactness_read: Exactness
+    count: Count
+    budget: Budget
+    is_written: bool
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+    usage: Usage | None = None
+    lines: dict[int, int] = field(default_factory=dict)  # message index → line of the file
+    explained: tuple[Explained, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """About how many values it holds: a measure of its memory."""
+        in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
+        return 8 + in_steps + len(self.findings) + len(self.lines) + len(self.explained)
+
+    @property
+    def fits(self) -> bool:
+        """Whether its tokens are within the budget."""
+        return self.count.tokens <= self.budget.available
+
+    @property
+    def overflows(self) -> bool:
+        """Whether a stage says that it does not fit."""
+        return any(finding.code == OVERFLOW for finding in self.findings)
+
+    @property
+    def is_handled(self) -> bool:
+        """Whether the stages ran and their outcome passed the self-check."""
+        return all(finding.code not in LEFT_OUT for finding in self.findings)
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether it breaks a structure rule."""
+        others = (OVERFLOW, *INCOMPLETE)
+        return any(finding.severity == "error" and finding.code not in others for finding in self.findings)
+
+
+ASIDE = ("claude-bounded",)
+"""The codes of findings that only reports show."""
+
+INCOMPLETE = (
+    "unreadable", "no-transcript", "not-json", *LEFT_OUT, "not-written", "not-archived", "no-trace-id"
+)  # fmt: skip
+"""The codes of findings that leave the answer incomplete."""
+
+
+@dataclass
+class Totals:
+    """Sums over all transcripts of a run."""
+
+    transcripts: int = 0
+    messages_read: int = 0
+    messages: int = 0
+    tokens_read: int = 0
+    tokens: int = 0
+    overflowing: int = 0
+    malformed: int = 0
+    unreadable: int = 0
+
+
+@dataclass
+class Overview:
+    """Facts about all rows that a table needs before its first row, and sums.
+
+    `large` are the largest messages that a count names: tokens, row without its details, finding, the largest first.
+    """
+
+    kinds: list[tuple[str, str | None, str]] = field(default_factory=list)  # format, model, tokenizer; at most two
+    has_usage: bool = False
+    has_findings: bool = False
+    is_explained: bool = False
+    by_role: dict[str, int] = field(default_factory=dict)
+    by_kind: dict[str, int] = field(default_factory=dict)
+    by_tool: dict[str, int] = field(default_factory=dict)
+    framing: int = 0
+    tools_schema: int = 0
+    large: list[tuple[int, Row, Finding]] = field(default_factory=list)
+
+    def add(self, row: Row, most: int | None) -> None:
+        """Take in a row; `most` is how many of the largest messages a count names, None without a count."""
+        kind = (row.format, row.model, row.tokenizer)
+        if len(self.kinds) < 2 and kind not in self.kinds:
+            self.kinds.append(kind)
+        self.has_usage |= row.usage is not None
+        self.has_findings |= bool(row.findings)
+        self.is_explained |= bool(row.explained)
+        if most is not None:
+            self._sum(row.count)
+            self._find_large(row, most)
+
+    def _sum(self, count: Count) -> None:
+        self.framing += count.framing
+        self.tools_schema += count.tools_schema
+        for total, part in (
+            (self.by_role, count.by_role),
+            (self.by_kind, count.by_kind),
+            (self.by_tool, count.by_tool),
+        ):
+            for name, tokens in part.items():
+                total[name] = total.get(name, 0) + tokens
+
+    def _find_large(self, row: Row, most: int) -> None:
+        for finding in (finding for step in row.steps for finding in step.findings):
+            tokens = finding.tokens or 0
+            is_large = len(self.large) < most or (self.large and tokens > self.large[-1][0])
+            if finding.code == "large-message" and is_large:
+                small = replace(row, steps=(), lines={}, explained=())
+                self.large.append((tokens, small, finding))
+                self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+
+
+V = TypeVar("V")
+
+
+class Store(Protocol[V]):
+    """Where the values of a report are kept: a list, or a list whose values are in a file."""
+
+    def append(self, value: V, /) -> None:
+        """Add a value."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[V]: ...
+
+
+@dataclass
+class Report:
+    """The results of a run: a row for each transcript, findings about files as (path, finding), and totals.
+
+    `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the order of the inputs; a
+    reader never holds all of them. `listeners` get each row as it is added.
+    """
+
+    pipeline: tuple[Spec, ...]
+    keeps_rows: bool = True
+    rows: Store[Row] = field(default_factory=list[Row])
+    findings: Store[tuple[str, Finding]] = field(default_factory=list[tuple[str, Finding]])
+    listeners: list[Callable[[Row], object]] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    left_out: int = 0  # transcripts that were not written
+    is_incomplete: bool = False
+    overview: Overview = field(default_factory=Overview)  # of the rows that are kept
+    exactness: Exactness = "exact"  # of the totals: the worst of all rows
+    exactness_read: Exactness = "exact"  # of the tokens read
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Count some transcripts in."""
+        for row in rows:
+            for listener in self.listeners:
+                listener(row)
+            totals = self.totals
+            totals.transcripts += 1
+            totals.messages_read += row.messages_read
+            totals.messages += row.messages
+            totals.tokens_read += row.tokens_read
+            totals.tokens += row.count.tokens
+            totals.overflowing += row.overflows
+            totals.malformed += row.is_malformed
+            self.left_out += not row.is_written
+            self.exactness = _worse(self.exactness, row.count.exactness)
+            self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+            self._note(row.findings)
+            if self.keeps_rows:
+                self.rows.append(row)
+                self.overview.add(row, self.largest)
+
+    @cached_property
+    def largest(self) -> int | None:
+        """How many of the largest messages a count names, None without a count."""
+        return max((spec.settings["largest"] for spec in self.pipeline if spec.name == "count"), default=None)
+
+    def note(self, path: str, finding: Finding) -> None:
+        """Take in a finding about a file."""
+        self.findings.append((path, finding))
+        self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
+        self._note((finding,))
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        self.is_incomplete |= any(one.code in INCOMPLETE for one in findings)
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 no complete answer, 3 overflow, 4 structure; the worst wins in this order."""
+        if self.is_incomplete:
+            return 1
+        if self.totals.overflowing:
+            return 3
+        return 4 if self.totals.malformed else 0
+
+
+def _worse(exactness: Exactness, other: Exactness) -> Exactness:
+    """How far a sum can be trusted: with a part that may be too low, a bound is none any more."""
+    if {exactness, other} == {"reconstructed", "bounded"}:
+        return "estimated"
+    return exactness if exactness == other else max(exactness, other, key=ORDER.index)
+
+
+def pointer(path: Path) -> str | None:
+    """A JSON path as people write it: `[2]`, `simulations[0].messages`; None for the whole value."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".") or None

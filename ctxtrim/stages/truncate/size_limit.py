@@ -1,0 +1,67 @@
+"""How long a tool result may be, and what becomes of one that is longer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ctxtrim.clipping import clip
+from ctxtrim.clipping.layout import Mode
+from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
+from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.counter import Counter
+
+PathOf = Callable[[str], str]
+"""Where an original is kept, by its SHA-256."""
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Limits of one result, 0 for none; `spill` in characters: what is longer goes to a file as a whole."""
+
+    tokens: int
+    lines: int
+    bytes: int
+    characters: int
+    mode: Mode
+    spill: int
+
+    def shortened(
+        self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter, path_of: PathOf | None
+    ) -> "Short | None":
+        """What is left of a text, and why; None where it is within all limits. `ranges` of it shall be left."""
+        # An earlier run shortened a text with a notice; marker and notice may make it longer than the limit again.
+        is_long = len(text) > self.spill and not is_limited(text)
+        if self.spill and path_of is not None and is_long:
+            name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+            reason = f"spilled: {len(text)} > {self.spill} characters"
+            return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
+        short = self._cut(text, ranges, counter)
+        while short is not None:  # a line that was clipped is two, so there may be too many of them now
+            again = self._cut(short.text, (), counter)
+            if again is None or counter.text(again.text) >= counter.text(short.text):  # in tokens, as stages judge
+                break
+            short = Short(again.text, short.reason)
+        return short
+
+    def _cut(self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter) -> "Short | None":
+        """A text within the limits of lines, characters and bytes, then within that of tokens."""
+        reasons = []
+        ends = "head" if self.mode == "head" else "head_tail"
+        limited = truncate_text(text, self.lines, self.bytes, self.characters, ends).text
+        if limited != text:
+            reasons.append("above the limits of lines, bytes or characters")
+        tokens = counter.text(limited) if self.tokens else 0
+        if tokens > self.tokens:
+            mark = MARKS[counter.tokenizer.exactness]
+            reasons.append(f"{mark}{tokens} > {self.tokens} tokens")
+            limited = clip(limited, self.tokens, counter.tokenizer, self.mode, ranges if limited == text else ())
+        return Short(limited, ", ".join(reasons)) if reasons else None
+
+
+@dataclass(frozen=True)
+class Short:
+    """What is left of a text, and why; `is_spilled`: the whole of it has to be kept elsewhere."""
+
+    text: str
+    reason: str
+    is_spilled: bool = False

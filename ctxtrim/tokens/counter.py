@@ -1,0 +1,248 @@
+"""What a transcript costs: a constant plus the sum over its messages.
+
+So what one edit changes can be measured without counting the rest again.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil
+from typing import TypeVar
+
+from ctxtrim.conversation.tool_results import tool_name
+from ctxtrim.conversation.turns import Shape, shape
+from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
+from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
+from ctxtrim.tokens.framing import Framing, spelled_arguments
+from ctxtrim.tokens.request import Addends
+
+Messages = tuple[Message, ...]
+
+K = TypeVar("K")
+T = TypeVar("T")
+_QUOTED = partial(json.dumps, ensure_ascii=False)
+_REMEMBERED = 256  # models, and of each the names and lists of schemas, of which something is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of one message: tokens of its parts, in their order, of the frame around them, and together.
+
+    `addends` are the same tokens by what they are for. Of a call, `call_names` and `arguments` are what its name and
+    the spelling of its arguments cost; of a result, `escapes` is what its escaping costs.
+    """
+
+    parts: tuple[int, ...]
+    frame: int
+    total: int
+    addends: Addends
+
+
+@dataclass(frozen=True)
+class Count:
+    """The tokens of a transcript: the whole, and where they sit. `by_role` + `framing` + `tools_schema` = `tokens`.
+
+    `beside` is what no message has: the priming, which is part of the framing, and the addends of the tool schemas.
+    """
+
+    tokens: int
+    exactness: Exactness
+    by_role: dict[str, int]
+    by_kind: dict[str, int]
+    by_tool: dict[str, int]
+    framing: int
+    tools_schema: int
+    beside: Addends
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A tokenizer and a framing as one value; remembers what messages cost for as long as it lives.
+
+    One counter serves one transcript, so that nothing is remembered longer than its messages. `names` and `tools` are
+    shared by all counters of a model: tool names and schemas, which recur in every transcript.
+    """
+
+    tokenizer: Tokenizer
+    framing: Framing
+    names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    tools: dict[str, Addends] = field(default_factory=dict, repr=False, compare=False)
+    _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(default_factory=dict, repr=False, compare=False)
+    _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
+
+    def fresh(self) -> "Counter":
+        """A counter for another transcript."""
+        return Counter(self.tokenizer, self.framing, self.names, self.tools)
+
+    def bound(self) -> "Counter":
+        """A counter that never counts less than this one and loads no vocabulary."""
+        return Counter(Ceiling(self.tokenizer), self.framing)
+
+    def text(self, text: str) -> int:
+        """The tokens of a text."""
+        return self.tokenizer.count(text)
+
+    def shape(self, messages: Messages) -> Shape:
+        """The shape of a conversation, found once."""
+        return self._look(messages)[1]
+
+    def costs(self, messages: Messages) -> list[Cost]:
+        """What each message costs, in the company it is in."""
+        return self._look(messages)[2]
+
+    def _look(self, messages: Messages) -> "_Seen":
+        seen = self._seen.get(id(messages))
+        if seen is None:  # the messages are kept beside what was found, so that their id stays their own
+            where = shape(messages)
+            costs = [self.cost(message, fan) for message, fan in zip(messages, where.fan, strict=True)]
+            seen = self._seen[id(messages)] = (messages, where, costs)
+        return seen
+
+    def fixed(self, transcript: Transcript) -> int:
+        """What the request costs whatever messages it holds: priming and tool schemas."""
+        return sum(self.beside(transcript).values())
+
+    def tokens(self, transcript: Transcript) -> int:
+        """The tokens of the whole request."""
+        return self.fixed(transcript) + sum(cost.total for cost in self.costs(transcript.messages))
+
+    def exactness(self, transcript: Transcript) -> Exactness:
+        """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
+        return self._exactness(transcript, self.beside(transcript))
+
+    def _exactness(self, transcript: Transcript, beside: Addends) -> Exactness:
+        sent = [message for message in transcript.messages if message.agent_visible]
+        if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
+            return "estimated"
+        request = self.framing.request.exactness(transcript.options, beside)
+        if request == "estimated":
+            return "estimated"
+        if self.tokenizer.exactness != "exact":  # reconstructed texts may be too low, whatever bounds the rest
+            return self.tokenizer.exactness
+        is_plain = transcript.tools is None and all(
+            message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
+            for message in sent
+        )
+        return request if is_plain and self.framing.is_verified else "bounded"
+
+    def count(self, transcript: Transcript) -> Count:
+        """The tokens of the whole request, and where they sit."""
+        where = self.shape(transcript.messages)
+        by_role: dict[str, int] = dict.fromkeys(ROLES, 0)
+        by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
+        by_tool: dict[str, int] = {}
+        framing = self.framing.priming
+        for index, cost in enumerate(self.costs(transcript.messages)):
+            message = transcript.messages[index]
+            if not message.agent_visible:
+                continue
+            framing += cost.frame
+            for part, tokens in zip(message.parts, cost.parts, strict=True):
+                by_role[message.role] += tokens
+                by_kind[part.kind] += tokens
+                if message.role == "tool" or part.kind == "tool_call":
+                    tool = tool_name(part, where.call[index])
+                    by_tool[tool] = by_tool.get(tool, 0) + tokens
+        beside = self.beside(transcript)
+        schemas = sum(beside.values()) - self.framing.priming
+        total = framing + schemas + sum(by_role.values())
+        by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
+        return Count(total, self._exactness(transcript, beside), by_role, by_kind, by_tool, framing, schemas, beside)
+
+    def cost(self, message: Message, fan: int) -> Cost:
+        """What a message costs whose exchange makes `fan` calls at once; a hidden one costs nothing."""
+        is_parallel = fan > 1
+        known = self._costs.get((id(message), is_parallel))
+        if known is None:
+            known = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
+        return known[1]
+
+    def addends(self, message: Message, fan: int) -> Addends:
+        """The addends of the cost of a message, without those that are 0; `fan` as for `cost`."""
+        return {name: tokens for name, tokens in self.cost(message, fan).addends.items() if tokens}
+
+    def beside(self, transcript: Transcript) -> Addends:
+        """What the request costs besides its messages: priming, tool schemas, and other fields of the request."""
+        return {"priming": self.framing.priming} | self.framing.request.costs(transcript, self._name, self._schemas)
+
+    def _schemas(self, tools: str) -> Addends:
+        known = self.tools.get(tools)
+        return known or keep(self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count))
+
+    def _price(self, message: Message, is_parallel: bool) -> Cost:
+        """The cost of a message, added up from its addends; a hidden one costs nothing."""
+        if not message.agent_visible:
+            return Cost((0,) * len(message.parts), 0, 0, {})
+        quoted = self._quoted(message, is_parallel)
+        addends: Addends = {}
+        parts = tuple([self._part(part, quoted, addends) for part in message.parts])
+        around = self.framing.around(message, is_parallel, self._name)
+        addends |= around
+        frame = sum(around.values())
+        return Cost(parts, frame, sum(parts) + frame, addends)
+
+    def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
+        """How its texts may be sent as strings of JSON, escaped to ASCII or not."""
+        if message.role != "tool":
+            return None
+        if is_parallel and self.framing.escapes_parallel:
+            return json.dumps
+        return _QUOTED if self.framing.quotes_results else None
+
+    def _part(self, part: Part, quoted: Callable[[str], str] | None, addends: Addends) -> int:
+        """The tokens of a part, which are added to the addends of its message."""
+        if part.kind == "tool_call":
+            costs = self._call(part)
+        elif part.media is not None:
+            costs = {part.kind: self.framing.media.tokens(part.media)}
+            if part.media.kind == "image":
+                costs["image"] = self.framing.image
+        else:
+            text = part.spelled
+            tokens = self.tokenizer.count(text)
+            costs = {part.kind: tokens}
+            if quoted is not None:
+                costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)
+            if part.kind == "attachment":
+                costs["document"] = self.framing.document
+        if part.sealed:
+            costs["sealed"] = ceil(part.sealed * self.framing.sealed)
+        for name, tokens in costs.items():
+            addends[name] = addends.get(name, 0) + tokens
+        return sum(costs.values())
+
+    def _call(self, part: Part) -> Addends:
+        """The arguments of a call and its name."""
+        count, framing, arguments = self.tokenizer.count, self.framing, part.spelled
+        names = framing.call_names * self._name(framing.call_prefix + (part.name or ""))
+        spelled = spelled_arguments(arguments) if framing.spells_arguments else None
+        if spelled is None:
+            return {"tool_call": count(arguments), "call_names": names}
+        texts = sum(self._name(name) + count(value) for name, value in spelled)
+        return {"tool_call": texts, "arguments": framing.argument * len(spelled), "call_names": names}
+
+    def _name(self, name: str) -> int:
+        tokens = self.names.get(name)
+        return keep(self.names, name, self.tokenizer.count(name)) if tokens is None else tokens
+
+
+_Seen = tuple[Messages, Shape, list[Cost]]
+
+
+def keep(known: dict[K, T], key: K, value: T) -> T:
+    """Remember what is known of a name or a text; those that never come again must not pile up."""
+    if len(known) >= _REMEMBERED:
+        known.clear()
+    known[key] = value
+    return value
+
+
+def _is_guessed(part: Part) -> bool:
+    """Whether a part's cost rests on an assumption: sealed reasoning, a sound or a document of unknown length."""
+    media = part.media
+    if part.sealed:
+        return True
+    if media is None or media.kind == "image":
+        return False
+    return (media.pages if media.kind == "pdf" else media.seconds if media.kind == "audio" else None) is None

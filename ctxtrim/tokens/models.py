@@ -1,0 +1,165 @@
+"""Which window, limits, tokenizer and framing a model name means.
+
+The models stand in `registry.json`, which `scripts/registry.py` makes; what a name may look like stands here. Limits
+are tokens; where sources disagree the smaller one stands. Framings are those of `tokens.vendors`.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from ctxtrim.model import Api
+from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.media.policies import POLICIES
+from ctxtrim.tokens.vendors import FRAMINGS
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is known of a model.
+
+    Limits are tokens, None where nothing is said: `max_input` then is the window. `tokenizer`, `framing` and
+    `image_policy` are names. `tool_prompt` is what the provider's instructions cost that come with tool schemas, and
+    what they cost where a tool must be called; None where the framing says it. `source` and `date` say who said so and
+    when.
+    """
+
+    name: str
+    context_window: int
+    max_input: int | None
+    tokenizer: str
+    framing: str
+    image_policy: str = "unknown"
+    tool_prompt: tuple[int, int] | None = None
+    is_known: bool = True
+    max_output: int | None = None
+    provider: str = ""
+    source: str = ""
+    date: str = ""
+
+    @property
+    def image(self) -> int:
+        """The most tokens that one image can cost."""
+        return POLICIES[self.image_policy].image_most
+
+
+DEFAULT = Model("", 128_000, None, "o200k_base", "openai", is_known=False)
+"""What is assumed where no model is named."""
+
+UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", is_known=False)
+"""What is assumed of a model that is not in the registry: too many tokens rather than too few."""
+
+UNKNOWN_CLAUDE = Model("", 200_000, None, "claude-v4.7", "anthropic-v4.7", "anthropic-high", is_known=False)
+"""The same where the name at least says Claude, whose tokenizers make far more tokens of a text than any other."""
+
+_REGISTRY = Path(__file__).with_name("registry.json")
+# Bedrock's region and vendor: us.anthropic.claude-…
+_VENDOR = re.compile(
+    r"^(?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|openai"
+    r"|qwen|xai|zai)\."
+)
+_REVISION = re.compile(r"-\d:0$")  # Bedrock: openai.gpt-oss-120b-1:0
+
+# One after the other: what stands around a name, and the spellings of the same name. Dots, colons, underscores and
+# at-signs have become hyphens by then.
+_SPELLINGS = (
+    (r"^(?:databricks|goose|heroku|snowflake)-", ""),
+    (r"^gpt-35-", "gpt-3-5-"),  # Azure
+    (r"^(?:meta-)?llama-?v?(?=\d)", "llama-"),
+    (r"^(llama-\d)p(?=\d)", r"\1-"),  # Fireworks: llama-v3p1
+    (r"^(gemma|phi)-?(?=\d)", r"\1-"),
+    (r"^qwen-(?=\d)", "qwen"),
+    (r"^claude-v(?=\d)", "claude-"),  # Bedrock
+    (r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku|fable|mythos)(?=-|$)", r"claude-\2-\1"),
+    (r"^claude-(opus|sonnet|haiku)-(3(?:-\d)?)(?=-|$)", r"claude-\2-\1"),
+    (r"^(claude-(?:opus|sonnet)-4)-0(?=-|$)", r"\1"),  # Anthropic's aliases of the first version 4
+    (r"^open-(?=mistral-7b|mixtral)", ""),  # Mistral's first names of its models with public weights
+)
+# What may follow a name: anything after a hyphen but the number of another version. 2024-08-06, 05-20 and 08-2024 are
+# dates, 8b is a size.
+_FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
+_LONG = re.compile(r"\[1m\]$")  # Claude Code's own mark of a window of a million tokens
+
+
+def find_model(name: str) -> Model | None:
+    """The model of a name: the longest one in the registry that it is or begins with; None if there is none.
+
+    What hosts write around a name is looked through (`openai/…`, `us.anthropic.…-v1:0`, ARNs, `ft:…:org::id`, `…@date`,
+    `…-latest`, `llama3:8b`); a higher version than those listed is another model. What is listed as a preview alone is
+    found without that word too.
+    """
+    models = _by_spelling()
+    bare = _bare(name)
+    spellings = (_spelled(_VENDOR.sub("", bare)), _spelled(bare))
+    for spelled in spellings:
+        ends = [len(spelled), *(end for end in range(len(spelled) - 1, 0, -1) if spelled[end] == "-")]
+        for end in ends:
+            found = models.get(spelled[:end])
+            if found is not None and _FOLLOWS.match(spelled, end):
+                return replace(found, context_window=1_000_000) if _LONG.search(name.lower()) else found
+    return next((models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models), None)
+
+
+def assumed_model(name: str | None) -> Model:
+    """The model of a name, else what is assumed of it; None is no name."""
+    if name is None:
+        return DEFAULT
+    return find_model(name) or (UNKNOWN_CLAUDE if "claude" in name.lower() else UNKNOWN)
+
+
+def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tuple[str, Framing]:
+    """The name of a model's framing, and the framing. Where Claude's texts are bounded, so are its frames.
+
+    `api`: OpenAI frames requests to its Responses API otherwise.
+    """
+    is_bound = exactness == "bounded" and model.framing.startswith("anthropic")
+    name = "anthropic-bound" if is_bound else model.framing
+    name = f"{name}-{api}" if f"{name}-{api}" in FRAMINGS else name
+    framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
+    if model.tool_prompt is not None:
+        tools, forced = model.tool_prompt
+        framing = replace(framing, request=replace(framing.request, tools=tools, tools_forced=forced))
+    return name, framing
+
+
+def nearest_models(name: str) -> list[str]:
+    """The names in the registry that look most like an unknown one."""
+    from difflib import get_close_matches
+
+    return get_close_matches(_bare(name), [model.name for model in known_models()], n=3, cutoff=0.4)
+
+
+@cache
+def known_models() -> tuple[Model, ...]:
+    """All models of the registry, by vendor and name; read when first asked for."""
+    data = json.loads(_REGISTRY.read_bytes())
+    models = []
+    for row in data["models"]:
+        fields = dict(zip(data["columns"], row, strict=True))
+        source, prompt = data["sources"][fields.pop("source")], fields.pop("tool_prompt")
+        fields |= {"source": source["text"], "date": source["date"], "tool_prompt": tuple(prompt) if prompt else None}
+        models.append(Model(**fields))
+    return tuple(models)
+
+
+@cache
+def _by_spelling() -> dict[str, Model]:
+    return {_spelled(model.name): model for model in known_models()}
+
+
+def _bare(name: str) -> str:
+    """A name in lower case without the path before it, the base model of a fine-tuned one."""
+    bare = _LONG.sub("", name.strip().lower())
+    tuned = re.search(r"(?:^|/)ft:([^:]+)", bare)
+    return _REVISION.sub("", (tuned[1] if tuned else bare).rstrip("/").rsplit("/", 1)[-1])
+
+
+def _spelled(name: str) -> str:
+    """The one spelling under which all spellings of a name are the same."""
+    spelled = re.sub(r"[.:@_ ]", "-", name)
+    for pattern, plain in _SPELLINGS:
+        spelled = re.sub(pattern, plain, spelled)
+    return spelled

@@ -67,6 +67,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.exhaustive
 def test_killed_runs_leave_whole_files_and_appended_lines_are_never_lost() -> None:
     words = [sys.executable, ROOT / "scripts" / "kills.py", "--kills", "20", "--live", "10"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)

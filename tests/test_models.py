@@ -341,7 +341,7 @@ def test_the_data_file_has_one_model_a_line_in_order() -> None:
 
 def test_the_registry_is_read_when_a_model_is_asked_for_and_not_before() -> None:
     code = (
-        "import ctxtrim.models as m; first = m.known_models.cache_info().currsize;"
+        "import ctxtrim.tokens.models as m; first = m.known_models.cache_info().currsize;"
         "m.find_model('gpt-4o'); print(first, m.known_models.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

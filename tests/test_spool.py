@@ -48,6 +48,7 @@ COMMANDS: dict[str, Sequence[str]] = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", COMMANDS)
 def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: str) -> None:
     file = tmp_path / "chats.jsonl"

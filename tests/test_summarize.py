@@ -485,6 +485,7 @@ def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str
         ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")
         assert [one.code for one in ran.findings if one.severity == "error"] == []
         assert ran.data is not None
+        assert ran.rows[0].count.tokens == run(ran.data, tokenizer="o200k_base").rows[0].count.tokens
         assert run(ran.data, [(stage, how)], limit=limit, tokenizer="o200k_base").data == ran.data
         (transcript,) = transcripts(ran.data)
         first = next(at for at, one in enumerate(transcript.messages) if one.role != "system")

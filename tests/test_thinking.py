@@ -58,6 +58,13 @@ def test_each_mode_keeps_what_it_says(mode: Thinking, budget: int, expected: lis
     assert thoughts(run(conversation(TALK), mode, budget)) == expected
 
 
+def test_the_message_right_after_the_edit_loses_its_thinking_too() -> None:
+    talk = [user("first"), thought(LONG), thought("two"), user("third"), thought("three")]
+    ran = run(conversation(talk), "strip-after-edit", 150)
+    assert [one["content"] for one in json.loads(ran.data or b"")["messages"]] == ["first", "two", "third", "three"]
+    assert thoughts(ran) == [None, None]
+
+
 @pytest.mark.parametrize(
     ("model", "mode"),
     [

@@ -355,3 +355,25 @@ def test_what_the_client_says_for_the_user_is_no_task() -> None:
     assert current_task(transcript(line(*talk, feedback)).messages) == 4
     assert current_task(transcript(line(*talk, user([text(reminder), text("go on")]))).messages) == 4
     assert current_task(transcript(line(*talk, user(f"{reminder}\ngo on"))).messages) == 4
+
+
+def test_the_count_of_texts_that_a_dropped_result_separated_is_that_of_one_message() -> None:
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "listing " * 300}
+    texts = [{"type": "text", "text": "before the listing"}, {"type": "text", "text": "after the listing"}]
+    call = {"type": "tool_use", "id": "c1", "name": "ls", "input": {}}
+    talk = {
+        "system": "Be brief.",
+        "messages": [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [texts[0], result, texts[1]]},
+        ],
+    }
+    written = 0
+    for budget in range(30, 120):
+        ran = run(json.dumps(talk).encode() + b"\n", [("trim", {"pin": ("before the listing",)})], limit=budget)
+        if ran.data is not None:
+            (again,) = run(ran.data).rows
+            assert ran.rows[0].count.tokens == again.count.tokens
+            written += 1
+    assert written > 10

@@ -4,9 +4,9 @@ Where something is spelled takes no part in equality: two transcripts are equal 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ctxtrim.text.json_paths import Path
 
@@ -16,7 +16,6 @@ Api = Literal["chat", "responses", "anthropic", "gemini"]
 
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
-
 
 SMALLEST = 100
 """Bytes below which no picture fits whose header does not tell its size: the smallest JPEG has 107, a TIFF 110."""
@@ -104,7 +103,9 @@ class Part:
     `span` is the string that spells `text`, None where it cannot be rewritten; `block` is the element that goes when
     the part goes, None where it cannot go alone. `wrapper` is what the model reads around `text`, where the string at
     `span` is JSON that holds it. `sealed` is the number of characters of reasoning that is attached to the part and
-    that only the provider can read. An attachment without `media` is a text document.
+    that only the provider can read. An attachment without `media` is a text document. `text_block` spells a text
+    in the place of an attachment's `block`, and is None where the format cannot hold one. A stage may change `text`
+    where there is a `span`, drop a part that has a `block`, and replace an attachment by a text (`conversation.edits`).
     """
 
     kind: Kind
@@ -117,6 +118,7 @@ class Part:
     block: Span | None = field(default=None, compare=False)
     wrapper: Wrapper | None = None
     sealed: int = 0
+    text_block: Callable[[str], Any] | None = field(default=None, compare=False)
 
     @property
     def spelled(self) -> str:

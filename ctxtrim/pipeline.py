@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ctxtrim.conversation import edits
 from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
 from ctxtrim.events import Event, OnEvent, announced
 from ctxtrim.model import Transcript
@@ -156,6 +157,8 @@ def _done(
 ) -> tuple[Outcome, Mapping[int, str]]:
     """What a stage made of a transcript, and the names of the originals that were stored."""
     outcome = settled(transcript, stage(transcript), thinking)
+    if outcome.transcript is not transcript:
+        edits.check(outcome.transcript, name)
     return outcome, keeper.keep(_originals(counter, transcript, outcome.changes), name) if keeper else {}
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pictures import PICTURE
+
 
 def elements(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The elements of the list: results that follow each other share one, often with what the user says then."""
@@ -24,7 +26,7 @@ def elements(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _blocks(message: dict[str, Any], place: int) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
-        blocks.append({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}})
+        blocks.append({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}})
     if message["role"] == "tool":
         result = {"type": "tool_result", "tool_use_id": message["id"]}
         if blocks != [{"type": "text", "text": ""}]:

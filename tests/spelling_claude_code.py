@@ -2,6 +2,16 @@
 
 from typing import Any
 
+from pictures import PICTURE
+
+
+def spoken(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The texts of a message, and its image."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
+    if message.get("image"):
+        blocks.append({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}})
+    return blocks
+
 
 def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A conversation as Claude Code writes it: a block a line, results that hang beside the chain, progress between."""
@@ -31,11 +41,7 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if message["role"] == "system":
             continue
         if message["role"] == "tool":
-            blocks: Any = [{"type": "text", "text": text} for text in message["texts"]]
-            if message["image"]:
-                blocks.append(
-                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
-                )
+            blocks = spoken(message)
             content = message["texts"][0] if len(blocks) == 1 else blocks
             block = {"type": "tool_result", "tool_use_id": message["id"], "content": content}
             if message["error"] is not None:
@@ -50,9 +56,7 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             )
         elif message["role"] == "user":
             content = (
-                message["texts"][0]
-                if len(message["texts"]) == 1
-                else [{"type": "text", "text": text} for text in message["texts"]]
+                message["texts"][0] if len(message["texts"]) == 1 and not message.get("image") else spoken(message)
             )
             snapshot = {"type": "file-history-snapshot", "messageId": f"u{number + 1}", "snapshot": {}}
             events.append(snapshot)

@@ -3,6 +3,8 @@
 from itertools import count
 from typing import Any
 
+from pictures import PICTURE
+
 
 def exec_events(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events of a stream; every item is shown when it starts and when it is complete."""
@@ -22,7 +24,7 @@ def exec_events(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
             commands |= {call["id"]: call["input"]["x"] for call in message["calls"]}
         elif message["role"] == "tool" and message["image"]:
             blocks = [{"type": "text", "text": text} for text in message["texts"]]
-            result = {"content": [*blocks, {"type": "image", "data": "AAAA", "mimeType": "image/png"}]}
+            result = {"content": [*blocks, {"type": "image", "data": PICTURE, "mimeType": "image/png"}]}
             add({"type": "mcp_tool_call", "server": "s", "tool": "look", "arguments": {}}, result=result)
         elif message["role"] == "tool":
             command = {"type": "command_execution", "command": commands.get(message["id"], "ls")}

@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+from pictures import PICTURE
+
 Talk = list[dict[str, Any]]
-PIXEL = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+IMAGE = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
 
 
 def call_part(call: dict[str, Any], has_ids: bool = True) -> dict[str, Any]:
@@ -23,12 +25,13 @@ def result_parts(message: dict[str, Any], has_ids: bool = True) -> list[dict[str
         response = {"lines": texts}
     told = {"name": "bash", "response": response}
     part = {"functionResponse": told | {"id": message["id"]} if has_ids else told}
-    return [part, PIXEL] if message["image"] else [part]
+    return [part, IMAGE] if message["image"] else [part]
 
 
 def said_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The texts of a message."""
-    return [{"text": text} for text in message["texts"]]
+    """The texts of a message, and its image."""
+    texts: list[dict[str, Any]] = [{"text": text} for text in message["texts"]]
+    return [*texts, IMAGE] if message.get("image") else texts
 
 
 def contents(talk: Talk, has_ids: bool = True) -> Talk:

@@ -16,7 +16,8 @@ def messages(talk: Talk) -> Talk:
         if message["role"] == "system":
             continue
         if message["role"] == "user":
-            content: Any = message["texts"][0] if len(message["texts"]) == 1 else said_parts(message)
+            content: Any = message["texts"][0]
+            content = said_parts(message) if len(message["texts"]) > 1 or message.get("image") else content
             found.append(told | {"type": "user", "content": content, "displayContent": "x"})
         elif message["role"] == "assistant":
             calls = [call | {"args": call.pop("input")} for call in map(dict, message["calls"])]

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from pictures import URL
+
 
 def messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Blocks of text, of reasoning and of calls; all results of a step in one message every other time."""
@@ -10,7 +12,7 @@ def messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for place, message in enumerate(talk):
         blocks = [{"type": "text", "value": text} for text in message["texts"]]
         if message.get("image"):
-            blocks.append({"type": "image_url", "value": "a.png"})
+            blocks.append({"type": "image_url", "value": URL})
         for call in message.get("calls", ()):
             blocks.append(
                 {"type": "tool_call", "value": json.dumps({"name": call["name"], "arguments": call["input"]})}

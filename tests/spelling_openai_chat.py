@@ -3,12 +3,14 @@
 import json
 from typing import Any
 
+from pictures import URL
+
 
 def openai_message(message: dict[str, Any]) -> dict[str, Any]:
     """A message as OpenAI spells it."""
     blocks = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
-        blocks.append({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})
+        blocks.append({"type": "image_url", "image_url": {"url": URL}})
     content: Any = blocks if len(blocks) != 1 else message["texts"][0]
     value = {"role": message["role"], "content": content if blocks else None, "extra": 1.10}
     if message.get("calls"):

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from pictures import URL
+
 
 def reasoned(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The items of a conversation, every other answer with reasoning before it."""
@@ -38,6 +40,8 @@ def _call(kind: str, call: dict[str, Any], **more: str) -> dict[str, Any]:
 
 def _message(message: dict[str, Any], kind: str) -> dict[str, Any]:
     blocks = [{"type": kind, "text": text} for text in message["texts"]]
+    if message.get("image"):
+        blocks.append({"type": "input_image", "image_url": URL})
     content: Any = blocks if kind == "output_text" or len(blocks) > 1 else message["texts"][0]
     return {"type": "message", "role": message["role"], "content": content}
 
@@ -45,9 +49,7 @@ def _message(message: dict[str, Any], kind: str) -> dict[str, Any]:
 def _output(message: dict[str, Any]) -> Any:
     if message["image"] or len(message["texts"]) > 1:
         blocks = [{"type": "input_text", "text": text} for text in message["texts"]]
-        return [*blocks, {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}][
-            : None if message["image"] else -1
-        ]
+        return [*blocks, {"type": "input_image", "image_url": URL}][: None if message["image"] else -1]
     text = message["texts"][0]
     if message["error"] is None:
         return text
@@ -70,7 +72,7 @@ def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     if number == 0 or not found:
         return {"id": "r", "input": found} | envelope
     asked: Any = found[: len(found) // 2]
-    if number == 2 and talk[0]["role"] == "user" and len(talk[0]["texts"]) == 1:
+    if number == 2 and talk[0]["role"] == "user" and not isinstance(found[0]["content"], list):
         asked = talk[0]["texts"][0]
     output = found[1:] if isinstance(asked, str) else found[len(asked) :]
     response = {

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from pictures import URL
+
 Talk = list[dict[str, Any]]
 IDLE = {"message": "No observation", "observation": "null", "content": "", "extras": {}}
 _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
@@ -50,7 +52,8 @@ def events(talk: Talk) -> list[dict[str, Any]]:
                 results[call["id"]] = add(told | {"tool_call_metadata": answers[call["id"]]})
         else:
             source = _SOURCES[message["role"]]
-            add({"source": source, "action": "message", "message": text, "args": {"content": text, "image_urls": None}})
+            arguments = {"content": text, "image_urls": [URL, URL] if message.get("image") else None}
+            add({"source": source, "action": "message", "message": text, "args": arguments})
         if place % 5 == 4:
             add({"source": "environment", "observation": "agent_state_changed", "content": "", "extras": {}})
     return found
@@ -101,7 +104,7 @@ def sdk_events(talk: Talk) -> list[dict[str, Any]]:
     for place, message in enumerate(talk):
         blocks = [{"cache_prompt": False, "type": "text", "text": text} for text in message["texts"]]
         if message.get("image"):
-            blocks.append({"type": "image", "image_urls": ["data:image/png;base64,AAAA"]})
+            blocks.append({"type": "image", "image_urls": [URL]})
         told = {"id": f"e{place}", "timestamp": "2026-01-01T00:00:00"}
         if message["role"] == "system":
             told |= {"source": "agent", "system_prompt": blocks[0], "tools": [{"title": "t"}]}

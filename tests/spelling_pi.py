@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pictures import PICTURE
+
 MODEL = "claude-opus-4-6"
 USAGE = {"input": 3, "output": 7, "cacheRead": 40, "cacheWrite": 5, "totalTokens": 55, "cost": {"total": 1.10}}
 
@@ -10,7 +12,7 @@ def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
     """A message as pi spells it."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
-        blocks.append({"type": "image", "data": "AAAA", "mimeType": "image/png"})
+        blocks.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
     value: dict[str, Any] = {"role": message["role"], "content": blocks, "timestamp": 1_700_000_000_000 + place}
     if message.get("hidden"):
         value["metadata"] = {"agentVisible": False, "kind": "tool_result_archived"}

@@ -55,7 +55,8 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
     if draw(st.integers(0, 5)) == 0:
         messages.append({"role": "assistant", "texts": ["Hello!"], "calls": []})
     for _ in range(draw(st.integers(0, 3))):
-        messages.append({"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))})
+        said = {"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))}
+        messages.append(said | {"image": draw(st.integers(0, 4)) == 0})
         for _ in range(draw(st.integers(0, 4))):
             hidden = draw(st.integers(0, 7)) == 0
             ids = draw(st.lists(call_ids, max_size=3, unique=True))
@@ -67,15 +68,15 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
                 }
                 for name in ids
             ]
-            said = draw(st.lists(texts, min_size=0 if calls else 1, max_size=1))
-            messages.append({"role": "assistant", "texts": said, "calls": calls, "hidden": hidden})
+            words = draw(st.lists(texts, min_size=0 if calls else 1, max_size=1))
+            messages.append({"role": "assistant", "texts": words, "calls": calls, "hidden": hidden})
             if draw(st.integers(0, 9)) == 0:
                 ids = [*ids[1:], "orphan"]
             for name in draw(st.permutations(ids)):
                 result = {"role": "tool", "id": name, "texts": draw(st.lists(texts, min_size=1, max_size=3))}
                 messages.append(
                     result
-                    | {"image": draw(st.integers(0, 9)) == 0, "error": draw(st.sampled_from([None, None, True, False]))}
+                    | {"image": draw(st.integers(0, 4)) == 0, "error": draw(st.sampled_from([None, None, True, False]))}
                     | {"hidden": hidden}
                 )
     return messages
@@ -241,6 +242,13 @@ summaries = st.fixed_dictionaries(
         "keep_recent_tokens": st.sampled_from([0, 50, 500]),
         "summary_tokens": st.sampled_from([5, 40, 1000]),
         "pin": st.sampled_from([(), ("error",), ("tool:bash",)]),
+    },
+)
+removals = st.fixed_dictionaries(
+    {"max_age": st.integers(0, 3)},
+    optional={
+        "clock": st.sampled_from(["steps", "turns"]),
+        "pin": st.sampled_from([(), ("error",), ("tool:bash",), ("id:c1",)]),
     },
 )
 cutoffs = st.fixed_dictionaries(

@@ -63,7 +63,7 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
 # The same for names of ours in camelCase, which need no row of the table.
 OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "enabled", True, {"enabled": True}),
-    ("contextManagement", "maxAge", 3, {"truncate.max-age": 3}),
+    ("contextManagement", "maxAge", 3, {"truncate.max-age": 3, "drop-images.max-age": 3}),
     ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900}),
     ("contextManagement", "placeholder", "[{age}]", {"truncate.placeholder": "[{age}]"}),
     ("contextManagement", "keepErrors", False, {"truncate.keep-errors": False, "trim.keep-errors": False}),

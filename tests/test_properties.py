@@ -8,7 +8,7 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from running import read, run, unpaired
-from strategies import budgets, conversations, files, summaries, trims, truncations
+from strategies import budgets, conversations, files, removals, summaries, trims, truncations
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
@@ -21,11 +21,14 @@ stages = st.lists(
         st.tuples(st.just("truncate"), truncations),
         st.tuples(st.just("trim"), trims),
         st.tuples(st.just("summarize"), summaries),
+        st.tuples(st.just("drop-images"), removals),
         st.just(("count", {})),
         st.just(("check", {})),
     ),
     max_size=3,
 )
+CALM = {"truncate": {"max_age": 10_000, "max_tokens": 10_000_000}, "drop-images": {"max_age": 10_000}}
+"""Settings with which a stage does nothing."""
 tokenizers = st.sampled_from(TOKENIZERS)
 
 
@@ -50,7 +53,7 @@ def test_identity_without_stages_the_bytes_come_out_as_they_went_in(data: bytes)
 
 @given(files(), stages)
 def test_identity_where_nothing_is_too_old_too_long_or_too_much(data: bytes, pipeline: list[tuple[str, dict]]) -> None:
-    calm = [(name, {"max_age": 10_000, "max_tokens": 10_000_000} if name == "truncate" else {}) for name, _ in pipeline]
+    calm = [(name, CALM.get(name, {})) for name, _ in pipeline]
     assert run(data, calm, limit=10_000_000).data == data
 
 
@@ -171,6 +174,12 @@ def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, how: dict
     once = run(data, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data
     if once is not None:
         assert run(once, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data == once
+
+
+@given(files(), removals, tokenizers)
+def test_stillness_drop_images_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
+    once = run(data, [("drop-images", how)], tokenizer=name, model=MODEL).data
+    assert run(once or b"", [("drop-images", how)], tokenizer=name, model=MODEL).data == (once or b"")
 
 
 @given(files(), summaries, tokenizers)

@@ -65,7 +65,7 @@ def _parts(block: Any, where: Span, role: Role) -> list[Part]:
             return [Part("tool_result" if role == "tool" else "text", value, span=where.inside("value"), block=where)]
     media = media_of(block) if isinstance(block, dict) else None
     if media is not None:
-        return [Part("attachment", media=media, block=where)]
+        return [Part("attachment", media=media, block=where, text_block=_text_block)]
     return [Part("tool_result" if role == "tool" else "text", dump(block), block=where)]
 
 
@@ -87,7 +87,11 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 def _spelled(message: Message) -> dict[str, Any]:
     text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
-    return {"role": message.role, "content": [{"type": "text", "value": text}]}
+    return {"role": message.role, "content": [_text_block(text)]}
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "value": text}
 
 
 DIALECT = Dialect(

@@ -9,6 +9,21 @@ from ctxtrim.tokens.media.headers import byte_size, image_size, media_type, pdf_
 Block = Mapping[str, Any]
 
 
+def text_block(text: str) -> dict[str, Any]:
+    """A text as a block of Chat Completions, Anthropic, MCP and pi."""
+    return {"type": "text", "text": text}
+
+
+def input_text(text: str) -> dict[str, Any]:
+    """A text as a block of the user's, or of an output, in OpenAI's Responses."""
+    return {"type": "input_text", "text": text}
+
+
+def output_text(text: str) -> dict[str, Any]:
+    """A text as a block of an answer in OpenAI's Responses."""
+    return {"type": "output_text", "text": text}
+
+
 def media_of(block: Block) -> Media | None:
     """The attachment that a block spells; None where it is none, or text in a document's clothes. Never raises.
 

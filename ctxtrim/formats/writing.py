@@ -14,7 +14,7 @@ from typing import Any
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats.base import Format, Insertion, Site
 from ctxtrim.formats.visibility import changes
-from ctxtrim.model import Line, Message, Span, Transcript
+from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import document, split
 from ctxtrim.text.splice import splice
@@ -155,13 +155,22 @@ def _compare(original: Message, now: Message, edits: defaultdict[int, _Edits]) -
         if part.span is None and part.block is None:
             continue  # it has no place of its own, so no stage can have changed it
         same = parts.get(part.span or part.block)
-        if same is None and part.block is not None:
+        if same is not None and same.kind != part.kind:
+            _replace(part, same, edits)
+        elif same is None and part.block is not None:
             edits[part.block.line].remove.add(part.block.path)
         elif same is not None and same.text != part.text and part.span is not None:
             edits[part.span.line].replace[part.span.path] = same.spelled
     if now.metadata != original.metadata:
         home = original.spans[0]
         edits[home.line].change(home.path, dict(now.metadata))
+
+
+def _replace(attachment: Part, text: Part, edits: defaultdict[int, _Edits]) -> None:
+    """Write a text in the place of an attachment."""
+    if attachment.text_block is None or attachment.block is None:
+        raise SelfCheckError(f"a {attachment.kind} cannot be replaced by a text; {BUG}")
+    edits[attachment.block.line].replace[attachment.block.path] = attachment.text_block(text.text)
 
 
 def _with_owners(dialect: Format, known: _Lines, line: int, removed: set[Path], filled: Set[Span]) -> set[Path]:

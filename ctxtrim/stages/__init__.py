@@ -5,6 +5,7 @@ from ctxtrim.stages.check import Check
 from ctxtrim.stages.compact import Compact
 from ctxtrim.stages.count import Count
 from ctxtrim.stages.cutoff import Cutoff
+from ctxtrim.stages.drop_images import DropImages
 from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.summarize import Summarize
 from ctxtrim.stages.trim import Trim
@@ -12,6 +13,7 @@ from ctxtrim.stages.truncate.stage import Truncate
 
 STAGES: dict[str, type[Stage]] = {
     "count": Count,
+    "drop-images": DropImages,
     "truncate": Truncate,
     "cutoff": Cutoff,
     "compact": Compact,

@@ -7,10 +7,11 @@
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
@@ -39,9 +40,9 @@ def block(value: Any, where: Span) -> Part:
             return Part("tool_call", dump(value.get("input")), call_id, name, block=where)
         media = media_of(value) if kind in ("image", "document") else None
         if media is not None:
-            return Part("attachment", media=media, block=where)
+            return Part("attachment", media=media, block=where, text_block=text_block)
         if kind == "document":
-            return Part("attachment", dump(value), block=where)
+            return Part("attachment", dump(value), block=where, text_block=text_block)
     return Part("text", dump(value), block=where)
 
 
@@ -69,7 +70,7 @@ def result(value: dict[str, Any], where: Span) -> tuple[Part, ...]:
         if part.media is None:
             parts.append(said(part.text, part.span, part.block))
         else:
-            parts.append(Part("attachment", "", call_id, media=part.media, block=part.block))
+            parts.append(replace(part, call_id=call_id))
     if not any(part.kind == "tool_result" for part in parts):
         parts.insert(0, said(""))
     return tuple(parts)
@@ -105,11 +106,6 @@ def user_messages(content: Sequence[Any], where: Span, index: int, start: int = 
             spans.append(at)
     if run:
         yield Message("user", tuple(run), index=index, spans=tuple(spans))
-
-
-def text_block(text: str) -> dict[str, Any]:
-    """A text as a block."""
-    return {"type": "text", "text": text}
 
 
 def spelled(message: Message) -> dict[str, Any]:

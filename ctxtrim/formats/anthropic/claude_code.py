@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from ctxtrim.formats.anthropic.blocks import block, is_injected, spelled, text_block, user_messages
+from ctxtrim.formats.anthropic.blocks import block, is_injected, spelled, user_messages
 from ctxtrim.formats.anthropic.claude_code_thread import (
     ENVELOPE,
     LINEAGE,
@@ -22,6 +22,7 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
 )
 from ctxtrim.formats.base import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Line, Message, Part, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path

@@ -12,10 +12,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from ctxtrim.formats.anthropic.blocks import block, is_injected, spelled, text_block, user_messages
+from ctxtrim.formats.anthropic.blocks import block, is_injected, spelled, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, inner, is_foreign, knows
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.parents import mend
 from ctxtrim.formats.request_options import anthropic_options

@@ -14,6 +14,7 @@ from ctxtrim.formats.gemini.parts import (
     SPELLED,
     element_of,
     is_content,
+    is_media,
     messages_of,
     part_of,
     put,
@@ -124,6 +125,8 @@ def owner(array: Path) -> Path | None:
     """A content goes when the last of its parts goes, and an event with its content."""
     if array[-1] != "parts":
         return None
+    if is_media(array):
+        return array
     return array[:-2] if array[-2:-1] == ("content",) else array[:-1]
 
 

@@ -18,6 +18,7 @@ from ctxtrim.formats.gemini.parts import (
     Piece,
     call_of,
     element_of,
+    is_media,
     member,
     messages_of,
     metadata_of,
@@ -167,6 +168,8 @@ def _results(call: dict[str, Any], where: Span, made: Part) -> Iterator[Message]
     if parts:
         if not any(part.kind == "tool_result" for part in parts):
             parts.insert(0, Part("tool_result", "", made.call_id, made.name, is_error))
+        else:  # only the response tells whether it is an error, so a text beside it would not be read as that
+            parts = [replace(part, text_block=None) for part in parts]
         yield Message("tool", tuple(parts), metadata=metadata_of(homes[0][0]), spans=tuple(span for _, span in homes))
 
 
@@ -213,6 +216,8 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 def owner(array: Path) -> Path | None:
     """A message goes when the last of its content goes; a call stays without its result."""
+    if is_media(array):
+        return array
     return array[:-1] if array[-1] in ("content", "parts") else None
 
 

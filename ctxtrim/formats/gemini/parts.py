@@ -80,9 +80,9 @@ def messages_of(
 
 
 def _with(message: Message, part: Part, where: Span) -> Message:
-    """The message with one more part; media after a result belong to it."""
+    """The message with one more part; media after a result belong to it, a text would not."""
     if message.result is not None:
-        part = replace(part, call_id=message.result.call_id)
+        part = replace(part, call_id=message.result.call_id, text_block=None)
     return replace(message, parts=(*message.parts, part), spans=(*message.spans, where))
 
 
@@ -109,7 +109,7 @@ def _part_of(value: Any, where: Span, calls: bool) -> Part:
         return call_of(call, where)
     media = media_of(value)
     if media is not None:
-        return Part("attachment", media=media, block=where)
+        return Part("attachment", media=media, block=where, text_block=text_part)
     return Part("text", dump(value), block=where)
 
 
@@ -180,6 +180,11 @@ def _told(response: Any, where: Span) -> tuple[str, Span | None, str | None, boo
         return dump(response), None, None, is_error
     rest = dump(response | {text: ""}) if len(response) > 1 else None  # alone, its braces are the frame of the call
     return response[text], where.inside(text), rest, is_error
+
+
+def is_media(array: Path) -> bool:
+    """Whether the array at a path holds the media of a function response."""
+    return len(array) > 1 and array[-1] == "parts" and array[-2] in _RESPONSE
 
 
 def text_part(text: str) -> dict[str, Any]:

@@ -12,7 +12,16 @@ from typing import Any
 from ctxtrim.formats import event_links
 from ctxtrim.formats.base import Format, Insertion, Layout, Mended, Site
 from ctxtrim.formats.event_links import Family, Lineage, text
-from ctxtrim.formats.gemini.parts import ROLES, Piece, element_of, messages_of, put, spelled_content, text_part
+from ctxtrim.formats.gemini.parts import (
+    ROLES,
+    Piece,
+    element_of,
+    is_media,
+    messages_of,
+    put,
+    spelled_content,
+    text_part,
+)
 from ctxtrim.formats.ids import made_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
@@ -148,6 +157,8 @@ def _compressed(event: Event, index: int) -> list[Message]:
 
 def owner(array: Path) -> Path | None:
     """A line goes when the last part of its message goes, a content of a compression with its last part."""
+    if is_media(array):
+        return array
     if array == ("message", "parts"):
         return ()
     return array[:-1] if array[-1] == "parts" and array[:2] == _HISTORY else None

@@ -7,11 +7,12 @@ bare array of messages. Content is a string, a list of blocks, null or absent. T
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import input_text, media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
@@ -214,7 +215,8 @@ def _block(block: Any, line: int, path: Path) -> Part:
             return Part("reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=where)
         media = media_of(block)
         if media is not None:
-            return Part("attachment", media=media, block=where)
+            spell = input_text if kind == "input_image" else text_block
+            return Part("attachment", media=media, block=where, text_block=spell)
     return Part("text", dump(block), block=where)
 
 
@@ -227,7 +229,7 @@ def _result(value: dict[str, Any], name: str | None, line: int, path: Path) -> t
     return tuple(
         Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
         if part.kind == "text"
-        else Part("attachment", "", call_id, name, None, part.media, None, part.block)
+        else replace(part, call_id=call_id, name=name)
         for part in parts
     )
 

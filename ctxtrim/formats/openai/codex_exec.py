@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_lists import beside
 from ctxtrim.model import Line, Message, Part, Role, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path
@@ -95,7 +95,7 @@ def _returned(item: dict[str, Any], at: Span) -> Iterator[Part]:
         where = at.inside("result", "content", index)
         media = media_of(block) if isinstance(block, dict) else None
         if media is not None:
-            yield Part("attachment", "", _id(item), media=media, block=where)
+            yield Part("attachment", "", _id(item), media=media, block=where, text_block=text_block)
         elif isinstance(block, dict) and isinstance(block.get("text"), str):
             yield Part("tool_result", block["text"], _id(item), span=where.inside("text"), block=where)
         else:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from ctxtrim.formats.json_in_string import failed, unwrapped
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import input_text, media_of, output_text
 from ctxtrim.model import Media, Part, Span
 from ctxtrim.text.records import dump
 
@@ -20,12 +20,12 @@ def content(value: dict[str, Any], at: Span) -> Iterator[Part]:
         yield Part("text", inner, span=at.inside(key))
     elif isinstance(inner, list):
         for index, block in enumerate(inner):
-            yield _block(block, at.inside(key, index))
+            yield _block(block, at.inside(key, index), value.get("role") == "assistant")
     elif inner is not None:
         yield Part("text", dump(inner))
 
 
-def _block(block: Any, where: Span) -> Part:
+def _block(block: Any, where: Span, is_answer: bool = False) -> Part:
     """A block of any content; one that is unknown counts as its whole JSON text and is never edited."""
     if isinstance(block, dict):
         if isinstance(block.get("text"), str):
@@ -35,7 +35,8 @@ def _block(block: Any, where: Span) -> Part:
             return Part("text", block["refusal"], span=where.inside("refusal"), block=where)
         media = media_of(block)
         if media is not None:
-            return Part("attachment", media=media, block=where)
+            spell = output_text if is_answer else input_text
+            return Part("attachment", media=media, block=where, text_block=spell)
     return Part("text", dump(block), block=where)
 
 
@@ -130,4 +131,5 @@ def output(value: Any, at: Span, answers: str | None, name: str | None) -> Itera
         if part.media is None:
             yield Part("tool_result", part.text, answers, name, is_error, None, part.span, block)
         else:
-            yield Part("attachment", "", answers, name, media=part.media, block=block)
+            spell = part.text_block if block is not None else None
+            yield Part("attachment", "", answers, name, media=part.media, block=block, text_block=spell)

@@ -1,10 +1,11 @@
 """OpenHands' events from version 1 on: the SDK's, which say in `kind` what they are."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.openhands.actions import Told, call_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -68,9 +69,16 @@ def _content(content: Any, where: Span, is_alone: bool = False) -> Iterator[Part
         if isinstance(block.get("text"), str):
             yield Part("text", block["text"], span=place.inside("text"), block=None if is_alone else place)
         elif isinstance(block.get("image_urls"), list):
-            for number, url in enumerate(block["image_urls"]):
-                media = media_of({"type": "image_url", "image_url": {"url": url}})
-                yield Part("attachment", media=media, block=place.inside("image_urls", number))
+            yield from _images(block["image_urls"], place)
+
+
+def _images(urls: list[Any], where: Span) -> Iterator[Part]:
+    """The images of a block. A text takes the place of the whole block, so only of an image that is alone in it."""
+    is_single = len(urls) == 1
+    for number, url in enumerate(urls):
+        media = media_of({"type": "image_url", "image_url": {"url": url}})
+        block = where if is_single else where.inside("image_urls", number)
+        yield Part("attachment", media=media, block=block, text_block=text_block if is_single else None)
 
 
 def _thought(value: dict[str, Any], at: Span) -> Iterator[Part]:
@@ -142,6 +150,6 @@ def _answering(parts: list[Part], call_id: str | None, name: str | None, is_erro
     return tuple(
         Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
         if part.kind == "text"
-        else Part("attachment", "", call_id, name, None, part.media, None, part.block)
+        else replace(part, call_id=call_id, name=name)
         for part in parts
     )

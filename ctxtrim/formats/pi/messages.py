@@ -6,11 +6,12 @@ message whose metadata hides it from the agent is a hidden one; one that is excl
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
 from ctxtrim.formats.pi.visibility import names_in, spelled_for, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
@@ -181,7 +182,7 @@ def _block(block: Any, where: Span, role: Role) -> Part:
             return _call(block, where)
         media = media_of(block)
         if media is not None:
-            return Part("attachment", media=media, block=where)
+            return Part("attachment", media=media, block=where, text_block=text_block)
     return Part("text", dump(block), block=where)
 
 
@@ -203,7 +204,7 @@ def _result(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
     if all(part.media for part in parts):
         parts = (Part("text"), *parts)
     return tuple(
-        Part("attachment", "", call_id, name, None, part.media, None, part.block)
+        replace(part, call_id=call_id, name=name)
         if part.media
         else Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
         for part in parts

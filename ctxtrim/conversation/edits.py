@@ -1,0 +1,101 @@
+"""What a stage may change in a transcript, so that its format can write it.
+
+::
+
+    replace a text             a part with a `span`
+    remove a part              a part with a `block`
+    replace a part by a text   an attachment with a `text_block`
+    add a text                 a transcript that `adds_texts`
+    hide a message             a transcript that `hides`
+    drop or insert a message, set its metadata   always
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.model import Message, Part, Transcript
+
+
+def check(transcript: Transcript, stage: str) -> None:
+    """Raise a `SelfCheckError` where a stage has made an edit that the format cannot write."""
+    read = transcript.source.messages
+    for message in transcript.messages:
+        original = None if message.index is None else read[message.index]
+        reason = None if message is original else _refusal(transcript, original, message)
+        if reason is not None:
+            name = "an inserted message" if message.index is None else f"message {message.index}"
+            raise SelfCheckError(f"{stage}: {name} {reason}, so nothing was written; {BUG}")
+
+
+def _refusal(transcript: Transcript, original: Message | None, message: Message) -> str | None:
+    """Why the format cannot write an edited or inserted message, None where it can."""
+    was_visible = (True, True, None) if original is None else _visibility(original)
+    if _visibility(message) != was_visible and not transcript.hides:
+        return "is hidden, which its format cannot express"
+    if original is None:
+        return None
+    kept = set(map(id, message.parts))
+    by_place = {part.span or part.block: part for part in message.parts}
+    for part in original.parts:
+        if id(part) in kept or not _has_place(part):
+            continue
+        new = by_place.get(part.span or part.block)
+        if new is None and part.block is None:
+            return f"has lost a {part.kind} that cannot be removed alone"
+        if new is not None and new.kind != part.kind and part.text_block is None:
+            return f"has a {new.kind} in the place of a {part.kind} that no text can replace"
+        if new is not None and new.text != part.text and new.kind == part.kind and part.span is None:
+            return f"has a new text in a {part.kind} that cannot be rewritten"
+    known = set(map(id, original.parts))
+    added = [part for part in message.parts if part.span is None and part.block is None and id(part) not in known]
+    is_longer = any(part not in original.parts for part in added)
+    return "has a new text, for which its format has no place" if is_longer and not transcript.adds_texts else None
+
+
+def _visibility(message: Message) -> tuple[bool, bool, str | None]:
+    return message.agent_visible, message.user_visible, message.kind
+
+
+def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message, int]:
+    """The message with texts in the place of attachments, and how many have no place for one and stay.
+
+    `texts` are by the positions of the parts. A text is a part of its own where the format has blocks of text there.
+    Elsewhere it is a line after the nearest text before the attachment. In a tool result it belongs to the result.
+    """
+    parts: list[Part] = []
+    lines: dict[int, list[str]] = {}
+    last: int | None = None
+    stuck = 0
+    for position, part in enumerate(message.parts):
+        text = texts.get(position)
+        is_replaceable = part.kind == "attachment" and part.block is not None and not part.sealed
+        if text is None:
+            last = len(parts) if part.kind in ("text", "tool_result") and part.span is not None else last
+            parts.append(part)
+        elif is_replaceable and part.text_block is not None:
+            parts.append(_text_part(message, text, part))
+        elif is_replaceable and last is not None:
+            lines.setdefault(last, []).append(text)
+        else:
+            parts.append(part)
+            stuck += 1
+    for place, added in lines.items():
+        known = [parts[place].text] if parts[place].text else []
+        parts[place] = replace(parts[place], text="\n".join((*known, *added)))
+    if stuck == len(texts):
+        return message, stuck
+    has_own = any(position in texts and part.text_block is not None for position, part in enumerate(message.parts))
+    return replace(message, parts=tuple(filter(_has_place, parts) if has_own else parts)), stuck
+
+
+def _text_part(message: Message, text: str, attachment: Part) -> Part:
+    """A text in the block of an attachment. Its span is the whole block, so that later stages can change it."""
+    result = message.result if message.role == "tool" else None
+    part = Part("text") if result is None else replace(result, wrapper=None)
+    return replace(part, text=text, span=attachment.block, block=attachment.block, sealed=0)
+
+
+def _has_place(part: Part) -> bool:
+    """Whether a part is in the file: a result without any text has an empty part that is not."""
+    return part.kind != "tool_result" or bool(part.text) or part.span is not None or part.block is not None

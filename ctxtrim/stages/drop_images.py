@@ -1,0 +1,108 @@
+"""Replace old images and documents by a line of text.
+
+Agents that use a browser or a screen send a screenshot with every step, and each costs as much as a long text. A few
+recent ones show the state of the screen; older ones give way to a line that says what was there::
+
+    [image, 1024×768, ~1,105 tokens, removed]
+
+Sounds stay, and so does everything that is pinned, hidden, or smaller than its line.
+"""
+
+from dataclasses import dataclass, replace
+
+from ctxtrim.conversation import pins
+from ctxtrim.conversation.edits import with_texts_for
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.stage import Action, Change, Finding, Outcome, change_of, setting
+from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+
+_NAMES = {"image": "image", "pdf": "document", "file": "file"}
+"""What the line calls each kind of media; kinds that are not here stay."""
+
+_NO_PLACE = "the format has no place for a text here"
+_NOT_SMALLER = "its line would not be smaller"
+
+
+@dataclass(frozen=True)
+class DropImages:
+    """Replace old images and documents by a line of text."""
+
+    counter: Counter
+    budget: Budget
+    clock: str = setting(
+        "steps", "What ages are counted in; none: nothing is too old.", choices=("steps", "turns", "none")
+    )
+    max_age: int = setting(5, "Keep the images and documents of this many steps (or turns).", least=0)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+
+    def __call__(self, transcript: Transcript) -> Outcome:
+        """Changes name every message with an image or a document, the kept ones with the reason why."""
+        messages = transcript.messages
+        where = self.counter.shape(messages)
+        pinned = pins.pinned(messages, where, self.pin)
+        ages = self._ages(where)
+        out = list(messages)
+        changes: list[Change] = []
+        stuck = 0
+        action: Action
+        for position, message in enumerate(messages):
+            if not message.agent_visible or not any(map(_is_document, message.parts)):
+                continue
+            age = ages[position]
+            if position in pinned:
+                action, reason = "kept", pinned[position]
+            elif self.clock == "none":
+                action, reason = "kept", "nothing is too old"
+            elif age <= self.max_age:
+                action, reason = "kept", f"age {age} <= {self.max_age}"
+            else:
+                out[position], number = self._without(message, where.fan[position])
+                stuck += number
+                action, reason = "truncated", f"age {age} > {self.max_age}"
+                if out[position] is message:
+                    action, reason = "kept", _NO_PLACE if number else _NOT_SMALLER
+            changes.append(change_of(messages, position, action, reason))
+        return Outcome(replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck))
+
+    def _ages(self, where: Shape) -> tuple[int, ...]:
+        """The age of each message, in steps or turns."""
+        if self.clock == "turns":
+            return tuple(max(where.turn, default=0) - turn for turn in where.turn)
+        return tuple(where.steps - step for step in where.step)
+
+    def _without(self, message: Message, fan: int) -> tuple[Message, int]:
+        """The message with a line for each image and document, and how many stay because no line can replace them."""
+        costs = self.counter.cost(message, fan)
+        lines = {
+            position: _label(part, tokens)
+            for position, (part, tokens) in enumerate(zip(message.parts, costs.parts, strict=True))
+            if _is_document(part)
+        }
+        lines = {position: line for position, line in lines.items() if self.counter.text(line) < costs.parts[position]}
+        shorter, stuck = with_texts_for(message, lines)
+        return (shorter if self.counter.cost(shorter, fan).total < costs.total else message), stuck
+
+
+def _is_document(part: Part) -> bool:
+    """Whether a part is an image or a document."""
+    return part.kind == "attachment" and (part.media is None or part.media.kind in _NAMES)
+
+
+def _label(part: Part, tokens: int) -> str:
+    """The line for an image or a document; `tokens` is what it costs."""
+    name = "document" if part.media is None else _NAMES[part.media.kind]
+    size = ""
+    if part.media is not None and part.media.width and part.media.height:
+        size = f" {part.media.width}×{part.media.height},"
+    return f"[{name},{size} ~{tokens:,} tokens, removed]"
+
+
+def _stuck(transcript: Transcript, number: int) -> tuple[Finding, ...]:
+    """A warning where old images stay because their format cannot hold a text in their place."""
+    if not number:
+        return ()
+    what = "1 old image or document stays" if number == 1 else f"{number} old images or documents stay"
+    text = f"{what}: this format has no place for a text instead"
+    return (Finding("not-replaceable", "warning", text, transcript.line),)

@@ -1,4 +1,4 @@
-"""What is told of a compaction while it happens: that it starts, and how it ended."""
+"""Events of a compaction: one at its start, one at its end."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,10 +9,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The start or the end of a compaction, with the rule that asked for it.
+    """The start or the end of a compaction, with the rule that triggered it.
 
-    Before and after: the tokens of the whole prompt, and the messages that the model sees; at the start there is no
-    after. `error`: what went wrong, if anything did; with an after, something else stood in.
+    Tokens are those of the whole prompt; messages are those that the model sees. A start event has
+    no values after. `error`: the problem, if any; if the values after are set too, a fallback was
+    used.
     """
 
     event: Literal["start", "end"]
@@ -27,28 +28,28 @@ class Event:
     def spelled(self) -> dict[str, Any]:
         """The event as JSON."""
         before = {"tokens": self.tokens_before, "messages": self.messages_before}
-        found: dict[str, Any] = {"event": self.event, "trigger": self.trigger, "before": before}
+        value: dict[str, Any] = {"event": self.event, "trigger": self.trigger, "before": before}
         if self.tokens_after is not None:
-            found["after"] = {"tokens": self.tokens_after, "messages": self.messages_after}
-        return found if self.error is None else found | {"error": self.error}
+            value["after"] = {"tokens": self.tokens_after, "messages": self.messages_after}
+        return value if self.error is None else value | {"error": self.error}
 
 
 OnEvent = Callable[[Event], object]
 
 
 def announced(
-    on_event: OnEvent, start: Event, work: Callable[[], T], told: Callable[[T], tuple[int, int, str | None]]
+    on_event: OnEvent, start: Event, work: Callable[[], T], measure: Callable[[T], tuple[int, int, str | None]]
 ) -> T:
-    """What some work gives, with an event before it and one after it, also where it fails.
+    """Run `work` and return its result. Send an event before it and one after it, also if it fails.
 
-    `told`: tokens and messages after it, and what went wrong.
+    `measure` returns the tokens and messages after the work, and the problem, if any.
     """
     on_event(start)
     try:
-        found = work()
-        tokens, messages, error = told(found)
-    except Exception as trouble:
-        on_event(replace(start, event="end", error=str(trouble)))
+        result = work()
+        tokens, messages, error = measure(result)
+    except Exception as problem:
+        on_event(replace(start, event="end", error=str(problem)))
         raise
     on_event(replace(start, event="end", tokens_after=tokens, messages_after=messages, error=error))
-    return found
+    return result

@@ -20,11 +20,11 @@ from ctxtrim.stage import (
     Original,
     Outcome,
     Stage,
-    Written,
+    StoredSummary,
     seams_of,
 )
 from ctxtrim.stages import STAGES
-from ctxtrim.stages.reasoning import Thinking, settled
+from ctxtrim.stages.reasoning import Thinking, without_invalid_reasoning
 from ctxtrim.summaries import Summarizer
 from ctxtrim.tokens import Budget, Exactness
 from ctxtrim.tokens.counter import Count, Counter
@@ -32,7 +32,7 @@ from ctxtrim.tokens.counter import Count, Counter
 
 @dataclass(frozen=True)
 class Spec:
-    """A stage by name and its settings, complete and checked."""
+    """The name of a stage and its settings, complete and validated."""
 
     name: str
     settings: dict[str, Any]
@@ -40,7 +40,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Measured:
-    """A change and what the message costs before and after it, in tokens; `archived` names its original."""
+    """A change and the tokens of its message before and after. `archived` is the name of the stored original."""
 
     change: Change
     tokens_before: int
@@ -49,8 +49,8 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Step:
-    """What one stage did: tokens and messages before and after, its changes and findings."""
+class StageRun:
+    """The run of one stage: tokens and messages before and after, changes and findings."""
 
     stage: str
     tokens_before: int
@@ -63,25 +63,25 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What the pipeline made of a transcript. Where it overflows, `transcript` and `count` are what could not go.
+class PipelineRun:
+    """The result of a pipeline. If it overflows, `transcript` holds the messages that cannot be dropped.
 
-    `exactness_read` says how far `tokens_read` can be trusted, as `count` does for itself. `summary` is the last that
-    was put in, and `summary_end` the index of the last message that it covers.
+    `exactness_read` is the exactness of `tokens_read`; `count` has its own. `summary` is the last
+    inserted summary, and `summary_end` the index of the last message that it covers.
     """
 
     transcript: Transcript
     count: Count
     tokens_read: int
     exactness_read: Exactness
-    steps: tuple[Step, ...]
+    steps: tuple[StageRun, ...]
     findings: tuple[Finding, ...]
-    summary: Written | None = None
+    summary: StoredSummary | None = None
     summary_end: int | None = None
 
     @property
     def overflows(self) -> bool:
-        """Whether it does not fit."""
+        """Whether the transcript exceeds the budget."""
         return any(finding.code == OVERFLOW for finding in self.findings)
 
 
@@ -93,80 +93,96 @@ def run(
     thinking: Thinking = "keep",
     keeper: Keeper | None = None,
     summarizer: Summarizer | None = None,
-    stored: Written | None = None,
+    stored: StoredSummary | None = None,
     on_event: OnEvent | None = None,
     cause: str | None = None,
-) -> Result:
-    """All stages in order. After a stage that overflows the others do not run: there is nothing to pass on.
+) -> PipelineRun:
+    """Run all stages in order and return the final transcript. A stage that overflows ends the run.
 
-    A keeper stores the originals of a stage before its outcome is accepted, or raises an `ArchiveError`. A summarizer
-    writes the summaries that stages ask for; `stored` is one of an earlier run. `on_event` is told of compactions;
-    `cause` is why a session is to be compacted whatever the trigger says.
+    `keeper` stores the originals of a stage before its outcome is accepted, or raises an
+    `ArchiveError`. `summarizer` writes the summaries; `stored` is the summary of an earlier run.
+    `on_event` receives the events of compactions. `cause` is a reason to compact regardless of the
+    trigger.
     """
     path_of = keeper.path_of if keeper else None
-    beside = {"path_of": path_of, "summarizer": summarizer, "stored": stored, "cause": cause}
+    services = {"path_of": path_of, "summarizer": summarizer, "stored": stored, "cause": cause}
     tokens_read = tokens = counter.tokens(transcript)
     exactness_read = counter.exactness(transcript)
     steps = []
-    found: list[Finding] = []
-    summary: Written | None = None
+    findings: list[Finding] = []
+    summary: StoredSummary | None = None
     summary_end: int | None = None
     for spec in specs:
-        stage = _stage(spec, counter, budget, beside)
-        work = partial(_done, stage, spec.name, counter, transcript, thinking, keeper)
-        reason = stage.reason_to_run(transcript) if on_event is not None and isinstance(stage, Announced) else None
-        if on_event is not None and reason is not None:
-            start = Event("start", reason, tokens, _visible(transcript))
-            outcome, kept = announced(on_event, start, work, partial(_ended, counter))
+        stage = _stage(spec, counter, budget, services)
+        start = None if on_event is None else _start_event(stage, transcript, tokens)
+        work = partial(_run_stage, stage, spec.name, counter, transcript, thinking, keeper)
+        if on_event is not None and start is not None:
+            outcome, kept = announced(on_event, start, work, partial(_end_state, counter))
         else:
             outcome, kept = work()
-        after = counter.tokens(outcome.transcript)
+        tokens_after = counter.tokens(outcome.transcript)
         steps.append(
-            Step(
-                spec.name,
-                tokens,
-                after,
-                len(transcript.messages),
-                len(outcome.transcript.messages),
-                _measured(counter, transcript, outcome, kept),
-                outcome.findings,
-                outcome.smallest_dropped,
+            StageRun(
+                stage=spec.name,
+                tokens_before=tokens,
+                tokens_after=tokens_after,
+                messages_before=len(transcript.messages),
+                messages_after=len(outcome.transcript.messages),
+                changes=_measured(counter, transcript, outcome, kept),
+                findings=outcome.findings,
+                smallest_dropped=outcome.smallest_dropped,
             )
         )
         if outcome.summary is not None:
             summary = outcome.summary
             dropped = _dropped(transcript, outcome.transcript)
             summary_end = max(dropped) if dropped else summary_end
-        found += (one for one in outcome.findings if one.severity != "info" or one.code == NOTHING_DONE)
-        transcript, tokens = outcome.transcript, after
+        for finding in outcome.findings:
+            if finding.severity != "info" or finding.code == NOTHING_DONE:
+                findings.append(finding)
+        transcript, tokens = outcome.transcript, tokens_after
         if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
             break
     count = counter.count(transcript)
-    standing = _standing(found, count.tokens <= budget.available)
-    return Result(transcript, count, tokens_read, exactness_read, tuple(steps), standing, summary, summary_end)
+    return PipelineRun(
+        transcript=transcript,
+        count=count,
+        tokens_read=tokens_read,
+        exactness_read=exactness_read,
+        steps=tuple(steps),
+        findings=_final_findings(findings, count.tokens <= budget.available),
+        summary=summary,
+        summary_end=summary_end,
+    )
 
 
-def _stage(spec: Spec, counter: Counter, budget: Budget, beside: Mapping[str, Any]) -> Stage:
-    """A stage for one transcript, with what it needs from outside."""
-    made = STAGES[spec.name]
-    return made(counter, budget, **{name: beside[name] for name in seams_of(made)}, **spec.settings)
+def _start_event(stage: Stage, transcript: Transcript, tokens: int) -> Event | None:
+    """The event before a stage runs; None if the stage announces nothing or has no reason to run."""
+    reason = stage.reason_to_run(transcript) if isinstance(stage, Announced) else None
+    return None if reason is None else Event("start", reason, tokens, _visible(transcript))
 
 
-def _done(
+def _stage(spec: Spec, counter: Counter, budget: Budget, services: Mapping[str, Any]) -> Stage:
+    """The stage for one transcript, with the services that it needs."""
+    stage_class = STAGES[spec.name]
+    return stage_class(counter, budget, **{name: services[name] for name in seams_of(stage_class)}, **spec.settings)
+
+
+def _run_stage(
     stage: Stage, name: str, counter: Counter, transcript: Transcript, thinking: Thinking, keeper: Keeper | None
 ) -> tuple[Outcome, Mapping[int, str]]:
-    """What a stage made of a transcript, and the names of the originals that were stored."""
-    outcome = settled(transcript, stage(transcript), thinking)
+    """The outcome of a stage, and the names of the stored originals by message index."""
+    outcome = without_invalid_reasoning(transcript, stage(transcript), thinking)
     if outcome.transcript is not transcript:
         edits.check(outcome.transcript, name)
     return outcome, keeper.keep(_originals(counter, transcript, outcome.changes), name) if keeper else {}
 
 
-def _ended(counter: Counter, done: tuple[Outcome, Mapping[int, str]]) -> tuple[int, int, str | None]:
-    """What is told at the end of a compaction."""
+def _end_state(counter: Counter, done: tuple[Outcome, Mapping[int, str]]) -> tuple[int, int, str | None]:
+    """Tokens, visible messages and problems after a compaction, for its end event."""
     outcome, _ = done
-    troubles = [one.message for one in outcome.findings if one.severity != "info"]
-    return counter.tokens(outcome.transcript), _visible(outcome.transcript), "; ".join(troubles) or None
+    problems = [finding.message for finding in outcome.findings if finding.severity != "info"]
+    return counter.tokens(outcome.transcript), _visible(outcome.transcript), "; ".join(problems) or None
 
 
 def _dropped(before: Transcript, after: Transcript) -> set[int]:
@@ -183,18 +199,18 @@ def _visible(transcript: Transcript) -> int:
     return sum(message.agent_visible for message in transcript.messages)
 
 
-def _standing(found: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
-    """The findings that hold after the last stage: each once, and of overflows the last if it was not mended."""
-    overflows = [one for one in found if one.code == OVERFLOW]
-    others = dict.fromkeys(one for one in found if one.code != OVERFLOW)
+def _final_findings(findings: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
+    """The findings that apply after the last stage: each once, and the last overflow if the result does not fit."""
+    overflows = [finding for finding in findings if finding.code == OVERFLOW]
+    others = dict.fromkeys(finding for finding in findings if finding.code != OVERFLOW)
     return (*(() if fits else overflows[-1:]), *others)
 
 
 def _measured(counter: Counter, before: Transcript, outcome: Outcome, kept: Mapping[int, str]) -> tuple[Measured, ...]:
-    """The changes with what they cost. Lines that are removed with their messages follow, without tokens."""
+    """The changes with their costs. Lines that are removed with their messages follow, with 0 tokens."""
     if not outcome.changes:
         return ()
-    costs, rest = _by_place(counter, before), _by_place(counter, outcome.transcript)
+    costs, rest = _costs_by_key(counter, before), _costs_by_key(counter, outcome.transcript)
     messages = tuple(
         Measured(
             change,
@@ -208,7 +224,7 @@ def _measured(counter: Counter, before: Transcript, outcome: Outcome, kept: Mapp
 
 
 def _removed_lines(before: Transcript, after: Transcript) -> Iterator[Change]:
-    """The lines that are removed with their messages."""
+    """The changes for lines that are removed with their messages."""
     left = {message.index for message in after.messages}
     for message in before.messages:
         if message.companions and message.index not in left:
@@ -218,33 +234,38 @@ def _removed_lines(before: Transcript, after: Transcript) -> Iterator[Change]:
 
 
 def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Change]) -> list[Original]:
-    """The results that a stage has changed or dropped, as they were read.
+    """The results that a stage changed or dropped, as they were read.
 
-    A result that goes to a file of its own is stored as the stage has found it: so the stage names that file.
+    A result that moves to a file is stored as the stage saw it, because the stage names that file
+    by its hash.
     """
-    changed = {one.message: one.action for one in changes if one.action != "kept" and one.message is not None}
+    changed = {
+        change.message: change.action for change in changes if change.action != "kept" and change.message is not None
+    }
     if not changed:
         return []
-    where = counter.shape(transcript.messages)
-    found = []
+    shape = counter.shape(transcript.messages)
+    originals = []
     for position, message in enumerate(transcript.messages):
         result = message.result
         if message.index in changed and message.index is not None and result is not None:
             is_archived = changed[message.index] == "archived"
             text = result_text(message if is_archived else transcript.source.messages[message.index])
             name = result.call_id or trace_id(text)
-            tool = tool_name(result, where.call[position])
-            found.append(Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index]))
-    return found
+            tool = tool_name(result, shape.call[position])
+            originals.append(
+                Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index])
+            )
+    return originals
 
 
-def _by_place(counter: Counter, transcript: Transcript) -> dict[tuple[int | None, int | None], list[int]]:
-    """What messages cost, by what their changes name them by; several may be inserted before the same one."""
-    found: dict[tuple[int | None, int | None], list[int]] = {}
+def _costs_by_key(counter: Counter, transcript: Transcript) -> dict[tuple[int | None, int | None], list[int]]:
+    """Costs by the key that changes use for a message. Several messages may be inserted before the same one."""
+    costs_by_key: dict[tuple[int | None, int | None], list[int]] = {}
     following: int | None = None
     costs = counter.costs(transcript.messages)
     for message, cost in zip(reversed(transcript.messages), reversed(costs), strict=True):
-        place = (None, following) if message.index is None else (message.index, None)
-        found.setdefault(place, []).append(cost.total)
+        key = (None, following) if message.index is None else (message.index, None)
+        costs_by_key.setdefault(key, []).append(cost.total)
         following = following if message.index is None else message.index
-    return found
+    return costs_by_key

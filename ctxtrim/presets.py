@@ -1,4 +1,4 @@
-"""Named pipelines: the context policies that people already use, as stages and their settings."""
+"""Named pipelines: common context policies as stages and settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Preset:
-    """`stages`, each with what it has other than by default.
+    """A named pipeline. `stages` maps stage names to the settings that differ from the defaults.
 
-    `window`: the most that the prompt and its answer may take, in tokens, whatever more a model could hold; `reserve`:
-    the tokens kept free for the answer, where the window leaves any beside them. `archives`: originals are kept, in the
-    user's data folder where no archive is named. `is_session`: where no window is known, `session_tokens` of the stage
-    `compact` are the budget; where that stage is not `auto`, `check` replaces `trim`.
+    `window`: the maximum of the prompt and its answer in tokens, even if the model allows more.
+    `reserve`: the tokens kept free for the answer, if the window is larger than that. `archives`:
+    store originals, in the user's data folder if no archive is set. `is_session`: without a known
+    window, `session_tokens` of the stage `compact` is the budget; if that stage is not `auto`,
+    `check` replaces `trim`.
     """
 
     text: str
@@ -29,16 +30,16 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     "rolling": Preset(
-        "Tool results go after 5 steps; errors, small ones, what was quoted or is used, and files in use stay.",
+        "Truncate tool results older than 5 steps; keep errors, small, quoted and used results, and files in use.",
         {"truncate": {"metadata": True}},
     ),
     "budget": Preset(
-        "The prompt fits a window of 128000 tokens, 4096 of them kept for the answer.",
+        "Fit the prompt into a window of 128000 tokens, with 4096 reserved for the answer.",
         {"trim": {}},
         window=128_000,
     ),
     "retention": Preset(
-        "Tool results are whole for two turns, then three lines and a pointer to the original.",
+        "Keep tool results whole for two turns, then three lines and a pointer to the original.",
         {
             "truncate": {
                 "clock": "turns",
@@ -55,7 +56,7 @@ PRESETS: Mapping[str, Preset] = {
         archives=True,
     ),
     "compact": Preset(
-        "A session is compacted until it fits: digests of old tool results, one summary of old messages.",
+        "Compact a session until it fits: digests of old tool results, one summary of old messages.",
         {
             "truncate": {
                 "clock": "none",
@@ -76,23 +77,23 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 _ORDER = ("truncate", "cutoff", "compact", "trim", "check")
-"""In which stages of several presets run: results first, then the session, then the budget, the verdict last."""
+"""The order of the stages of combined presets: results first, then the session, the budget, and the verdict last."""
 
 
 def merged(names: Sequence[str]) -> Preset:
-    """Several presets as one; what a later one says of a stage, the window or the reserve wins."""
-    found = [PRESETS[name] for name in names]
+    """Several presets as one. The last preset that sets a stage setting, the window or the reserve takes precedence."""
+    presets = [PRESETS[name] for name in names]
     stages: dict[str, Settings] = {}
-    for preset in found:
+    for preset in presets:
         for stage, settings in preset.stages.items():
             stages[stage] = {**stages.get(stage, {}), **settings}
-    windows = [preset.window for preset in found if preset.window is not None]
-    reserves = [preset.reserve for preset in found if preset.reserve is not None]
+    windows = [preset.window for preset in presets if preset.window is not None]
+    reserves = [preset.reserve for preset in presets if preset.reserve is not None]
     return Preset(
-        " ".join(preset.text for preset in found),
+        " ".join(preset.text for preset in presets),
         {name: stages[name] for name in _ORDER if name in stages},
         windows[-1] if windows else None,
-        any(preset.archives for preset in found),
+        any(preset.archives for preset in presets),
         reserves[-1] if reserves else None,
-        any(preset.is_session for preset in found),
+        any(preset.is_session for preset in presets),
     )

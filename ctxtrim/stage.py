@@ -1,4 +1,4 @@
-"""What a stage is and what it says: settings, outcomes, changes and findings, all of them values."""
+"""The contract between stages and the pipeline: settings, outcomes, changes and findings as values."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -18,10 +18,11 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was done to one message (its index as read) and why. `kept` is told too, for `--explain`.
+    """The action on one message (its index as read) and the reason. `kept` is recorded too, for `--explain`.
 
-    An inserted message has no index; `before` is that of the first message after it that was read, None at the end.
-    `line`: the change is not to a message but to this line of the file, counted from 1.
+    An inserted message has no index. Its `before` is the index of the next message that was read,
+    None at the end. `line`: the change concerns this line of the file, counted from 1, not a
+    message.
     """
 
     message: int | None
@@ -32,19 +33,20 @@ class Change:
 
 
 def change_of(messages: Sequence[Message], position: int, action: Action, reason: str) -> Change:
-    """The change of the message at a position, whether it was read or inserted."""
+    """The change for the message at a position, whether it was read or inserted."""
     index = messages[position].index
     if index is not None:
         return Change(index, action, reason)
-    before = next((one.index for one in messages[position:] if one.index is not None), None)
-    return Change(None, action, reason, before)
+    following = (message.index for message in messages[position:] if message.index is not None)
+    return Change(None, action, reason, next(following, None))
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to say about a transcript or a file; `details` are further lines, `tokens` what it is about costs.
+    """A note, warning or error about a transcript or a file.
 
-    `line` counts the lines of the file from 1; `index` is the message among the transcript's messages as read.
+    `details` are further lines; `tokens` is the cost of the subject. `line` counts the lines of the
+    file from 1; `index` is the position of the message among the messages as read.
     """
 
     code: str
@@ -57,10 +59,11 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A summary that a stage has put in: its text, its tokens, and the number of messages that it covers.
+class StoredSummary:
+    """A summary that a stage inserted: its text, its tokens, and the number of messages that it covers.
 
-    `overlap` of these messages are in the transcript all the same: a stored summary may meet its last messages again.
+    `overlap` of these messages are still in the transcript: a stored summary may meet its last
+    messages again.
     """
 
     text: str
@@ -70,7 +73,7 @@ class Written:
 
 
 class Dropped(NamedTuple):
-    """The dropped exchange that comes closest to fitting: its first message as read, and its tokens at the least."""
+    """The dropped exchange that comes closest to fitting: its first message as read, and its minimum tokens."""
 
     message: int | None
     tokens: int
@@ -78,24 +81,24 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a stage made of a transcript. With an `overflow` finding the transcript is what could not go.
+    """The result of a stage. With an `overflow` finding, the transcript holds the messages that cannot be dropped.
 
-    `smallest_dropped` has more tokens than the budget has room left; None where nothing was dropped.
+    `smallest_dropped` has more tokens than the budget has room left; None if nothing was dropped.
     """
 
     transcript: Transcript
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
-    summary: Written | None = None
+    summary: StoredSummary | None = None
     smallest_dropped: Dropped | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A result before any stage replaced it, or before it went to a file of its own.
+    """A tool result before a stage replaced it, or before it was moved to a file.
 
-    `index`: the message as read; `id`: the trace id of its result, else its call id, else one made of what it says;
-    `text`: the result, as the model read it; `action`: what was done to it.
+    `index`: the message as read. `id`: the trace id of the result, else its call id, else a hash of
+    its text. `text`: the result as the model read it. `action`: the action of the stage.
     """
 
     index: int
@@ -107,40 +110,40 @@ class Original:
 
 
 class Keeper(Protocol):
-    """Keeps originals: the seam between the pipeline and an archive."""
+    """Stores originals: the seam between the pipeline and an archive."""
 
     def keep(self, originals: Sequence[Original], stage: str) -> Mapping[int, str]:
-        """Store them and return their names by index, or raise an `ArchiveError`: then nothing is replaced."""
+        """Store originals and return their names by index. An `ArchiveError` means that nothing is replaced."""
         ...
 
     def path_of(self, name: str) -> str:
-        """The file that an original is in, or will be, by its SHA-256."""
+        """The path of the file for an original, by its SHA-256. The file may not exist yet."""
         ...
 
 
 class Recalled(NamedTuple):
-    """The summary that was stored for a transcript, None where there is none or `warning` says why it is not used."""
+    """The stored summary of a transcript; None if there is none or if `warning` says why it is not used."""
 
-    summary: Written | None
+    summary: StoredSummary | None
     warning: str | None = None
 
 
 class Memory(Protocol):
-    """Keeps the summaries of transcripts from run to run: the seam between stages and a summary store."""
+    """Stores summaries between runs: the seam between stages and a summary store."""
 
     def recall(self, identity: Identity) -> Recalled:
-        """The summary that was stored for a transcript."""
+        """The stored summary of a transcript."""
         ...
 
-    def remember(self, identity: Identity, written: Written, covered: tuple[str, ...]) -> None:
-        """Keep a summary for later runs. `covered` are the fingerprints of the last messages that it covers."""
+    def remember(self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]) -> None:
+        """Store a summary for later runs. `covered` are the fingerprints of the last messages that it covers."""
         ...
 
 
 class Stage(Protocol):
-    """A frozen dataclass you can call: a transcript in, an outcome out, nothing remembered.
+    """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
-    Its first fields are the counter to measure with and the budget to keep; the others are its settings.
+    Its first fields are the counter and the budget. The other fields are its settings.
     """
 
     def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
@@ -152,10 +155,10 @@ class Stage(Protocol):
 
 @runtime_checkable
 class Announced(Protocol):
-    """A stage whose start and end are reported as events, whenever it has a reason to run."""
+    """A stage whose start and end are reported as events if it has a reason to run."""
 
     def reason_to_run(self, transcript: Transcript) -> str | None:
-        """Why the stage works on the transcript; None where it does not."""
+        """Why the stage works on the transcript; None if it does not."""
         ...
 
 
@@ -168,48 +171,49 @@ def setting(
     is_restricted: Callable[[Any], bool] | None = None,
     units: Mapping[str, int] | None = None,
 ) -> Any:
-    """A field that a user may set: its default, its help text, and what its values may be.
+    """A field that users can set: its default, its help text and its valid values.
 
-    `least` is the least number, `choices` are all the words; `check` raises a `ValueError` that says what is wrong with
-    a text. A default of None is a number that is not given, one of `()` a list of texts, which may be given one by one.
-    `is_restricted` returns whether a value runs a program, sends data, or names a file or folder. Configuration that is
-    found in the working directory cannot set such values. `units` are factors by the words that may follow a number.
+    `least` is the minimum of a number; `choices` are all valid words. `check` raises a `ValueError`
+    with the reason for an invalid text. A default of None is a number that is not set; a default of
+    `()` is a list of texts, which may be given one at a time. `is_restricted` returns whether a
+    value runs a program, sends data, or names a file or folder; configuration found in the working
+    directory cannot set such values. `units` are the factors of the words that may follow a number.
     """
     metadata = {"help": text, "least": least, "choices": choices, "check": check, "is_restricted": is_restricted}
     return field(default=default, metadata=metadata | {"units": units or {}})
 
 
 def seam() -> Any:
-    """A field for what needs a disk or a network, which the pipeline hands down where it has one."""
+    """A field for a service that needs a disk or a network. The pipeline passes it if it has one."""
     return field(default=None, metadata={"seam": True}, compare=False)
 
 
 def seams_of(stage: type[Stage]) -> tuple[str, ...]:
-    """The names of the fields that are handed down to a stage."""
-    return tuple(one.name for one in fields(stage) if "seam" in one.metadata)  # type: ignore[arg-type]
+    """The names of the fields that the pipeline passes to a stage."""
+    return tuple(item.name for item in fields(stage) if "seam" in item.metadata)  # type: ignore[arg-type]
 
 
 def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
-    """The fields of a stage that a user may set."""
-    return tuple(one for one in fields(stage) if "help" in one.metadata)  # type: ignore[arg-type]
+    """The fields of a stage that users can set."""
+    return tuple(item for item in fields(stage) if "help" in item.metadata)  # type: ignore[arg-type]
 
 
 OVERFLOW = "overflow"
 NOTHING_DONE = "nothing-to-summarize"
-"""Finding code: why a stage that was to summarize changed nothing. Users see it although it is no trouble."""
+"""Finding code: why a summarizing stage changed nothing. Reports show it although it is not a problem."""
 NOT_HANDLED = "not-handled"
-"""Finding code: an unforeseen exception ended the work on a transcript, or on a line; it is left out."""
+"""Finding code: an unexpected exception stopped the work on a transcript or a line, which is left out."""
 SELF_CHECK = "self-check"
-"""Finding code: an edited transcript does not read back as intended; it is left out."""
+"""Finding code: an edited transcript does not read back as intended, so it is left out."""
 NOT_EDITABLE = "not-editable"
-"""Finding code: the same, and the transcript is malformed, which the finding describes."""
+"""Finding code: like `self-check`, and the input is malformed; the finding says how."""
 LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE)
 
 
 def overflow(
     transcript: Transcript, tokens: int, available: int, details: Iterable[str], exactness: Exactness
 ) -> Finding:
-    """The finding that a transcript does not fit; `details` name what could not go, a line each."""
+    """The finding that a transcript does not fit. `details`: one line for each message that cannot be dropped."""
     label = () if exactness == "exact" else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens} tokens",)
     return Finding(
         OVERFLOW,
@@ -222,10 +226,10 @@ def overflow(
 
 
 def describe(transcript: Transcript, message: Message, call: Part | None, tokens: int, exactness: Exactness) -> str:
-    """One line that says which message it is (`call`: the one it answers, if any) and what it costs."""
+    """One line that names a message and its cost. `call`: the call that the message answers, if any."""
     result = message.result
     tool = None if result is None else result.name or (call.name if call else None)
-    what = f"result of {tool}" if tool else message.role
+    subject = f"result of {tool}" if tool else message.role
     number = "" if message.index is None else f" {message.index}"
     line = transcript.line_of(message)
-    return f"message{number} ({what}){'' if line is None else f', line {line}'}: {MARKS[exactness]}{tokens} tokens"
+    return f"message{number} ({subject}){'' if line is None else f', line {line}'}: {MARKS[exactness]}{tokens} tokens"

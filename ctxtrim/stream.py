@@ -17,7 +17,7 @@ from ctxtrim.formats.reading import Chunk, Reading
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.metering import USAGE, Binding, Bound
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Result, Spec, run
+from ctxtrim.pipeline import PipelineRun, Spec, run
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import row
@@ -27,7 +27,7 @@ from ctxtrim.stages.reasoning import Thinking, thinking_of
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
 
-Worked = tuple[Bound, Result]
+Worked = tuple[Bound, PipelineRun]
 
 
 @dataclass(frozen=True)
@@ -147,14 +147,14 @@ def _attempt(
         empty = replace(transcript, messages=(), tools=None, tool_choice=None, model=None, usages=())
         bound = job.binding.bind(empty)
         count = bound.counter.count(empty)
-    return bound, Result(transcript, count, count.tokens, count.exactness, (), (finding,))
+    return bound, PipelineRun(transcript, count, count.tokens, count.exactness, (), (finding,))
 
 
-def _is_handled(result: Result) -> bool:
+def _is_handled(result: PipelineRun) -> bool:
     return all(finding.code not in LEFT_OUT for finding in result.findings)
 
 
-def _is_left_out(result: Result, job: Job) -> bool:
+def _is_left_out(result: PipelineRun, job: Job) -> bool:
     return not _is_handled(result) or (result.overflows and job.on_overflow == "fail")
 
 
@@ -181,7 +181,7 @@ def _written_and_counted(
         worked = [attempt(at, again[at].model) if at in over else one for at, one in enumerate(worked)]
 
 
-def _recounted(job: Job, bound: Bound, result: Result, again: Transcript | None) -> Worked | None:
+def _recounted(job: Job, bound: Bound, result: PipelineRun, again: Transcript | None) -> Worked | None:
     """A result counted as it reads back; None where it does not fit the model that the output names instead.
 
     Neighbours may have become one message. If that does not fit although it should, a `SelfCheckError`.
@@ -200,7 +200,7 @@ def _recounted(job: Job, bound: Bound, result: Result, again: Transcript | None)
     return bound, replace(result, transcript=again, count=count)
 
 
-def _renamed(job: Job, bound: Bound, result: Result, again: Transcript) -> Worked | None:
+def _renamed(job: Job, bound: Bound, result: PipelineRun, again: Transcript) -> Worked | None:
     """A result counted for the model that its output names; None where it does not fit although it is to."""
     named = job.binding.bind(again)
     count = named.counter.count(again)
@@ -226,7 +226,7 @@ def _identity(transcript: Transcript, path: str, index: int, job: Job) -> Identi
     return identity(transcript.messages, transcript.id, path, transcript.line, index)
 
 
-def _remember(job: Job, conversation: Identity | None, result: Result) -> None:
+def _remember(job: Job, conversation: Identity | None, result: PipelineRun) -> None:
     """Keep the summary of a transcript for later runs."""
     if job.memory is None or conversation is None or not job.remembers or result.summary is None:
         return
@@ -274,10 +274,10 @@ def _recalled(job: Job, conversation: Identity | None) -> Recalled:
     return job.memory.recall(conversation)
 
 
-def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -> Result:
+def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -> PipelineRun:
     """A transcript without any of the stages; where one of them was to make it fit, that it does not is said too."""
     count = bound.counter.count(transcript)
     findings = [finding]
     if count.tokens > bound.budget.available and any(spec.name == "trim" for spec in job.specs):
         findings.append(overflow(transcript, count.tokens, bound.budget.available, (), count.exactness))
-    return Result(transcript, count, count.tokens, count.exactness, (), tuple(findings))
+    return PipelineRun(transcript, count, count.tokens, count.exactness, (), tuple(findings))

@@ -110,7 +110,7 @@ def test_what_is_all_recent_is_not_compacted_and_that_is_said() -> None:
     messages = openai_session(1, steps=1)
     done = compact(messages)
     assert (done.messages, done.summary) == (messages, None)
-    assert done.findings == ("nothing was compacted: nothing is older than what is kept",)
+    assert done.findings == ("nothing was compacted: nothing is older than the kept messages",)
 
 
 class Broken:

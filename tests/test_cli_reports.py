@@ -249,7 +249,7 @@ def test_no_number_of_tokens_is_told_without_its_mark(
     assert len(counts) == 3
     for pattern in (
         r"message \d+ \(.*\), line \d: (\S+) tokens",
-        r"the frame of the request: (\S+) tokens",
+        r"request overhead: (\S+) tokens",
         r"messages, (\S+) tokens",
         r"messages, (\S+) → \S+ tokens",
         r"messages, \S+ → (\S+) tokens",

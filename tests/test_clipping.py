@@ -49,7 +49,7 @@ def test_a_text_that_fits_comes_back_as_it_is(text: str, mode: Mode) -> None:
 
 
 def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(UsageError, match="no such mode: middle; expected one of head, tail, head-tail"):
+    with pytest.raises(UsageError, match="unknown mode: middle; expected one of head, tail, head-tail"):
         clip("a", 1, O200K, "middle")  # type: ignore[arg-type]
 
 

@@ -230,7 +230,7 @@ def test_s3_11_where_nothing_is_old_or_a_summary_would_not_be_smaller_nothing_is
     alone = conversation([user("word " * 9000)])
     ran = run(alone, [("compact", {})])
     assert ran.data == alone
-    assert findings_of(ran, "nothing-to-compact") == ["nothing was compacted: nothing is older than what is kept"]
+    assert findings_of(ran, "nothing-to-compact") == ["nothing was compacted: nothing is older than the kept messages"]
     tiny = conversation([user("a"), says("b"), user("c " * 90)])
     ran = run(tiny, [("compact", {"session_tokens": 10})])
     assert ran.data == tiny

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import quoted
-from ctxtrim.evidence.paths_in_text import run_says
+from ctxtrim.evidence.paths_in_text import run_has_content
 from ctxtrim.evidence.quoted_runs import quoted_runs
 from ctxtrim.model import Message
 
@@ -101,7 +101,7 @@ def test_s0_13_runs_are_what_a_search_of_every_window_finds(parts: list[tuple[bo
     naive = set()
     for position, text in results.items():
         later = [other for place, other in said.items() if place > position]
-        windows = (start for start in range(len(text) - 39) if run_says(text, start, start + 40, ()))
+        windows = (start for start in range(len(text) - 39) if run_has_content(text, start, start + 40, ()))
         if any(text[start : start + 40] in other for start in windows for other in later):
             naive.add(position)
     found = quoted_runs(results, said, {})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.evidence import KeyInfo, Told, extract_key_info, is_summary_line, summary_line, told_by
+from ctxtrim.evidence import KeyInfo, SummaryFields, extract_key_info, is_summary_line, parse_summary_line, summary_line
 
 
 def line(content: str, name: str, is_error: bool | None = None, **given: object) -> str:
@@ -111,17 +111,17 @@ def test_s2_4_a_summary_is_one_line_of_at_most_200_characters_and_known_again(
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("[✓ bash: npm test | exit 0 | 214 lines]", Told("bash", "npm test", False, 0, "")),
-        ("[✓ bash: ls | wc -l | 1 line]", Told("bash", "ls | wc -l", False, None, "")),
+        ("[✓ bash: npm test | exit 0 | 214 lines]", SummaryFields("bash", "npm test", False, 0, "")),
+        ("[✓ bash: ls | wc -l | 1 line]", SummaryFields("bash", "ls | wc -l", False, None, "")),
         (
             "[❌ bash: make | exit 2 | no rule to make target | partial | 9 lines]",
-            Told("bash", "make", True, 2, "no rule to make target"),
+            SummaryFields("bash", "make", True, 2, "no rule to make target"),
         ),
-        ("[❌ Read: /a.py | file not found | 1 line]", Told("Read", "/a.py", True, None, "file not found")),
-        ("[✓ Grep: tide | 3 matches | 4 lines]", Told("Grep", "tide", False, None, "")),
-        ("[✓ bash | 1 line]", Told("bash", "", False, None, "")),
+        ("[❌ Read: /a.py | file not found | 1 line]", SummaryFields("Read", "/a.py", True, None, "file not found")),
+        ("[✓ Grep: tide | 3 matches | 4 lines]", SummaryFields("Grep", "tide", False, None, "")),
+        ("[✓ bash | 1 line]", SummaryFields("bash", "", False, None, "")),
         ("no such line", None),
     ],
 )
-def test_s2_4_a_summary_line_can_be_read_back(line: str, expected: Told | None) -> None:
-    assert told_by(line) == expected
+def test_s2_4_a_summary_line_can_be_read_back(line: str, expected: SummaryFields | None) -> None:
+    assert parse_summary_line(line) == expected

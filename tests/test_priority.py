@@ -236,7 +236,7 @@ def test_s1_4_an_explanation_says_what_protects_a_message() -> None:
     changes = (one.change for one in trimmed(TALK, 3900, pin=("Listed",), **TWO).rows[0].steps[0].changes)
     why = {one.message: one.reason for one in changes if one.action == "kept"}
     assert (why[0], why[1], why[21]) == ("system", "opening task, fits", "current task")
-    assert (why[10], why[5]) == ("pinned: Listed", "prompt of what is pinned")
+    assert (why[10], why[5]) == ("pinned: Listed", "prompt of a pinned message")
     assert why[15] == "prompt of turn 4"
     assert {"recent exchange: turn 4, step 5, fits"} <= set(why.values())
 
@@ -360,7 +360,8 @@ def test_s1_5_the_report_says_from_where_on_the_prompt_cache_is_invalid(less: in
     before = sum(one.total for one in COUNTER.costs(building.transcript(TALK).messages[:first]))
     assert (found.index, found.tokens) == (first, before)
     assert found.message == (
-        f"a prompt cache holds for the messages before message {first}: {before} tokens, and what is sent before"
+        f"a prompt cache stays valid for the messages before message {first}: "
+        f"{before} tokens, plus the request overhead"
     )
 
 

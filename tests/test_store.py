@@ -11,7 +11,7 @@ import pytest
 from ctxtrim.archive.summary_store import Entry, Store
 from ctxtrim.errors import InputError, OutputError
 from ctxtrim.model import Message, Part
-from ctxtrim.stage import Written
+from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries.identity import Identity, identity
 
 
@@ -24,7 +24,7 @@ def known(name: str, opening: str = "What is the tide?") -> Identity:
 def put(store: Store, name: str, text: str, tokens: int, messages: int) -> Entry:
     """Store a summary of both messages of a transcript, as a run does, and read its entry back."""
     found = known(name)
-    store.remember(found, Written(text, tokens, messages), found.covered_until(1))
+    store.remember(found, StoredSummary(text, tokens, messages), found.covered_until(1))
     store.commit()
     return entries(store.path)[found.key]
 
@@ -45,7 +45,7 @@ def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_p
     assert second.updated >= first.updated
     assert list(entries(store.path).values()) == [second, other]
     later = Store(store.path)
-    assert later.recall(known("a")) == (Written("and what came then", 6, 14, overlap=2), None)
+    assert later.recall(known("a")) == (StoredSummary("and what came then", 6, 14, overlap=2), None)
     assert later.recall(known("c")) == (None, None)
 
 
@@ -77,9 +77,9 @@ def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_trans
     store = Store(tmp_path / "s.json")
     messages = [Message("user", (Part("text", text),)), Message("user", (Part("text", "On."),))]
     with_summary = identity(messages, "a", "file.jsonl", 1, 0)
-    assert store.recall(with_summary).summary == Written(text, 9, 3)
+    assert store.recall(with_summary).summary == StoredSummary(text, 9, 3)
     assert store.recall(known("a")).summary is None
-    store.remember(with_summary, Written("more", 5, 6), ("aa",))
+    store.remember(with_summary, StoredSummary("more", 5, 6), ("aa",))
     store.commit()
     assert [(key, one.version, one.created) for key, one in entries(store.path).items()] == [("a", 5, "x")]
 
@@ -145,7 +145,7 @@ def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
             use()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "s.json")
     store = Store(tmp_path / "link")
-    store.remember(known("a"), Written("said", 1, 2), ())
+    store.remember(known("a"), StoredSummary("said", 1, 2), ())
     store.commit()
     assert (tmp_path / "nowhere" / "s.json").exists()
 

@@ -12,8 +12,8 @@ from ctxtrim.errors import SummaryError
 from ctxtrim.summaries import (
     HEADINGS,
     Reply,
-    Request,
     Summary,
+    SummaryRequest,
     bounded,
     checkpoint_prompt,
     heuristic,
@@ -42,7 +42,7 @@ class Answers:
         return Reply(self.answer.replace("PROMPT", prompt), len(prompt), max_tokens)
 
 
-REQUEST = Request("what was said", limit=50, replaces=100, tokenizer=ROUGH)
+REQUEST = SummaryRequest("what was said", limit=50, replaces=100, tokenizer=ROUGH)
 
 
 @given(long_texts, st.integers(0, 900))

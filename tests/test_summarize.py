@@ -15,8 +15,8 @@ from strategies import CONVERSATIONS, EVENTS, spell
 
 from ctxtrim.archive.summary_store import Store
 from ctxtrim.model import Transcript
-from ctxtrim.placement.leads import apart, has_summary
-from ctxtrim.stage import Written
+from ctxtrim.placement.leads import has_summary, split_message
+from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.identity import identity
 from ctxtrim.tokenizers import tokenizer
@@ -95,7 +95,7 @@ def test_s1_6_a_second_run_changes_nothing(ctxtrim: Run) -> None:
 @pytest.mark.parametrize(
     ("talk", "why"),
     [
-        (TALK[-1:], "nothing is older than what is kept"),
+        (TALK[-1:], "nothing is older than the kept messages"),
         ([user("a"), says("b"), user("c")], "a summary would not be smaller"),
     ],
 )
@@ -133,7 +133,7 @@ def test_s1_6_a_command_that_fails_hangs_or_talks_too_much_leaves_it_to_the_fact
     assert ran.code == 0
     assert contents(ran.out)[1] == f"{FACTS}{markers.END}And now?"
     assert why in ran.err
-    assert "; the facts stand in its place" in ran.err
+    assert "; using facts instead" in ran.err
 
 
 @local
@@ -162,7 +162,7 @@ def test_s1_6_an_endpoint_that_answers_rubbish_or_hangs_leaves_it_to_the_facts(
     ran = ctxtrim(*ONE, *more, stdin=conversation(TALK), OPENAI_API_KEY=SECRET)
     assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{markers.END}And now?")
     assert f"small: the endpoint {server.url} " in ran.err
-    assert "; the facts stand in its place" in ran.err
+    assert "; using facts instead" in ran.err
 
 
 def test_s1_6_without_a_key_facts_stand_in_the_summarys_place(ctxtrim: Run) -> None:
@@ -187,7 +187,7 @@ def test_s1_6_what_a_summarizer_reads_is_inside_the_budget(ctxtrim: Run, tmp_pat
 def test_s1_6_where_the_budget_is_too_small_to_ask_it_is_not_asked(ctxtrim: Run, tmp_path: Path) -> None:
     words = ("trim", "--summarize", "--budget", "300", *CHARS, "--llm-command", f"touch {tmp_path}/asked")
     ran = ctxtrim(*words, stdin=conversation([*session(9), user("And now?")]))
-    assert "touch: the budget has no room for what it would have to read" in ran.err
+    assert "touch: the budget has no room for the prompt" in ran.err
     assert not (tmp_path / "asked").exists()
     assert b"[Summary of " in ran.out
 
@@ -373,7 +373,7 @@ def test_the_store_is_written_once_a_run(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.json")
     for number in range(3):
         found = identity((), f"id {number}", "file", 1, 0)
-        store.remember(found, Written("said", 1, 2), ("aa",))
+        store.remember(found, StoredSummary("said", 1, 2), ("aa",))
         assert not store.path.exists()
     store.commit()
     assert len(json.loads(store.path.read_bytes())["conversation_summary"]) == 3
@@ -401,7 +401,7 @@ def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 def leads(data: bytes | None) -> str | None:
     """The summary that a conversation begins with, after its system messages."""
     text = next(one for one in contents(data) if one != "You are terse.")
-    return markers.parted(text)[0]
+    return markers.split_summary(text)[0]
 
 
 def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
@@ -492,7 +492,7 @@ def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str
         assert [at for at, one in enumerate(transcript.messages) if has_summary(one)] == [first]
         texts = [part.text for one in transcript.messages if one.agent_visible for part in one.parts]
         assert sum(text.count("[Summary of ") for text in texts) == 1
-        assert "gate " in apart(transcript.messages[first])[0].parts[0].text.lower()
+        assert "gate " in split_message(transcript.messages[first])[0].parts[0].text.lower()
         data = ran.data
 
 
@@ -519,7 +519,7 @@ def test_s1_9_what_is_pinned_is_named_among_what_cannot_go(ctxtrim: Run) -> None
     ran = ctxtrim("trim", "--budget", "60", *CHARS, "--pin", "tool:edit_file", stdin=conversation(TALK))
     assert ran.code == 3
     assert ran.err.count("(pinned: tool:edit_file)") == 8
-    assert ran.err.count("(prompt of what is pinned)") == 4
+    assert ran.err.count("(prompt of a pinned message)") == 4
 
 
 @pytest.mark.parametrize("words", [(), ("--summarize",), ("--target", "0.5"), ("--strategy", "age")])
@@ -620,5 +620,5 @@ def test_s1_6_standard_error_says_why_nothing_is_summarized(ctxtrim: Run) -> Non
     data = conversation(session(3))
     ran = ctxtrim("summarize", *CHARS, stdin=data + data)
     assert ran.out == data + data
-    assert ran.err.count("info: nothing was summarized: nothing is older than what is kept") == 1
+    assert ran.err.count("info: nothing was summarized: nothing is older than the kept messages") == 1
     assert ctxtrim("summarize", *CHARS, "--quiet", stdin=data).err == ""

@@ -57,7 +57,7 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
         ("print(' ')", "--llm-command wrote nothing; expected a summary on its standard output"),
         (
             "import sys; sys.stdout.buffer.write(b'\\xff\\xfe')",
-            "--llm-command wrote something that is no UTF-8 text; expected a summary",
+            "--llm-command wrote invalid UTF-8; expected a summary",
         ),
         (
             "while True: print('without an end ' * 1000)",
@@ -150,14 +150,14 @@ def test_the_library_tries_again(server: Server) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (sends(b"<html>It works!</html>"), "the endpoint {} answered something that is no chat completion"),
-        (sends(b"[1, 2]"), "the endpoint {} answered something that is no chat completion"),
-        (sends(b'{"choices": []}'), "the endpoint {} answered something that is no chat completion"),
-        (sends(b"\xff" * 99), "the endpoint {} answered something that is no chat completion"),
-        (sends(b"[" * 99999), "the endpoint {} answered something that is no chat completion"),
-        (completion(None), "the endpoint {} answered without a text"),
-        (completion(" "), "the endpoint {} answered without a text"),
-        (completion(["In", "short"]), "the endpoint {} answered without a text"),
+        (sends(b"<html>It works!</html>"), "the endpoint {} returned an answer that is not a chat completion"),
+        (sends(b"[1, 2]"), "the endpoint {} returned an answer that is not a chat completion"),
+        (sends(b'{"choices": []}'), "the endpoint {} returned an answer that is not a chat completion"),
+        (sends(b"\xff" * 99), "the endpoint {} returned an answer that is not a chat completion"),
+        (sends(b"[" * 99999), "the endpoint {} returned an answer that is not a chat completion"),
+        (completion(None), "the endpoint {} returned an answer without text"),
+        (completion(" "), "the endpoint {} returned an answer without text"),
+        (completion(["In", "short"]), "the endpoint {} returned an answer without text"),
         (breaks_off, "the endpoint {} broke off its answer"),
         (sends(b"{}", 500), "the endpoint {} answered HTTP 500: "),
         (

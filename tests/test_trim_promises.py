@@ -13,7 +13,7 @@ from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, 
 from ctxtrim.conversation.pins import pinned
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
-from ctxtrim.placement.leads import apart
+from ctxtrim.placement.leads import split_message
 from ctxtrim.stages.trim import STRATEGIES
 from ctxtrim.structure import PROFILES, findings
 
@@ -90,10 +90,10 @@ def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_m
     for old, new in zip(before, after, strict=True):
         assert unpaired(new) <= unpaired(old)
         assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
-        said = [(one.role, apart(one)[-1].parts) for one in new.messages]
+        said = [(one.role, split_message(one)[-1].parts) for one in new.messages]
         for place in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
             message = old.messages[place]
-            assert (message.role, apart(message)[-1].parts) in said
+            assert (message.role, split_message(message)[-1].parts) in said
 
 
 def refused(profile: str, transcript: Transcript) -> bool:

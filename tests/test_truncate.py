@@ -85,7 +85,7 @@ def test_of_two_rules_for_a_tool_the_later_counts() -> None:
         ("bash:mode=middle", "mode: expected one of head, tail, head-tail"),
         ("bash:max-tokens=many", "max-tokens: expected a whole number, found many"),
         ("bash:max-tokens=", "max-tokens: expected a whole number, found none"),
-        ("bash:pin=x", "a tool has no setting pin of its own"),
+        ("bash:pin=x", "unknown setting pin for one tool"),
     ],
 )
 def test_a_rule_that_is_none_is_told(ctxtrim: Run, rule: str, told: str) -> None:
@@ -188,7 +188,7 @@ def test_every_key_of_a_template_is_filled_in(key: str) -> None:
 def test_a_key_that_no_template_has_is_told(ctxtrim: Run) -> None:
     ran = ctxtrim("truncate", "--placeholder", "{size}", stdin=conversation(steps(7, LONG)))
     assert (ran.code, ran.out) == (2, b"")
-    assert "no such key {size}; there are {age}, {N}, {tokens}" in ran.err
+    assert "unknown key {size}; expected {age}, {N}, {tokens}" in ran.err
 
 
 def test_what_a_call_names_cannot_break_out_of_its_line() -> None:

@@ -21,7 +21,7 @@ from ctxtrim.formats.writing import rewrite
 from ctxtrim.metering import Binding
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Outcome
-from ctxtrim.stages.reasoning import settled
+from ctxtrim.stages.reasoning import without_invalid_reasoning
 from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.trim import Trim
 from ctxtrim.structure import PROFILES, findings
@@ -287,7 +287,7 @@ def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and
     one = of(*TALK[:3], thought, user("more"))
 
     def left(after: Transcript, before: Transcript = one) -> int:
-        messages = settled(before, Outcome(after), "strip-after-edit").transcript.messages
+        messages = without_invalid_reasoning(before, Outcome(after), "strip-after-edit").transcript.messages
         return sum(part.kind == "reasoning" for message in messages for part in message.parts)
 
     assert left(hiding(one, 1, 2)) == 0

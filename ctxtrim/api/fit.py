@@ -9,8 +9,8 @@ from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
 from ctxtrim.events import OnEvent
 from ctxtrim.metering import Bound
-from ctxtrim.pipeline import Result, Spec, run
-from ctxtrim.stage import Written
+from ctxtrim.pipeline import PipelineRun, Spec, run
+from ctxtrim.stage import StoredSummary
 from ctxtrim.stages.reasoning import thinking_of
 from ctxtrim.summaries import Summarizer, markers, sections
 
@@ -59,7 +59,7 @@ class Fitted:
 
     messages: list[dict[str, Any]]
     usage: PromptUsage
-    summary: Written | None
+    summary: StoredSummary | None
 
 
 def understood(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
@@ -87,7 +87,7 @@ def fitted(
     return Fitted(read.with_messages(result.transcript), usage, result.summary)
 
 
-def ran(read: Conversation, asked: Settings, bound: Bound, stages: Sequence[Spec], beside: Beside) -> Result:
+def ran(read: Conversation, asked: Settings, bound: Bound, stages: Sequence[Spec], beside: Beside) -> PipelineRun:
     """What some stages make of a conversation.
 
     None has leave to drop a system prompt that stands beside the messages: who sends it would not know.
@@ -107,12 +107,12 @@ def ran(read: Conversation, asked: Settings, bound: Bound, stages: Sequence[Spec
     )
 
 
-def _kept(text: str, bound: Bound) -> Written:
+def _kept(text: str, bound: Bound) -> StoredSummary:
     """A summary that was kept as a text, which says for how many messages it stands, or counts as one."""
-    return Written(text, bound.counter.text(text), sections.read(markers.untitled(text)).messages)
+    return StoredSummary(text, bound.counter.text(text), sections.read(markers.untitled(text)).messages)
 
 
-def must_fit(result: Result, bound: Bound) -> None:
+def must_fit(result: PipelineRun, bound: Bound) -> None:
     """A `ContextOverflowError` that names what could not go, and why, where something is above the budget."""
     if result.count.tokens <= bound.budget.available:
         return

@@ -10,7 +10,7 @@ from ctxtrim.api.options import Options, settings
 from ctxtrim.api.provider_errors import is_context_length_exceeded, told_window
 from ctxtrim.events import Event, OnEvent, announced
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Result
+from ctxtrim.pipeline import PipelineRun
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.summaries import Summarizer
 
@@ -57,7 +57,7 @@ def _shorter(read: Conversation, config: Options | None, window: int | None, bes
     most = max(1, min(most, tokens * _LEFT[0] // _LEFT[1]))
     bound = replace(bound, budget=replace(bound.budget, limit=most, known_room=most))
 
-    def work() -> Result:
+    def work() -> PipelineRun:
         spec = asked.config.spec("compact")
         recent = min(spec.settings["keep_recent_tokens"], estimate(read.transcript).tokens // 2)
         spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
@@ -71,7 +71,7 @@ def _shorter(read: Conversation, config: Options | None, window: int | None, bes
     return read.with_messages(result.transcript)
 
 
-def _told(result: Result) -> tuple[int, int, str | None]:
+def _told(result: PipelineRun) -> tuple[int, int, str | None]:
     """What is told at the end."""
     troubles = [one.message for step in result.steps for one in step.findings if one.severity != "info"]
     return result.count.tokens, _visible(result.transcript), "; ".join(troubles) or None

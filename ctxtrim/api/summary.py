@@ -6,7 +6,7 @@ from typing import Any
 from ctxtrim.api.fit import understood
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import settings
-from ctxtrim.placement import Summing
+from ctxtrim.placement import SummaryWriter
 from ctxtrim.summaries import Summarizer
 
 
@@ -41,5 +41,5 @@ def summarize_context(
     read = understood(messages, system, tools)
     counter = asked.binding.bind(read.transcript).counter
     told = [message for message in read.transcript.messages if message.role != "system"]
-    found = Summing(counter, said["summary_tokens"], summarizer, said["redact"]).of(told, said["summary_tokens"])
+    found = SummaryWriter(counter, said["summary_tokens"], summarizer, said["redact"]).of(told, said["summary_tokens"])
     return ContextSummary(found.text, counter.tokens(read.transcript), found.by, found.trouble)

@@ -24,7 +24,7 @@ from typing import Any
 from ctxtrim.errors import InputError, OutputError, reason
 from ctxtrim.io.clock import now
 from ctxtrim.io.outputs import private
-from ctxtrim.stage import Recalled, Written
+from ctxtrim.stage import Recalled, StoredSummary
 from ctxtrim.summaries.identity import Identity
 
 try:
@@ -82,11 +82,11 @@ class Store:
         if key is not None:
             entry = self._all[key]
             overlap = identity.overlap(entry.covered)
-            return Recalled(Written(entry.content, entry.tokens, entry.messages_included, overlap))
+            return Recalled(StoredSummary(entry.content, entry.tokens, entry.messages_included, overlap))
         is_known = any(self._all[key].fingerprint in ("", identity.opening) for key in self._candidates(identity))
         return Recalled(None, _NOT_HERE if is_known else None)
 
-    def remember(self, identity: Identity, written: Written, covered: tuple[str, ...]) -> None:
+    def remember(self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]) -> None:
         """Keep a summary for `commit`. `covered` are the fingerprints of the last messages that it covers."""
         key = self._key(identity)
         known = self._all.get(key or identity.key)

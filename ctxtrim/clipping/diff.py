@@ -1,4 +1,4 @@
-"""Unified diffs: every line that is kept has the headers of its file and its hunk above it."""
+"""Unified diffs: every kept line has the headers of its file and its hunk above it."""
 
 import re
 from bisect import bisect_right
@@ -18,8 +18,8 @@ _FILE = re.compile(
 )
 _HUNK = re.compile(r"^@@ .*(?:\n|\Z)", re.MULTILINE)
 _SHARES = (2, 1)  # of the head and the tail
-_NEAR = 400  # characters of headers, or between a line and its headers, that are kept with it
-_SAMPLE = 1 << 13  # characters in which the first header must stand
+_NEAR = 400  # maximum characters of headers, or between a line and its headers, to keep them with it
+_SAMPLE = 1 << 13  # characters that must contain the first header
 
 
 def _knows(text: str) -> bool:
@@ -40,52 +40,55 @@ class _Headers:
         self._hunks = [match.span() for match in _HUNK.finditer(text)]
 
     def completed(self, kept: Sequence[Range]) -> list[Range]:
-        """The stretches that are kept, with the headers of the first line of each.
+        """The kept ranges with the headers of their first lines.
 
-        A stretch starts at a header, follows its headers, or is left out. A stretch in the middle is always kept.
+        A range starts at a header, follows its headers, or is left out. A range in the middle is
+        always kept.
         """
-        found: list[Range] = []
+        completed: list[Range] = []
         gap_count = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
         for number, (start, end) in enumerate(kept):
-            missing = self._missing(start, found)
+            missing = self._missing(start, completed)
             if missing is None:
-                found.append((start, end))
-            elif number + 1 < len(kept):  # in the middle is what must be kept
-                found.append((missing[0] if start - missing[0] <= _NEAR else start, end))
+                completed.append((start, end))
+            elif number + 1 < len(kept):  # a range in the middle must be kept
+                completed.append((missing[0] if start - missing[0] <= _NEAR else start, end))
             else:
-                found += self._headed(start, end, missing, found, gap_count < 2)
-        return found
+                completed += self._headed(start, end, missing, completed, gap_count < 2)
+        return completed
 
-    def _headed(self, start: int, end: int, missing: Range, found: Sequence[Range], has_room: bool) -> list[Range]:
-        """The stretch from a header on, or its headers and the rest of it."""
-        places = (header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end)
-        place = next((place for place in places if self._missing(place, found) is None), end)
-        if any(first < place and last > start for first, last in self._keep):
+    def _headed(self, start: int, end: int, missing: Range, shown: Sequence[Range], has_room: bool) -> list[Range]:
+        """The range from its next header on, or its headers and the rest of it."""
+        positions = (header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end)
+        position = next((position for position in positions if self._missing(position, shown) is None), end)
+        if any(first < position and last > start for first, last in self._keep):
             return [(start, end)]
         body = self._text.find("\n", start + missing[1] - missing[0]) + 1
-        if has_room and 2 * place > start + end and 0 < body < end and missing[1] - missing[0] <= _NEAR:
+        if has_room and 2 * position > start + end and 0 < body < end and missing[1] - missing[0] <= _NEAR:
             return [missing, (body, end)]
-        return [(place, end)] if place < end else [] if found else [(start, end)]
+        if position < end:
+            return [(position, end)]
+        return [] if shown else [(start, end)]
 
-    def _missing(self, start: int, found: Sequence[Range]) -> Range | None:
-        """The headers of a line that the stretches before it do not show, the first where they are apart; or None."""
+    def _missing(self, start: int, shown: Sequence[Range]) -> Range | None:
+        """The headers of a line that earlier ranges do not show, or None; only the first if they are apart."""
         file, hunk = self._header(self._files, start), self._header(self._hunks, start)
         if hunk and file and hunk[0] < file[0]:
             hunk = None
-        headers = [header for header in (file, hunk) if header and not _shows(found, header) and header[0] < start]
+        headers = [header for header in (file, hunk) if header and not _shows(shown, header) and header[0] < start]
         if len(headers) == 2 and headers[0][1] < headers[1][0]:
             return headers[0]
         return (headers[0][0], headers[-1][1]) if headers else None
 
     @staticmethod
-    def _header(headers: Sequence[Range], place: int) -> Range | None:
-        """The last header that starts at or before a place."""
-        number = bisect_right(headers, (place, len(headers) and headers[-1][1]))
+    def _header(headers: Sequence[Range], position: int) -> Range | None:
+        """The last header that starts at or before a position."""
+        number = bisect_right(headers, (position, len(headers) and headers[-1][1]))
         return headers[number - 1] if number else None
 
 
-def _shows(kept: Sequence[Range], header: Range) -> bool:
-    return any(start <= header[0] and header[1] <= end for start, end in kept)
+def _shows(shown: Sequence[Range], header: Range) -> bool:
+    return any(start <= header[0] and header[1] <= end for start, end in shown)
 
 
 DIFF = Kind("diff", _knows, _clip)

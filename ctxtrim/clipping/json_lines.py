@@ -1,15 +1,15 @@
-"""JSON lines: one value a line, cut by whole lines only."""
+"""JSON lines: one value per line, cut between lines only."""
 
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import shares_of, whole_lines_of
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import document
 
-_SAMPLE = 3  # lines that are read
+_SAMPLE = 3  # lines to check
 
 
 def _knows(text: str) -> bool:
-    """Whether the first lines are objects or arrays, each whole."""
+    """Whether the first lines are complete objects or arrays."""
     lines: list[str] = []
     start = 0
     while len(lines) < _SAMPLE and start < len(text):

@@ -1,8 +1,9 @@
-"""JSON: it stays JSON. Long strings and long arrays are shortened and say by how much; all else stays as spelled.
+"""JSON: the clip is JSON too. Long strings and arrays are shortened and say by how much; other bytes are unchanged.
 
-A size in characters is shared from the outside in: short values stay whole, the long ones get equal parts of the rest.
-Arrays keep items at both ends, whole where they can be. Objects lose members only where their values cannot be made
-short enough. The places of a container's members are found once, whatever sizes are tried.
+A size in characters is shared from the outside in: short values are kept whole, long values get
+equal parts of the rest. Arrays keep items at both ends, whole if possible. Objects lose members
+only if their values cannot be made short enough. The positions of a container's members are found
+once for all tried sizes.
 """
 
 import re
@@ -24,18 +25,18 @@ _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
 _MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
-_SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are not shortened to make room for others
+_SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are never shortened
 _EMPTY_MEMBER = 5  # characters of the shortest member of an object
 _MARKER = 34  # characters of a marker in a string
-_DEEPEST = 32  # levels of containers; what is deeper is not shortened
-_WIDEST = 256  # characters a token: a clip of more does not fit
+_DEEPEST = 32  # levels of containers; deeper ones are not shortened
+_WIDEST = 256  # characters per token, an upper bound: a longer clip does not fit
 
 
 def _clip(cut: Cut) -> str | None:
-    found = document(cut.text)
-    if found is None:
+    parsed = document(cut.text)
+    if parsed is None:
         return None
-    inside, span = found
+    inside, span = parsed
     shortener = _Shortener(cut, span)
     shortener.remember(span[0], inside)
     return longest(shortener.clip, cut) or longest(replace(shortener, cut=replace(cut, keep=())).clip, cut)
@@ -43,7 +44,7 @@ def _clip(cut: Cut) -> str | None:
 
 @dataclass(frozen=True)
 class _Container:
-    """The members of an object or an array, and which of them are markers."""
+    """The members of an object or an array, and the markers among them."""
 
     text: str
     inside: Sequence[Member]
@@ -58,7 +59,7 @@ class _Container:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each member starts, and the last ends, counted from the first."""
+        """The start of each member and the end of the last, counted from the first."""
         return list(accumulate(self.sizes, initial=0))
 
     @cached_property
@@ -67,14 +68,14 @@ class _Container:
         return max(self.sizes)
 
     def starts_within(self, room: int) -> list[int]:
-        """The same where members that are too long for a room are shortened."""
+        """The starts of the members if those too long for `room` are shortened."""
         if _least(self.largest, room) == self.largest:
             return self.starts
         return list(accumulate((_least(size, room) for size in self.sizes), initial=0))
 
     @cached_property
     def least(self) -> int:
-        """The characters that all members need at least: long strings and containers are shortened."""
+        """The minimum characters of all members, with long strings and containers shortened."""
         most = {'"': _SHORT_STRING, "[": _SHORT_CONTAINER, "{": _SHORT_CONTAINER}
         return sum(
             value - begin + min(size - (value - begin), most.get(self.text[value], size))
@@ -84,7 +85,7 @@ class _Container:
 
 @dataclass(frozen=True)
 class _Shortener:
-    """A JSON text that can be shortened to any size; what was looked up is remembered."""
+    """A JSON text that can be shortened to any size; parsed containers are cached."""
 
     cut: Cut
     span: Range
@@ -92,7 +93,7 @@ class _Shortener:
     _leaves: dict[int, tuple[Leaf, list[Gap]]] = field(default_factory=dict)
 
     def clip(self, size: int) -> str | None:
-        """The text with about `size` characters; None where it is much too long, or shows nothing of its value."""
+        """The text with about `size` characters; None if it is much too long or shows nothing of its value."""
         (start, end), text = self.span, self.cut.text
         pieces, total = [text[:start]], 0
         if not self._kept(self._container(start), size):
@@ -116,73 +117,72 @@ class _Shortener:
     def _shortened(self, container: _Container, start: int, end: int, size: int, depth: int) -> Iterator[str]:
         text, inside, done = self.cut.text, container.inside, 0
         kept = self._kept(container, size)
-        most = _share([container.sizes[place] for first, last in kept for place in range(first, last)], size)
+        most = _share([container.sizes[position] for first, last in kept for position in range(first, last)], size)
         yield text[start : inside[0][0] if inside else end]
         for gap in (*self._gaps(container, kept), Gap(len(inside), len(inside))):
-            for place in range(done, gap.start):
-                begin, value, stop = inside[place]
-                yield text[inside[place - 1][2] : begin] if place else ""
+            for position in range(done, gap.start):
+                begin, value, stop = inside[position]
+                yield text[inside[position - 1][2] : begin] if position else ""
                 yield text[begin:value]
                 yield from self._value(value, stop, most - (value - begin), depth + 1)
             if gap.start < gap.end:
                 count = gap.end - gap.start - gap.hidden + gap.characters
                 yield text[inside[gap.start - 1][2] : inside[gap.start][0]] if gap.start else ""
-                yield (
-                    f'"…": "[{count} more members truncated]"'
-                    if container.is_object
-                    else f'"[{count} more items truncated]"'
-                )
+                if container.is_object:
+                    yield f'"…": "[{count} more members truncated]"'
+                else:
+                    yield f'"[{count} more items truncated]"'
             done = gap.end
         yield text[inside[-1][2] : end] if inside else ""
 
     def _kept(self, container: _Container, size: int) -> list[Range]:
-        """Which members of a container stay, as ranges of their numbers."""
+        """The kept members of a container, as ranges of their indices."""
         if not container.inside:
             return [(0, 0)]
         if container.is_object and _EMPTY_MEMBER * len(container.inside) <= size and container.least <= size:
             return [(0, len(container.inside))]
         starts = container.starts_within(size)
 
-        def before(place: int, reach: int) -> int:
-            return starts[bisect_right(starts, place) - 1]
+        def before(position: int, reach: int) -> int:
+            return starts[bisect_right(starts, position) - 1]
 
-        def after(place: int, reach: int) -> int:
-            return starts[min(bisect_left(starts, place), len(starts) - 1)]
+        def after(position: int, reach: int) -> int:
+            return starts[min(bisect_left(starts, position), len(starts) - 1)]
 
-        wanted = ((starts[place], starts[place + 1]) for place in self._wanted(container, size))
+        wanted = ((starts[position], starts[position + 1]) for position in self._wanted(container, size))
         kept = layout(Scale(starts[-1], before, after), size, shares_of(self.cut.mode), wanted)
         return [(bisect_left(starts, first), bisect_left(starts, last)) for first, last in kept]
 
     def _wanted(self, container: _Container, size: int) -> Iterator[int]:
-        """The numbers of the members that have something in them that must be kept, the most important first."""
+        """The indices of the members that contain ranges to keep, most important first."""
         first, last = container.inside[0][0], container.inside[-1][2]
         for start, _ in self._kept_in(first, last)[: size // DENSEST]:
             yield max(bisect_right(container.inside, (start, last, last)) - 1, 0)
 
     @cached_property
     def _sorted_keep(self) -> tuple[list[tuple[int, int, int]], list[int]]:
-        """The ranges in `keep` by their start, with their rank, and the furthest end of each and those before it."""
-        found = sorted((start, stop, rank) for rank, (start, stop) in enumerate(self.cut.keep))
-        return found, list(accumulate((stop for _, stop, _ in found), max))
+        """The ranges in `keep` by start, with their rank, and the running maximum of their ends."""
+        ranges = sorted((start, stop, rank) for rank, (start, stop) in enumerate(self.cut.keep))
+        return ranges, list(accumulate((stop for _, stop, _ in ranges), max))
 
     def _kept_in(self, begin: int, end: int) -> list[Range]:
-        """The ranges in `keep` that overlap a stretch, the most important first; there may be thousands of others."""
+        """The ranges in `keep` that overlap a range, most important first; there may be thousands of others."""
         ranges, reach = self._sorted_keep
         near = ranges[bisect_right(reach, begin) : bisect_left(ranges, (end,))]
         return [(start, stop) for start, stop, _ in sorted(near, key=itemgetter(2)) if begin < stop]
 
     def _gaps(self, container: _Container, kept: Sequence[Range]) -> list[Gap]:
-        """The members that are not kept; a gap as short as its marker is none."""
+        """The members that are not kept. A gap as short as its marker is filled."""
         inside = container.inside
-        found = gaps(len(inside), joined(kept), container.marks, 0)
-        return [gap for gap in found if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST]
+        removed = gaps(len(inside), joined(kept), container.marks, 0)
+        return [gap for gap in removed if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST]
 
     def _container(self, start: int) -> _Container:
-        found = self._containers.get(start)
-        return found if found else self.remember(start, members(self.cut.text, start)[0])
+        container = self._containers.get(start)
+        return container if container else self.remember(start, members(self.cut.text, start)[0])
 
     def remember(self, start: int, inside: Sequence[Member]) -> _Container:
-        """The container that starts at a place, kept for the next time."""
+        """Cache and return the container that starts at a position."""
         is_object = self.cut.text[start] == "{"
         marks = self._marks(inside, _MEMBER if is_object else _ELEMENT)
         self._containers[start] = _Container(self.cut.text, inside, marks, is_object)
@@ -193,14 +193,14 @@ class _Shortener:
         text = self.cut.text
         if not inside or text.find(" truncated]", inside[0][0], inside[-1][2]) < 0:
             return []
-        found = ((place, shape.fullmatch(text, begin, end)) for place, (begin, _, end) in enumerate(inside))
-        return [Gap(place, place + 1, 1, 0, int(mark[1])) for place, mark in found if mark]
+        matches = ((position, shape.fullmatch(text, begin, end)) for position, (begin, _, end) in enumerate(inside))
+        return [Gap(position, position + 1, 1, 0, int(mark[1])) for position, mark in matches if mark]
 
     def _string(self, start: int, end: int, size: int) -> Iterator[str]:
         if start not in self._leaves:
             leaf = Leaf(self.cut.text[start + 1 : end - 1])
-            found = _STRING.finditer(leaf.value)
-            marks = [Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in found]
+            matches = _STRING.finditer(leaf.value)
+            marks = [Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in matches]
             self._leaves[start] = leaf, marks
         leaf, marks = self._leaves[start]
         value, scale = leaf.value, lines_of(leaf.value)
@@ -222,12 +222,12 @@ class _Shortener:
 
 
 def _least(size: int, room: int) -> int:
-    """The characters that a member needs where there is room for so many: all, or a third where it is too long."""
+    """The minimum characters of a member with this room: all, or a third of the room if it is too long."""
     return size if 3 * size <= 2 * room else max(room // 3, min(size, _SHORT_STRING))
 
 
 def _share(sizes: Sequence[int], room: int) -> int:
-    """The most characters that each of some members may have, so that all fit the room and the short ones are whole."""
+    """The maximum characters of each member so that all fit the room and short ones stay whole."""
     left = len(sizes)
     for size in sorted(sizes):
         if size * left > room:

@@ -1,4 +1,4 @@
-"""What a kind of text is to the clipping: how it is known, and how it is cut."""
+"""The kinds of text: how each is recognized and cut."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ctxtrim.tokens import Tokenizer
 
 @dataclass(frozen=True)
 class Cut:
-    """A text that is too long, and what its clip may have: `limit` tokens, and in it the ranges in `keep`."""
+    """A text that is too long, and the limits of its clip: `limit` tokens, including the ranges in `keep`."""
 
     text: str
     limit: int
@@ -21,7 +21,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of text. `clip` gives None where a text cannot be cut in this kind's way; then the next kind is asked."""
+    """A kind of text. `clip` returns None if a text cannot be cut in this way; the next kind is tried then."""
 
     name: str
     knows: Callable[[str], bool]

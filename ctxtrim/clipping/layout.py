@@ -1,7 +1,7 @@
-"""Which stretches of a text or a list are kept: its head, its tail, and at most one island between them.
+"""Which ranges of a text or a list are kept: its head, its tail, and at most one island between them.
 
-A scale numbers the places of something from 0 to its end, in characters. Stretches that must be kept widen the head or
-the tail, or make the island; so a clip has one gap, two at most.
+A scale numbers the positions of a text from 0 to its end, in characters. Ranges that must be kept
+extend the head or the tail, or form the island, so a clip has at most two gaps.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,20 +14,20 @@ from ctxtrim.text.json_spans import Range
 
 Mode = Literal["head", "tail", "head-tail"]
 Shares = tuple[int, int]
-"""How much of the room the head gets, and how much the tail."""
+"""The parts of the room for the head and for the tail."""
 
-_WORD = 40  # characters that a cut inside a line may move to stand between two words
-_FLOOR = 4  # the head and the tail keep at least this part of their shares
-_NEAR = 6  # an island that is no further from the head or the tail than this part of the room is joined to it
-_ISLAND = 5 / 8  # of the room: an island that costs this much less than a longer head or tail is worth a second gap
+_WORD = 40  # characters that a cut inside a line may move to be between two words
+_FLOOR = 4  # the head and the tail keep at least this fraction of their shares
+_NEAR = 6  # an island within this fraction of the room from the head or the tail is joined to it
+_ISLAND = 5 / 8  # of the room: a second gap must save this much compared with a longer head or tail
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The places of something from 0 to `end` where it may be cut.
+    """The positions from 0 to `end` at which a text may be cut.
 
-    `before` and `after` take a place and how far they may move; they return the nearest good place to cut on that side.
-    Lines of at most `line` characters are never cut.
+    `before` and `after` take a position and a maximum distance; they return the nearest good
+    position on that side. Lines of at most `line` characters are never cut.
     """
 
     end: int
@@ -37,46 +37,46 @@ class Scale:
 
 
 def shares_of(mode: Mode, both: Shares = (1, 1)) -> Shares:
-    """The shares of head and tail for a mode; `both` holds where the mode keeps both ends."""
+    """The shares of head and tail for a mode; `both` applies if the mode keeps both ends."""
     if mode == "head":
         return (1, 0)
     return (0, 1) if mode == "tail" else both
 
 
 def lines_of(text: str) -> Scale:
-    """The scale of a text: between two lines, else between two words, else between two characters."""
+    """The scale of a text: cut between two lines, else between two words, else between two characters."""
 
-    def before(place: int, reach: int) -> int:
-        if place >= len(text):
+    def before(position: int, reach: int) -> int:
+        if position >= len(text):
             return len(text)
-        line = text.rfind("\n", max(place - reach, 0), place) + 1
-        if line or (place <= reach and text.find("\n", place, place + reach) >= 0):
+        line = text.rfind("\n", max(position - reach, 0), position) + 1
+        if line or (position <= reach and text.find("\n", position, position + reach) >= 0):
             return line
-        return cut_before(text, text.rfind(" ", max(place - min(reach, _WORD), 0), place) + 1 or place)
+        return cut_before(text, text.rfind(" ", max(position - min(reach, _WORD), 0), position) + 1 or position)
 
-    def after(place: int, reach: int) -> int:
-        if place <= 0:
+    def after(position: int, reach: int) -> int:
+        if position <= 0:
             return 0
-        line = text.find("\n", place - 1, place + reach) + 1
-        if line or (place + reach >= len(text) and text.rfind("\n", max(place - reach, 0), place) >= 0):
+        line = text.find("\n", position - 1, position + reach) + 1
+        if line or (position + reach >= len(text) and text.rfind("\n", max(position - reach, 0), position) >= 0):
             return line or len(text)
-        return cut_after(text, text.find(" ", place, place + min(reach, _WORD)) + 1 or place)
+        return cut_after(text, text.find(" ", position, position + min(reach, _WORD)) + 1 or position)
 
     return Scale(len(text), before, after)
 
 
 def whole_lines_of(text: str) -> Scale:
-    """The scale of a text of which no line is cut."""
+    """The scale of a text that is cut between lines only."""
     return Scale(
         len(text),
-        lambda place, reach: len(text) if place >= len(text) else text.rfind("\n", 0, place) + 1,
-        lambda place, reach: text.find("\n", place - 1) + 1 or len(text) if place > 0 else 0,
+        lambda position, reach: len(text) if position >= len(text) else text.rfind("\n", 0, position) + 1,
+        lambda position, reach: text.find("\n", position - 1) + 1 or len(text) if position > 0 else 0,
     )
 
 
 @dataclass(frozen=True)
 class _Windows:
-    """The head ends at `head`, the tail starts at `tail`, the island is between them."""
+    """The head ends at `head`, the tail starts at `tail`, and the island is between them."""
 
     head: int
     tail: int
@@ -87,12 +87,12 @@ class _Windows:
         return self.head + end - self.tail + (self.island[1] - self.island[0] if self.island else 0)
 
     def covers(self, start: int, stop: int) -> bool:
-        """Whether one of the windows has a stretch in it."""
+        """Whether one of the windows contains a range."""
         island = self.island or (0, 0)
         return stop <= self.head or start >= self.tail or (island[0] <= start and stop <= island[1])
 
     def widened(self, start: int, stop: int) -> "Iterable[_Windows]":
-        """The ways to have a stretch in a window: in the head, in the tail, in the island."""
+        """The ways to include a range: in the head, in the tail, in the island."""
         island = self.island
         head, tail = max(self.head, stop), min(self.tail, start)
         if island and island[0] <= head:
@@ -107,9 +107,9 @@ class _Windows:
 
 
 def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()) -> list[Range]:
-    """The stretches to keep, in order, of about `size` characters together; three at most.
+    """The ranges to keep, in order, of about `size` characters together; at most three.
 
-    `wanted` are the stretches that must be kept, the most important first; each is kept as far as there is room.
+    `wanted` are the ranges that must be kept, most important first; each is kept if there is room.
     """
     end = scale.end
     if size >= end:
@@ -137,21 +137,21 @@ def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()
 
 
 def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Range:
-    """Where the head ends and the tail starts, where both share the room and have at least so many characters."""
+    """The end of the head and the start of the tail if both share the room and have at least these characters."""
     first, last = shares
     wanted = room * first // (first + last)
     wanted = max(head, min(wanted, room - tail))
     if wanted > head:
         head = max(head, scale.before(wanted, max(wanted // 2, scale.line)))
-    if not head and first >= last:  # where there is room for one line alone, it is the first
+    if not head and first >= last:  # if there is room for one line only, it is the first
         head = scale.before(room - tail, max(room // 2, scale.line))
-    if last and room - head > tail:  # the head may have left some of its share
+    if last and room - head > tail:  # the head may not have used its whole share
         tail = max(tail, scale.end - scale.after(scale.end - (room - head), max((room - head) // 2, scale.line)))
     return head, scale.end - tail
 
 
 def whole(scale: Scale, ranges: Iterable[Range], most: int) -> Iterable[Range]:
-    """Ranges from one good place to the next; of those that are longer than `most` characters the beginning."""
+    """Ranges extended to good positions; ranges longer than `most` characters are cut to their beginning."""
     for start, stop in ranges:
         begin, end = scale.before(start, most), scale.after(stop, most)
         if end - begin > most:
@@ -161,7 +161,7 @@ def whole(scale: Scale, ranges: Iterable[Range], most: int) -> Iterable[Range]:
 
 
 def within(ranges: Sequence[Range], start: int, stop: int) -> list[Range]:
-    """The parts of some ranges that are in a stretch, counted from its start."""
+    """The parts of some ranges inside a range, counted from its start."""
     return [
         (max(begin, start) - start, min(end, stop) - start) for begin, end in ranges if begin < stop and end > start
     ]

@@ -1,13 +1,14 @@
-"""Limits of lines, characters and bytes on a tool result, and the notices that say what they took.
+"""Limits of lines, characters and bytes on a tool result, and the notices that report removals.
 
-The limits count the content that is kept; the marker in its middle and the notice after it come on top.
+The limits apply to the kept content; the marker in its middle and the notice after it are added to
+it.
 """
 
 import re
 from dataclasses import dataclass, replace
 
 from ctxtrim.clipping.markers import gaps, joined, marked, shown
-from ctxtrim.clipping.units import BYTES, CHARACTERS, LINES, Unit
+from ctxtrim.clipping.units import BYTES, CHARACTERS, LINES, TextUnit
 from ctxtrim.errors import UsageError
 from ctxtrim.text.json_spans import Range
 
@@ -17,31 +18,31 @@ NOTICE = re.compile(
     rf"showing \d+/(?P<lines>\d+) lines, {_SIZE}/(?P<bytes>{_SIZE}) bytes, "
     r"(?P<shown>\d+)/(?P<characters>\d+) chars\]\Z"
 )
-"""What stands after a text that was limited."""
+"""The notice after a limited text."""
 SPILLED = re.compile(
     rf"\[tool output of \d+ lines, {_SIZE}, \d+ chars moved to (?P<path>.+), sha256 (?P<sha256>[0-9a-f]{{64}})\]",
     re.DOTALL,
 )
-"""What stands in the place of a text that was moved to a file."""
+"""The text that replaces a text moved to a file."""
 _LONGEST = 300  # characters of a notice
 _LEAST = 4  # a smaller limit leaves no room for a head and a tail
 
 
 @dataclass(frozen=True)
 class Limited:
-    """A text within its limits: the content that is kept, markers in it, and the notice, empty where nothing went."""
+    """A text within its limits: the kept content with markers, and the notice, empty if nothing was removed."""
 
     content: str
     notice: str = ""
 
     @property
     def is_truncated(self) -> bool:
-        """Whether anything went, now or before."""
+        """Whether anything was removed, now or before."""
         return bool(self.notice)
 
     @property
     def text(self) -> str:
-        """Content and notice, an empty line between them."""
+        """Content and notice, with an empty line between them."""
         if not self.notice or not self.content:
             return self.content or self.notice
         space = "\n" if self.content.endswith("\n") else "\n\n"
@@ -51,14 +52,15 @@ class Limited:
 def truncate_text(
     text: str, max_lines: int = 2000, max_bytes: int = 51200, max_chars: int = 204800, mode: str = "head_tail"
 ) -> Limited:
-    """A text of at most so many lines, then characters (code points), then bytes (UTF-8); 0 is no limit of that kind.
+    """A text cut to limits of lines, then characters (code points), then bytes (UTF-8); 0 is no limit.
 
-    Mode `head` keeps the beginning, `head_tail` (or `head-tail`) both ends under every limit, with a marker between
-    them; a limit below 4 keeps the beginning. A text that was limited before keeps the totals of its original, and
-    changes only where a limit is smaller now. A negative limit and another mode are a `UsageError`.
+    Mode `head` keeps the beginning; `head_tail` (or `head-tail`) keeps both ends under every limit,
+    with a marker between them. A limit below 4 keeps the beginning. A text that was limited before
+    keeps the totals of its original, and changes only if a limit is smaller now. A negative limit
+    or an unknown mode is a `UsageError`.
     """
     if mode not in ("head", "head_tail", "head-tail"):
-        raise UsageError(f"no such mode: {mode}; expected head or head_tail")
+        raise UsageError(f"unknown mode: {mode}; expected head or head_tail")
     if min(max_lines, max_bytes, max_chars) < 0:
         raise UsageError("a limit of lines, bytes or characters is 0 (none) or more")
     before = _notice_of(text)
@@ -73,19 +75,19 @@ def truncate_text(
 
 
 def is_limited(text: str) -> bool:
-    """Whether a text carries the notice of `truncate_text`."""
+    """Whether a text has the notice of `truncate_text`."""
     return _notice_of(text) is not None
 
 
 def spill_notice(path: str, sha256: str, text: str) -> str:
-    """What stands in the place of a text that was moved to a file: its sizes, the file's path and its SHA-256 (hex)."""
+    """The text that replaces a text moved to a file: its sizes, the path of the file and its SHA-256 (hex)."""
     size = _sizes(text)
     sizes = f"{size['lines']} lines, {size['bytes']}, {size['characters']} chars"
     return f"[tool output of {sizes} moved to {path}, sha256 {sha256}]"
 
 
 def spilled_to(text: str) -> tuple[str, str] | None:
-    """The path and the SHA-256 that a text's spill notice names, None where the text is none."""
+    """The path and the SHA-256 in a spill notice; None for any other text."""
     match = SPILLED.fullmatch(text)
     return (match["path"], match["sha256"]) if match else None
 
@@ -103,21 +105,21 @@ def _notice(shown_text: str, total: dict[str, str]) -> str:
 
 
 def _sizes(text: str) -> dict[str, str]:
-    """The sizes of a text as notices spell them."""
+    """The sizes of a text as notices write them."""
     whole = 0, len(text)
     lines, size = LINES.size(text, *whole), BYTES.size(text, *whole)
     return {"lines": str(lines), "bytes": _size(size), "characters": str(len(text))}
 
 
 def _size(count: int) -> str:
-    """A number of bytes as notices spell it: `12B`, `1.5KB`, `2.0MB`."""
+    """A number of bytes as notices write it: `12B`, `1.5KB`, `2.0MB`."""
     if count < 1 << 10:
         return f"{count}B"
     return f"{count / (1 << 10):.1f}KB" if count < 1 << 20 else f"{count / (1 << 20):.1f}MB"
 
 
 def _before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
-    """The content that stands before a notice, and where its head and tail are: as many characters as the notice says.
+    """The content before a notice and the ranges of its head and tail, as long as the notice says.
 
     The line break before the empty line may belong to either.
     """
@@ -129,20 +131,20 @@ def _before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
             if len(content) - (mark.end - mark.start) == int(notice["shown"]):
                 return content, ((0, mark.start), (mark.end, len(content)))
     else:
-        content = bare  # edited since
+        content = bare  # edited after it was limited
     return content, ((0, len(content)),)
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """The ranges of a text that are kept, in order: all of it, a head, or a head and a tail."""
+    """The kept ranges of a text, in order: all of it, a head, or a head and a tail."""
 
     text: str
     ranges: tuple[Range, ...]
     keeps_tail: bool
 
-    def within(self, unit: Unit, limit: int) -> "_Kept":
-        """At most so many of a unit; 0 is no limit."""
+    def within(self, unit: TextUnit, limit: int) -> "_Kept":
+        """The ranges cut to at most `limit` units; 0 is no limit."""
         sizes = [unit.size(self.text, start, end) for start, end in self.ranges]
         if not limit or unit.size(self.bare, 0, len(self.bare)) <= limit:
             return self
@@ -162,13 +164,13 @@ class _Kept:
 
     @property
     def settled(self) -> "_Kept":
-        """The same, as the marker leaves it: the head without old markers and a line break at its end."""
+        """The ranges adjusted to the marker: the head without old markers and without its last line break."""
         ranges = joined(self.ranges)
         end = ranges[-1][1] if ranges else 0
-        found = gaps(end, ranges, marked(self.text[:end]), 0)
-        if not found:
+        removed = gaps(end, ranges, marked(self.text[:end]), 0)
+        if not removed:
             return replace(self, ranges=((0, end),))
-        gap = found[0]
+        gap = removed[0]
         start = gap.start
         if start and (gap.characters or self.text[gap.end - 1] != "\n") and self.text[start - 1] == "\n":
             start -= 2 if self.text[start - 2 : start] == "\r\n" else 1
@@ -176,11 +178,11 @@ class _Kept:
 
     @property
     def bare(self) -> str:
-        """What is kept, nothing between."""
+        """The kept text without markers."""
         return "".join(self.text[start:end] for start, end in self.ranges)
 
     @property
     def content(self) -> str:
-        """What is kept, with a marker for what went from its middle."""
+        """The kept text with a marker in place of its middle."""
         text = self.text[: self.ranges[-1][1]]
         return shown(text, joined(self.ranges), marked(text), 0)

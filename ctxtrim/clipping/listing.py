@@ -1,4 +1,4 @@
-"""Listings: one path a line, rows of `ls -l`, matches of grep. The head matters; the rest is more of the same."""
+"""Listings: one path per line, rows of `ls -l`, matches of grep. The head is kept, because the rest is similar."""
 
 import re
 
@@ -13,8 +13,8 @@ _ROW = re.compile(
     r"|[\w@+~-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"  # grep, not a compiler
 )
 _PATH = re.compile(r"[/├└]|\.\w+\s*$|^[-dl][rwx-]{9}", re.MULTILINE)
-_SAMPLE = 1 << 13  # characters in which they must stand
-_FEWEST, _MOST = 5, 40  # lines that are looked at
+_SAMPLE = 1 << 13  # characters that must contain the rows
+_FEWEST, _MOST = 5, 40  # minimum and maximum number of lines to check
 
 
 def _knows(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Logs and test output: most of the tail, a little of the head, and the place in between with the most failures."""
+"""Logs and test output: most of the tail, some of the head, and the range between them with the most failures."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ _FAILURE_WORDS = (
     "rror", "ERR", "fail", "Fail", "FAIL", "raceback", "panic", "PANIC", "fatal", "FATAL", "CRITICAL", "SEVERE",
     "xception", "passed", "passing", "Caused", "not ok", "✗", "✘", "✖", "❌", "\nE  ",
 )  # fmt: skip
-"""What a line that shows a failure has in it; all others are passed over by this alone."""
+"""Hints of a line with a failure; lines without any hint are skipped."""
 _WARNING_WORDS = ("WARN", "arning")
 _FAILURE = re.compile(
     r"\s*(?:E {2,}\S|Traceback \(most|\[?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC)\b"
@@ -29,17 +29,17 @@ _FAILURE = re.compile(
 )
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\).*\n(?:[ \t].*\n){0,40}.*\n?")
 _WARNING = re.compile(r".{0,300}?(?:\bWARN(?:ING)?\b|\b[Ww]arning(?:\[\w+\])?:)")
-_WIDTH = 400  # characters of a line that are looked at
+_WIDTH = 400  # characters of a line to check
 _SHARES = (1, 3)  # of the head and the tail
-_ISLAND = 4  # the failures and the lines around them may have this part of the clip
-_MOST = 10_000  # lines with failures that are compared
-_SAMPLE = 1 << 16  # characters at either end that are looked at to know a log
+_ISLAND = 4  # failures and the lines around them get at most this fraction of the clip
+_MOST = 10_000  # maximum lines with failures to compare
+_SAMPLE = 1 << 16  # characters at either end to check
 
 
-def _telling(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterator[Range]:
-    """The lines that have one of some words in them and a shape, in order; a traceback counts as one line."""
+def _matching_lines(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterator[Range]:
+    """The lines that contain one of some hints and match a pattern, in order; a traceback counts as one line."""
     position = 0
-    for hint in merge(*(_places(text, word) for word in words)):
+    for hint in merge(*(_positions(text, word) for word in words)):
         if hint < position:
             continue
         start = text.rfind("\n", position, hint) + 1 or position
@@ -51,20 +51,20 @@ def _telling(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterato
         yield start, stop
 
 
-def _places(text: str, word: str) -> Iterator[int]:
-    """Where a word stands, once a line: in the line, if it begins with a line break."""
-    place = text.find(word)
-    while place >= 0:
-        place += word[0] == "\n"
-        yield place
-        line = text.find("\n", place)
-        place = text.find(word, line) if line >= 0 else -1
+def _positions(text: str, word: str) -> Iterator[int]:
+    """The positions of a hint, once per line: inside the line if the hint begins with a line break."""
+    position = text.find(word)
+    while position >= 0:
+        position += word[0] == "\n"
+        yield position
+        line = text.find("\n", position)
+        position = text.find(word, line) if line >= 0 else -1
 
 
 def _knows(text: str) -> bool:
     first = text[:_SAMPLE]
     return any(
-        next(_telling(part, _FAILURE_WORDS, _FAILURE), None) is not None
+        next(_matching_lines(part, _FAILURE_WORDS, _FAILURE), None) is not None
         for part in (first, text[max(len(first), len(text) - _SAMPLE) :])
     )
 
@@ -74,10 +74,10 @@ def _clip(cut: Cut) -> str | None:
 
     @cache
     def lines(words: tuple[str, ...], shape: re.Pattern[str]) -> list[Range]:
-        return list(islice(_telling(text, words, shape), _MOST))
+        return list(islice(_matching_lines(text, words, shape), _MOST))
 
     def want(size: int) -> list[Range]:
-        """The place with the most failures, else with the most warnings, that head and tail do not show anyway."""
+        """The range with the most failures, else with the most warnings, outside of head and tail."""
         head, tail = (size * share // (2 * sum(shares)) for share in shares)
         for words, shape in ((_FAILURE_WORDS, _FAILURE), (_WARNING_WORDS, _WARNING)):
             hidden = [line for line in lines(words, shape) if line[0] >= head and line[1] <= len(text) - tail]
@@ -91,9 +91,9 @@ def _clip(cut: Cut) -> str | None:
 
 
 def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
-    """The stretch of at most `most` characters with the most different lines of some; the shortest, the first of those.
+    """The shortest range of at most `most` characters with the most different lines; the first of equal ranges.
 
-    Of a traceback that is longer it is the end, which names the error.
+    A longer traceback is cut to its end, which names the error.
     """
     best, different, left = lines[0], 0, 0
     counts: Counter[str] = Counter()
@@ -111,7 +111,7 @@ def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
 
 
 def _end_of(text: str, start: int, stop: int, most: int) -> int:
-    """Where the lines start that a stretch ends with, as many as have at most `most` characters, at least one."""
+    """The start of the last lines of a range that have at most `most` characters together; at least one line."""
     if stop - start <= most:
         return start
     return text.find("\n", stop - most - 1, stop - 1) + 1 or text.rfind("\n", start, stop - 1) + 1 or start

@@ -1,4 +1,4 @@
-"""What stands where something was taken out of a text: how it is spelled, found again and summed."""
+"""Markers in place of removed text: write, find and merge them."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -8,53 +8,54 @@ from dataclasses import dataclass
 from ctxtrim.text.json_spans import Range
 
 MARKER = re.compile(r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\.")
-"""A marker: so many whole lines went, or so many characters, or both where two cuts became one."""
+"""A marker counts removed whole lines, removed characters, or both if two cuts were merged."""
 
 LEAST = 36
-"""Characters of a marker in its line: what is shorter is not worth one."""
+"""The characters of a marker with its line break. Shorter text is not worth a marker."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A stretch of a text that is not shown, and what earlier cuts had taken out of it already."""
+    """A removed range of a text, and the text that earlier cuts in it had removed."""
 
     start: int
     end: int
     hidden: int = 0
-    """How much of the stretch is markers, which the original did not have."""
+    """The characters of earlier markers in the range."""
     lines: int = 0
     characters: int = 0
 
 
 def marker(lines: int, characters: int) -> str:
-    """The marker for so many whole lines and so many characters beside them."""
-    told = [f"{lines} lines"] * (lines > 0) + [f"{characters} characters"] * (characters > 0 or not lines)
-    return f"... [truncated {' and '.join(told)}] ..."
+    """The marker for a number of removed whole lines and additional characters."""
+    counts = [f"{lines} lines"] * (lines > 0) + [f"{characters} characters"] * (characters > 0 or not lines)
+    return f"... [truncated {' and '.join(counts)}] ..."
 
 
 def marked(text: str, start: int = 0) -> list[Gap]:
-    """The markers that stand on lines of their own, with the line breaks that belong to them, in order.
+    """The markers on separate lines, with the line breaks that belong to them, in order.
 
-    Where characters went, both line breaks around the marker are its own; where lines went, the one after it.
+    Both line breaks around a marker for characters belong to it; for lines, only the one after it.
     """
-    found = []
+    markers = []
     for match in MARKER.finditer(text, start):
         begin, end = match.span()
         if (begin == 0 or text[begin - 1] == "\n") and (end == len(text) or text[end] == "\n"):
             lines, characters = int(match[1] or 0), int(match[2] or match[3] or 0)
             begin -= begin > 0 and characters > 0
             end += end < len(text)
-            found.append(Gap(begin, end, end - begin, lines, characters))
-    return found
+            markers.append(Gap(begin, end, end - begin, lines, characters))
+    return markers
 
 
 def gaps(size: int, kept: Sequence[Range], markers: Sequence[Gap], least: int) -> list[Gap]:
-    """What is not kept of something, in order, each with the markers in it and beside it: no two stand together.
+    """The removed ranges of a text, in order, merged with markers inside them or adjacent to them.
 
-    `kept` are ranges in order that do not overlap. A gap of no more than `least` is none: its marker would be longer.
+    `kept` are ordered ranges without overlap. Gaps of at most `least` characters are filled,
+    because a marker is longer.
     """
-    edges = [0, *(edge for one in kept for edge in one), size]
-    found: list[Gap] = []
+    edges = [0, *(edge for kept_range in kept for edge in kept_range), size]
+    merged: list[Gap] = []
     mark = 0
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         if start == end:
@@ -66,16 +67,18 @@ def gaps(size: int, kept: Sequence[Range], markers: Sequence[Gap], least: int) -
             start, end = min(start, markers[mark].start), max(end, markers[mark].end)
             mark += 1
         parts = list(markers[first:mark])
-        if found and found[-1].end >= start:
-            parts.append(found.pop())
+        if merged and merged[-1].end >= start:
+            parts.append(merged.pop())
             start, end = parts[-1].start, max(end, parts[-1].end)
-        hidden, lines = sum(one.hidden for one in parts), sum(one.lines for one in parts)
-        found.append(Gap(start, end, hidden, lines, sum(one.characters for one in parts)))
-    return [gap for gap in found if gap.hidden or gap.end - gap.start > least]
+        hidden = sum(part.hidden for part in parts)
+        lines = sum(part.lines for part in parts)
+        characters = sum(part.characters for part in parts)
+        merged.append(Gap(start, end, hidden, lines, characters))
+    return [gap for gap in merged if gap.hidden or gap.end - gap.start > least]
 
 
 def joined(ranges: Sequence[Range]) -> list[Range]:
-    """The same ranges in order of place, those that overlap or touch made one."""
+    """The ranges in order, with overlapping and adjacent ranges merged."""
     whole: list[Range] = []
     for start, end in sorted(ranges):
         if whole and start <= whole[-1][1]:
@@ -86,9 +89,9 @@ def joined(ranges: Sequence[Range]) -> list[Range]:
 
 
 def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int = LEAST) -> str:
-    """The kept ranges of a text, with a marker in the place of everything between, before and after them.
+    """The kept ranges of a text, with a marker for each gap.
 
-    What has no more than `least` characters stays instead.
+    Gaps of at most `least` characters are filled.
     """
     pieces: list[str] = []
     done = 0
@@ -100,7 +103,7 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
                 pieces += (text[done:start], marker(gap.lines + lines, 0), "\n" * (gap.end < len(text)))
                 done = gap.end
                 continue
-            if start > done:  # the line break before the marker is counted as gone, and the marker brings its own
+            if start > done:  # the line break before the marker counts as removed, because the marker has one
                 start -= 2 if text[start - 2 : start] == "\r\n" else 1
         characters = gap.end - start - gap.hidden + gap.characters
         pieces += (text[done:start], "\n" * (start > 0), marker(gap.lines, characters), "\n" * (gap.end < len(text)))
@@ -109,8 +112,8 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
 
 
 def _lines_of(text: str, gap: Gap, markers: Sequence[Gap]) -> int:
-    """How many lines of a gap are markers."""
+    """The number of lines of a gap that are markers."""
     if not gap.hidden:
         return 0
-    first = bisect_left(markers, gap.start, key=lambda one: one.start)
-    return bisect_right(markers, gap.end, lo=first, key=lambda one: one.end) - first
+    first = bisect_left(markers, gap.start, key=lambda gap_marker: gap_marker.start)
+    return bisect_right(markers, gap.end, lo=first, key=lambda gap_marker: gap_marker.end) - first

@@ -1,4 +1,4 @@
-"""Any text: its head and its tail, by whole lines."""
+"""Any text: head and tail in whole lines."""
 
 from ctxtrim.clipping.kind import Cut, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of

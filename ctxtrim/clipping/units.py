@@ -1,4 +1,4 @@
-"""In what a text can be limited: lines, characters, bytes."""
+"""Units of text limits: lines, characters, bytes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 
 
 @dataclass(frozen=True)
-class Unit:
-    """A unit of text: how many a stretch has, where its first so many end and where its last so many begin.
+class TextUnit:
+    """A unit of text: the size of a range, the end of its first units, and the start of its last units.
 
-    All take the text, and where the stretch starts and ends; grapheme clusters are never cut in two.
+    All functions take the text and the start and end of the range. Grapheme clusters are never cut.
     """
 
     size: Callable[[str, int, int], int]
@@ -66,6 +66,6 @@ def _continues(byte: int) -> bool:
     return byte & 0xC0 == 0x80
 
 
-LINES = Unit(_lines, _first_lines, _last_lines)
-CHARACTERS = Unit(lambda text, start, end: end - start, _first_characters, _last_characters)
-BYTES = Unit(_bytes, _first_bytes, _last_bytes)
+LINES = TextUnit(_lines, _first_lines, _last_lines)
+CHARACTERS = TextUnit(lambda text, start, end: end - start, _first_characters, _last_characters)
+BYTES = TextUnit(_bytes, _first_bytes, _last_bytes)

@@ -1,4 +1,4 @@
-"""Wrappers that tools put around an output: tags, exit codes, labels, prompts. They stay whole in a clip."""
+"""Wrappers of tool outputs: tags, exit codes, labels, prompts. A clip keeps them whole."""
 
 import re
 
@@ -19,13 +19,13 @@ _FOOTER = re.compile(
     r"|\((?:Open file|Current directory): [^\n]{1,300}\)|\(\d+ more lines below\)|bash-\$|)[^\S\n]*"
 )
 _REMINDER = re.compile(r"\n\s*<system-reminder>\n(?:(?!</?system-reminder>)[^\0]){0,1500}</system-reminder>\s*\Z")
-_MOST = 8  # lines before and after an output
+_MOST = 8  # maximum lines before and after an output
 
 
 def inside(text: str) -> Range:
-    """The range of the output in a text without its wrapper; the whole text where there is no wrapper.
+    """The range of the output without its wrapper; the whole text if there is no wrapper.
 
-    The text before the output ends with a line break, the text after it begins with one.
+    The text before the output ends with a line break, and the text after it begins with one.
     """
     reminder = _REMINDER.search(text, max(0, len(text) - 2000))
     start, opened = _start(text)
@@ -35,28 +35,28 @@ def inside(text: str) -> Range:
 
 def _start(text: str) -> tuple[int, set[str]]:
     """The end of the lines before an output, and the tags that they open."""
-    start = place = 0
+    start = position = 0
     opened: set[str] = set()
     for _ in range(_MOST):
-        line = _HEADER.match(text, place)
+        line = _HEADER.match(text, position)
         if line is None:
             break
-        place = line.end()
+        position = line.end()
         if line[0].strip():
-            start = place
+            start = position
             opened.update(re.findall(rf"<({_TAG})", line[0]))
     return start, opened
 
 
 def _end(text: str, start: int, end: int, opened: set[str]) -> int:
     """The start of the lines after an output; a line that closes an unopened tag is not one of them."""
-    place = end
+    position = end
     for _ in range(_MOST):
-        line = text.rfind("\n", start, place)
-        footer = _FOOTER.fullmatch(text, line + 1, place) if line >= 0 else None
+        line = text.rfind("\n", start, position)
+        footer = _FOOTER.fullmatch(text, line + 1, position) if line >= 0 else None
         if footer is None or (footer[1] and footer[1] not in opened):
             break
-        place = line
+        position = line
         if footer[0].strip():
-            end = place
+            end = position
     return end

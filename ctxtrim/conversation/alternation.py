@@ -1,4 +1,4 @@
-"""Prompts stay apart: where user and assistant took turns, no two prompts come to stand side by side."""
+"""Keep prompts separate: after trimming, no two prompts are adjacent if user and assistant alternated before."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,43 +6,48 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 
 
-def set_apart(
+def separate_prompts(
     messages: Sequence[Message],
-    where: Shape,
+    shape: Shape,
     costs: Sequence[int],
     room: int,
     dropped: set[int],
-    held: Mapping[int, str],
+    protected: Mapping[int, str],
 ) -> int:
-    """Let no two prompts stand side by side where none did; returns by how much the tokens change.
+    """Prevent adjacent prompts where there were none; return the change in tokens.
 
-    What stood between them comes back in part: the cheapest answer without calls, where there is room for it. Else the
-    first of the two goes.
+    The cheapest dropped answer without calls between the two prompts is restored if there is room
+    (`room`, tokens). Otherwise the first of the two prompts is dropped. Edits `dropped`, a set of
+    positions.
     """
     spent = 0
     before: list[int] = []  # prompts kept so far, with nothing but system messages after the last of them
-    between: list[int] = []  # what was dropped since then
-    for index, message in enumerate(messages):
+    between: list[int] = []  # messages dropped since then
+    for position, message in enumerate(messages):
         if not message.agent_visible:
             continue
-        if index in dropped:
-            between.append(index)
+        if position in dropped:
+            between.append(position)
         elif message.role == "user":
-            answers = [one for one in between if is_answer(messages, where, one) and costs[one] <= room - spent]
-            while before and before[-1] not in held and not answers:
+            answers = [
+                candidate
+                for candidate in between
+                if is_answer(messages, shape, candidate) and costs[candidate] <= room - spent
+            ]
+            while before and before[-1] not in protected and not answers:
                 spent -= costs[before[-1]]
                 dropped.add(before.pop())
             if before and answers:
-                answer = min(answers, key=lambda one: (costs[one], -one))
+                answer = min(answers, key=lambda candidate: (costs[candidate], -candidate))
                 spent += costs[answer]
                 dropped.remove(answer)
-            before, between = [index], []
+            before, between = [position], []
         elif message.role != "system":
             before, between = [], []
     return spent
 
 
-def is_answer(messages: Sequence[Message], where: Shape, index: int) -> bool:
-    """Whether a message is an answer in words, which can stand alone."""
-    message = messages[index]
-    return message.role == "assistant" and message.agent_visible and where.fan[index] == 0
+def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:
+    """Whether a message is an answer in words, without calls."""
+    message = messages[position]
+    return message.role == "assistant" and message.agent_visible and shape.fan[position] == 0

@@ -1,7 +1,7 @@
-"""What a user has pinned: it is never dropped and never shortened, and neither is the rest of its exchange.
+"""Pins: messages that a user protects. They are never dropped or shortened, nor is the rest of their exchange.
 
-A pin is a regular expression over all that a message says, `tool:NAME` for every call of a tool, or `id:ID` for a call
-by its id.
+A pin is a regular expression over the text of a message, `tool:NAME` for every call of a tool, or
+`id:ID` for a call by its id.
 """
 
 import re
@@ -13,11 +13,11 @@ from ctxtrim.model import Message, Part
 TOOL, ID = "tool:", "id:"
 
 PIN = "Never drop or shorten what matches: a regular expression, tool:NAME or id:ID."
-"""What the setting of that name does, in every stage that has it."""
+"""The help text of the setting `pin`, in every stage that has it."""
 
 
 def check(pattern: str) -> None:
-    """A `ValueError` says what is wrong with a pin."""
+    """Raise a `ValueError` for an invalid pin."""
     if pattern in ("", TOOL, ID):
         raise ValueError("expected a regular expression, tool:NAME or id:ID")
     if not pattern.startswith((TOOL, ID)):
@@ -25,28 +25,28 @@ def check(pattern: str) -> None:
 
 
 def expression(pattern: str) -> re.Pattern[str]:
-    """A regular expression; a `ValueError` where it is none."""
+    """A compiled regular expression, or a `ValueError`."""
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"no regular expression: {error}") from None
+        raise ValueError(f"invalid regular expression: {error}") from None
 
 
-def pinned(messages: Sequence[Message], where: Shape, pins: Sequence[str]) -> dict[int, str]:
-    """The messages that are held, by position, with the pin that holds their exchange."""
+def pinned(messages: Sequence[Message], shape: Shape, pins: Sequence[str]) -> dict[int, str]:
+    """The protected messages: from position to the pin that protects their exchange."""
     if not pins:
         return {}
     tests = [(_test(pin), f"pinned: {pin}") for pin in pins]
-    held: dict[int, str] = {}  # by exchange
+    reasons: dict[int, str] = {}  # by exchange
     for position, message in enumerate(messages):
-        for is_meant, why in tests:
-            if is_meant(message, where.call[position]):
-                held.setdefault(where.exchange[position], why)
-    return {position: held[home] for position, home in enumerate(where.exchange) if home in held}
+        for matches, why in tests:
+            if matches(message, shape.call[position]):
+                reasons.setdefault(shape.exchange[position], why)
+    return {position: reasons[home] for position, home in enumerate(shape.exchange) if home in reasons}
 
 
 def _test(pin: str) -> Callable[[Message, Part | None], bool]:
-    """Whether a pin means a message; a result is also known by the call that it answers."""
+    """The predicate of a pin. A result is also identified by the call that it answers."""
     if pin.startswith(TOOL):
         name = pin.removeprefix(TOOL).lower()
         return lambda message, call: any(
@@ -55,7 +55,7 @@ def _test(pin: str) -> Callable[[Message, Part | None], bool]:
             if part.kind in ("tool_call", "tool_result")
         )
     if pin.startswith(ID):
-        own = pin.removeprefix(ID)
-        return lambda message, _: any(part.call_id == own for part in message.parts)
+        call_id = pin.removeprefix(ID)
+        return lambda message, _: any(part.call_id == call_id for part in message.parts)
     search = expression(pin).search
     return lambda message, _: any(search(part.text) for part in message.parts)

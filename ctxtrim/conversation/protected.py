@@ -1,4 +1,4 @@
-"""What stays however old it is, when what is old goes."""
+"""Messages that are kept regardless of age."""
 
 from collections.abc import Sequence
 
@@ -7,18 +7,18 @@ from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.model import Message
 
 
-def held(messages: Sequence[Message], where: Shape, patterns: Sequence[str]) -> dict[int, str]:
-    """The places of what stays, and why: what is hidden, system messages, what is pinned and the current task."""
-    pinned = pins.pinned(messages, where, patterns)
+def protected_messages(messages: Sequence[Message], shape: Shape, patterns: Sequence[str]) -> dict[int, str]:
+    """The positions of kept messages and the reasons: hidden, system and pinned messages, and the current task."""
+    pinned = pins.pinned(messages, shape, patterns)
     task = current_task(messages)
-    found = {}
-    for place, message in enumerate(messages):
+    reasons = {}
+    for position, message in enumerate(messages):
         if not message.agent_visible:
-            found[place] = "hidden"
+            reasons[position] = "hidden"
         elif message.role == "system":
-            found[place] = "system"
-        elif place in pinned:
-            found[place] = pinned[place]
-        elif where.exchange[place] == task and not message.is_summary:
-            found[place] = "current task"
-    return found
+            reasons[position] = "system"
+        elif position in pinned:
+            reasons[position] = pinned[position]
+        elif shape.exchange[position] == task and not message.is_summary:
+            reasons[position] = "current task"
+    return reasons

@@ -1,8 +1,9 @@
-"""Steps, turns, exchanges, and which call belongs to which result: the shape of a conversation.
+"""The shape of a conversation: steps, turns, exchanges, and which result answers which call.
 
-Call ids are not unique in real files, so calls and results are paired by order: a result answers the nearest call
-before it with its id that has no result yet. In formats without ids or names (LLaMA-Factory) one result may stand for
-all calls of a message, so what follows such a result closes the others too.
+Call ids are not unique in real files, so calls and results are paired by order: a result answers
+the nearest preceding call with its id that has no result yet. In formats without ids or names
+(LLaMA-Factory), one result may answer all calls of a message, so the message after such a result
+closes the other calls too.
 """
 
 from collections.abc import Sequence
@@ -14,14 +15,14 @@ from ctxtrim.model import Message, Part
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What each message is in its conversation; all sequences are parallel to the messages.
+    """The structure of a conversation. All sequences are parallel to the messages.
 
-    `step`: the step a message belongs to, from 1; 0 before the first one. `turn`: the same for turns, or their own
-    number where the file has one. `exchange`: the index of the first message of its exchange, which goes as a whole.
-    A hidden message is an exchange of its own that takes no part: it makes no step and no turn, and none of its calls
-    waits.
-    `call`: for a result the call it answers, else None. `fan`: how many calls the assistant message of its exchange
-    makes. `unanswered`: (message index, call). `steps`: how many steps there are.
+    `step`: the step of a message, from 1; 0 before the first step. `turn`: likewise for turns, or
+    the turn number in the file. `exchange`: the position of the first message of its exchange,
+    which is kept or dropped as a whole. A hidden message is an exchange of one: it starts no step
+    and no turn, and its calls need no result. `call`: for a result the call that it answers, else
+    None. `fan`: the number of calls in the assistant message of its exchange. `unanswered`:
+    (message position, call). `steps`: the number of steps.
     """
 
     step: tuple[int, ...]
@@ -36,9 +37,10 @@ class Shape:
 def shape(messages: Sequence[Message]) -> Shape:
     """The shape of a conversation, in one pass.
 
-    A step is an assistant message with calls, or with an action in its text, and their results. A turn is a user
-    message and everything up to the next one. An exchange is a step, or a message alone; where users call tools too
-    (simulated ones do), theirs is their message with its results.
+    A step is an assistant message with calls, or with an action in its text, and their results. A
+    turn is a user message and all messages up to the next one. An exchange is a step or a single
+    message. Simulated users may call tools too; such an exchange is the user message with its
+    results.
     """
     step: list[int] = []
     turn: list[int] = []
@@ -46,26 +48,25 @@ def shape(messages: Sequence[Message]) -> Shape:
     answered: list[Part | None] = []
     fan: list[int] = []
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
-    closing: set[int] = set()  # messages with calls of which a result without id or name stands for all
+    closing: set[int] = set()  # messages whose calls are all answered by one result without id or name
     acting: int | None = None  # the message with an action whose result comes next
     steps = turns = 0
-    for index, message in enumerate(messages):
-        home, answers, width = index, None, 0
+    for position, message in enumerate(messages):
+        home, answers, width = position, None, 0
         role = message.role if message.agent_visible else None
         if closing and role is not None and role != "tool":
             _close(waiting, closing)
         if message.action is not None and role == "assistant":
             steps += not any(message.calls)
-            acting = index
+            acting = position
         elif role is not None and (role != "tool" or message.result is None or message.result.call_id is not None):
             acting = None
         if role in ("assistant", "user"):
-            calls = [part for part in message.parts if part.kind == "tool_call"]
+            calls = list(message.calls)
             width = len(calls)
             steps += width > 0 and role == "assistant"
             turns += role == "user"
-            for call in calls:
-                waiting.setdefault(call.call_id, []).append((index, call))
+            _open(waiting, position, calls)
         elif role == "tool":
             result = message.result
             open_calls = waiting.get(result.call_id) if result else None
@@ -78,7 +79,7 @@ def shape(messages: Sequence[Message]) -> Shape:
                 home, answers, width = acting, messages[acting].action, 1
                 acting = None
         turns = turns if message.turn is None else message.turn
-        step.append(step[home] if home < index else steps)
+        step.append(step[home] if home < position else steps)
         turn.append(turns)
         exchange.append(home)
         answered.append(answers)
@@ -88,58 +89,67 @@ def shape(messages: Sequence[Message]) -> Shape:
     return Shape(tuple(step), tuple(turn), tuple(exchange), tuple(answered), tuple(fan), tuple(unanswered), steps)
 
 
+def _open(waiting: dict[str | None, list[tuple[int, Part]]], home: int, calls: Sequence[Part]) -> None:
+    """Add the calls of a message to those that wait for a result."""
+    for call in calls:
+        waiting.setdefault(call.call_id, []).append((home, call))
+
+
 def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -> None:
-    """No call without an id waits any longer in some messages."""
+    """Close the calls without an id in some messages, so that they wait for no result."""
     if homes:
         waiting[None] = [entry for entry in waiting[None] if entry[0] not in homes]
         homes.clear()
 
 
 def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
-    """Take the first call that waits in the nearest message that has one."""
+    """Remove and return the first open call of the nearest message that has one."""
     home = waiting[-1][0]
-    return waiting.pop(next(place for place, (index, _) in enumerate(waiting) if index == home))
+    return waiting.pop(next(entry for entry, (position, _) in enumerate(waiting) if position == home))
 
 
 def current_task(messages: Sequence[Message]) -> int | None:
-    """The index of the newest user message that the person wrote; of any user message where the person wrote none.
+    """The position of the newest user message that the person typed; of any user message if the person typed none.
 
-    What is hidden is no task, and what the person is not shown is none of theirs.
+    Hidden messages do not count, nor do messages that the person cannot see.
     """
     return _prompt(range(len(messages) - 1, -1, -1), messages)
 
 
 def opening_task(messages: Sequence[Message]) -> int | None:
-    """The index of the prompt that opened the session, found like `current_task`."""
+    """The position of the prompt that opened the session, found like `current_task`."""
     return _prompt(range(len(messages)), messages)
 
 
-def is_alternating(messages: Sequence[Message], where: Shape) -> bool:
-    """Whether user and assistant take turns: no two messages of one of them side by side, results right after calls."""
-    spoken = [index for index, message in enumerate(messages) if message.role != "system" and message.agent_visible]
-    return all(
-        where.exchange[other] == where.exchange[one]
-        if messages[other].role == "tool"
-        else _differ(messages, one, other)
-        for one, other in pairwise(spoken)
-    )
+def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
+    """Whether user and assistant alternate: no adjacent messages of one role, and results right after calls."""
+    spoken = [
+        position for position, message in enumerate(messages) if message.role != "system" and message.agent_visible
+    ]
+    for before, after in pairwise(spoken):
+        if messages[after].role == "tool":
+            is_valid = shape.exchange[after] == shape.exchange[before]
+        else:
+            is_valid = messages[after].role != messages[before].role
+        if not is_valid:
+            return False
+    return True
 
 
-def _differ(messages: Sequence[Message], one: int, other: int) -> bool:
-    return messages[one].role != messages[other].role
+def is_typed(message: Message) -> bool:
+    """Whether the person typed a message, and no client injected it."""
+    return message.role == "user" and message.user_visible and not (message.is_injected or message.is_summary)
 
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
-    users = [index for index in order if messages[index].role == "user" and messages[index].agent_visible]
-    said = (index for index in users if _is_said(messages[index]) and _speaks(messages[index]))
-    return next(said, users[0] if users else None)
+    """The first typed prompt in an order of positions, else the first user message."""
+    users = [position for position in order if messages[position].role == "user" and messages[position].agent_visible]
+    for position in users:
+        if is_typed(messages[position]) and _has_content(messages[position]):
+            return position
+    return users[0] if users else None
 
 
-def _is_said(message: Message) -> bool:
-    """Whether the person wrote it."""
-    return message.user_visible and not message.is_injected
-
-
-def _speaks(message: Message) -> bool:
-    """Whether it says something, and is not only a call."""
+def _has_content(message: Message) -> bool:
+    """Whether the message has content other than calls."""
     return not message.parts or any(part.kind != "tool_call" for part in message.parts)

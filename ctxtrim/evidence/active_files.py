@@ -1,4 +1,4 @@
-"""Files that a conversation works on: when each was last used, and which results show one that is in use."""
+"""The files of a conversation: their last use, and the results that show a file in use."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ _KINDS = ("read", "write", "edit", "delete")
 
 @dataclass(frozen=True, slots=True)
 class FileReference:
-    """A file that calls named: the step of the last one, and the SHA-256 (hex) of what was last read of it.
+    """A file that calls named: the step of the last access, and the SHA-256 (hex) of its last read content.
 
-    `content_hash` is None where it was never read; a call that searches or runs something is no access.
+    `content_hash` is None if the file was never read. Searches and commands are not accesses.
     """
 
     path: str
@@ -30,7 +30,7 @@ class FileReference:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """One call that names a file; `is_answer`: at `position` stands its result, and no failure."""
+    """One call that names a file. `is_answer`: the message at `position` is its successful result."""
 
     path: str
     kind: ToolKind
@@ -39,12 +39,12 @@ class _Access:
     is_answer: bool
 
 
-def file_references(messages: Sequence[Message], where: Shape) -> tuple[FileReference, ...]:
-    """All files that were read, written, edited or deleted, the one used longest ago first."""
+def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileReference, ...]:
+    """All files that were read, written, edited or deleted, least recently used first."""
     steps: dict[str, int] = {}
     newest: dict[str, int] = {}
-    for access in _accesses(messages, where):
-        steps.pop(access.path, None)  # so that the order is that of the last accesses
+    for access in _accesses(messages, shape):
+        steps.pop(access.path, None)  # keeps the order of last accesses
         steps[access.path] = access.step
         if access.kind == "read" and access.is_answer:
             newest[access.path] = access.position
@@ -54,15 +54,16 @@ def file_references(messages: Sequence[Message], where: Shape) -> tuple[FileRefe
     )
 
 
-def active_reads(messages: Sequence[Message], where: Shape, current_step: int, active_steps: int) -> dict[int, str]:
+def active_reads(messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int) -> dict[int, str]:
     """The positions of results that show a file in use, each with the reason.
 
-    In use is what was read, written or edited at most `active_steps` steps before `current_step`, and not deleted
-    since. Of reads of one file with the same content only the newest shows it; an error shows none.
+    A file is in use if it was read, written or edited at most `active_steps` steps before
+    `current_step`, and not deleted since. Of equal reads of a file, only the newest counts; errors
+    do not count.
     """
     last: dict[str, _Access] = {}
     shown: dict[tuple[str, str], int] = {}
-    for access in _accesses(messages, where):
+    for access in _accesses(messages, shape):
         if access.kind != "delete" or access.is_answer:
             last[access.path] = access
         if access.kind == "read" and access.is_answer:
@@ -75,11 +76,11 @@ def active_reads(messages: Sequence[Message], where: Shape, current_step: int, a
     return reasons
 
 
-def outdated_reads(messages: Sequence[Message], where: Shape, current_step: int, active_steps: int) -> set[int]:
-    """The positions of reads whose file changed afterwards, more than `active_steps` steps before `current_step`."""
+def outdated_reads(messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int) -> set[int]:
+    """The positions of reads whose file changed later, more than `active_steps` steps before `current_step`."""
     outdated: set[int] = set()
     waiting: dict[str, list[int]] = {}
-    for access in _accesses(messages, where):
+    for access in _accesses(messages, shape):
         if access.kind == "read" and access.is_answer:
             waiting.setdefault(access.path, []).append(access.position)
         elif access.kind != "read" and current_step - access.step > active_steps:
@@ -87,37 +88,37 @@ def outdated_reads(messages: Sequence[Message], where: Shape, current_step: int,
     return outdated
 
 
-def reread(messages: Sequence[Message], where: Shape) -> dict[int, int]:
+def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
     """Reads of a file that was read in full later: from their position to that of the newest full read.
 
-    A read of several files at once is in none.
+    Reads of several files at once are excluded.
     """
     newest: dict[str, int] = {}
-    found: dict[int, int] = {}
-    reads = [access for access in _accesses(messages, where) if access.kind == "read" and access.is_answer]
-    several = {one.position for one, other in pairwise(reads) if one.position == other.position}
+    newer_reads: dict[int, int] = {}
+    reads = [access for access in _accesses(messages, shape) if access.kind == "read" and access.is_answer]
+    several = {access.position for access, following in pairwise(reads) if access.position == following.position}
     for access in reversed(reads):
         if access.position in several:
             continue
         if access.path in newest:
-            found[access.position] = newest[access.path]
+            newer_reads[access.position] = newest[access.path]
         else:
-            call = where.call[access.position]
+            call = shape.call[access.position]
             if call is not None and is_full_read(call) and not is_abridged(messages[access.position]):
                 newest[access.path] = access.position
-    return found
+    return newer_reads
 
 
-def _accesses(messages: Sequence[Message], where: Shape) -> Iterator[_Access]:
-    """What calls did to files, in the order of their results; those without one are about to do it."""
-    answered = ((position, call, True) for position, call in enumerate(where.call) if call is not None)
-    waiting = ((position, call, False) for position, call in where.unanswered)
+def _accesses(messages: Sequence[Message], shape: Shape) -> Iterator[_Access]:
+    """The file accesses of calls, in the order of their results. Calls without a result are included."""
+    answered = ((position, call, True) for position, call in enumerate(shape.call) if call is not None)
+    waiting = ((position, call, False) for position, call in shape.unanswered)
     for position, call, has_result in merge(answered, waiting, key=itemgetter(0)):
-        found = [(path, kind) for path, kind in dict.fromkeys(accesses(call)) if kind in _KINDS]
-        if found:
+        files = [(path, kind) for path, kind in dict.fromkeys(accesses(call)) if kind in _KINDS]
+        if files:
             is_answer = has_result and not is_error(messages[position])
-            for path, kind in found:
-                yield _Access(path, kind, where.step[position], position, is_answer)
+            for path, kind in files:
+                yield _Access(path, kind, shape.step[position], position, is_answer)
 
 
 def _hash(message: Message) -> str:

@@ -1,4 +1,4 @@
-"""Instructions to the agent: what a project says in a file of its own, which clients send as a message."""
+"""Instruction files for agents (AGENTS.md and their like), which clients send as messages."""
 
 import re
 
@@ -10,8 +10,8 @@ _NAMES = (
 )
 _TAGS = r"(?:user_instructions|INSTRUCTIONS|environment_context|project_instructions)"
 _NAMED = re.compile(rf"(?<!\w){_NAMES}|<{_TAGS}>")
-_REACH = 500  # characters in which it is named
-# How a text begins that carries such a file: Codex (a heading, tags), Claude Code (a reminder), Gemini CLI, opencode,
+_REACH = 500  # characters that are searched for the name
+# The beginning of a text with such a file: Codex (a heading, tags), Claude Code (a reminder), Gemini CLI, opencode,
 # and the file itself under its own name.
 _BEGINS = re.compile(
     rf"\s*(?:<{_TAGS}>"
@@ -24,10 +24,10 @@ _WRAPPED = re.compile(rf"\s*(?:# [^\n]{{0,300}}\n\s*)?<(system-reminder|{_TAGS})
 
 
 def is_instructions(message: Message) -> bool:
-    """Whether a user message brings such a file.
+    """Whether a user message contains such a file.
 
-    Where the client wrote the message, the file's name or the client's tag for it in the first 500 characters tells.
-    Else a text of the message must begin as clients wrap such a file.
+    In a message of the client, the name of the file or the client's tag in the first 500 characters
+    is enough. Otherwise a text of the message must begin as clients wrap such a file.
     """
     if message.role != "user":
         return False
@@ -38,14 +38,14 @@ def is_instructions(message: Message) -> bool:
 
 
 def is_only_instructions(message: Message) -> bool:
-    """Whether all that a user message says are such files, so that no person typed it."""
+    """Whether a user message consists of such files only, so that no person typed it."""
     if message.role != "user" or not message.parts:
         return False
     return all(part.kind == "text" and _is_file(part.text) for part in message.parts)
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text is wrapped as such a file is, with nothing after it."""
+    """Whether a text is such a file as clients wrap it, with nothing after it."""
     if not _BEGINS.match(text):
         return False
     end = 0

@@ -1,4 +1,4 @@
-"""Results that came back again, letter for letter."""
+"""Duplicate tool results."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ from ctxtrim.conversation.tool_results import result_text, tool_of
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 
-_LEAST = 20  # characters: "ok" and "done" are the same every time, and say nothing of each other
+_LEAST = 20  # characters; short texts such as "ok" and "done" repeat by chance
 
 
-def copies(messages: Sequence[Message], where: Shape) -> dict[int, int]:
-    """Older results with the text of a newer one of the same tool: from their position to that of the newest."""
+def copies(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
+    """Older results with the same text as a newer one of the same tool: from their position to the newest."""
     newest: dict[tuple[str | None, str], int] = {}
-    found = {}
+    newer_copies = {}
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if message.role != "tool":
@@ -20,7 +20,7 @@ def copies(messages: Sequence[Message], where: Shape) -> dict[int, int]:
         text = result_text(message)
         if len(text.strip()) < _LEAST:
             continue
-        last = newest.setdefault((tool_of(message, where.call[position]), text), position)
-        if last != position:
-            found[position] = last
-    return found
+        newest_position = newest.setdefault((tool_of(message, shape.call[position]), text), position)
+        if newest_position != position:
+            newer_copies[position] = newest_position
+    return newer_copies

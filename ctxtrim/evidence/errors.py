@@ -1,4 +1,4 @@
-"""Whether a tool result tells of a failure, and which line says so; whether it is all that came back."""
+"""Whether a tool result is an error, which line shows it, and whether the result is complete."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,20 +17,21 @@ _ERROR = re.compile(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
     r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
     r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) )?Failed to connect\b"
-    r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"  # tsc, where it names the file in front
+    r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"  # tsc, with the file name in front
 )
 _LOOSE = re.compile(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
 _ABRIDGED = re.compile(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
-_EDGE = 3  # lines at the beginning and at the end that are looked at
-_REACH = 1 << 12  # characters in which they must begin and end
+_EDGE = 3  # lines to check at the beginning and at the end
+_REACH = 1 << 12  # characters that contain these lines
 
 
 def is_error(message: Message, is_loose: bool = False) -> bool:
-    """Whether a tool result tells of a failure.
+    """Whether a tool result is an error.
 
-    The format's own flag decides where there is one; else an exit code, which stands in the first or last lines; else
-    a first line that begins as errors do. `0 errors` in a success is none. `is_loose`: instead of the first lines, a
-    word like `error` or `failed` anywhere decides, in `0 errors` too.
+    The flag of the format decides if there is one, else an exit code in the first or last lines,
+    else a first line that begins like an error. `0 errors` in a success is not an error.
+    `is_loose`: instead of the first lines, a word such as `error` or `failed` anywhere decides,
+    also in `0 errors`.
     """
     flags = [part.is_error for part in message.parts if part.is_error is not None]
     if flags:
@@ -39,12 +40,12 @@ def is_error(message: Message, is_loose: bool = False) -> bool:
 
 
 def is_abridged(message: Message) -> bool:
-    """Whether a tool result says, in brackets, that something of it was truncated or cleared."""
+    """Whether a tool result notes, in brackets, that some of it was truncated or cleared."""
     return any(_ABRIDGED.search(part.text) for part in message.parts if part.kind == "tool_result")
 
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
-    """Where the line stands that shows a text to be an error (start and end), None where none does."""
+    """The range (start, end) of the line that shows an error; None if there is none."""
     first, last = _edges(text)
     code = _exit_code((*first, *last), text)
     if code:
@@ -56,7 +57,7 @@ def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
 
 
 def exit_code(text: str) -> int | None:
-    """The exit code that stands in the first or last lines of a text, None where none does."""
+    """The exit code in the first or last lines of a text; None if there is none."""
     first, last = _edges(text)
     code = _exit_code((*first, *last), text)
     return code[1] if code else None
@@ -69,7 +70,7 @@ def _edges(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
 
 
 def _exit_code(lines: Iterable[tuple[int, int]], text: str) -> tuple[tuple[int, int], int] | None:
-    """The first line that tells an exit code, and that."""
+    """The first line with an exit code, and the code."""
     for start, end in lines:
         code = _EXIT_CODE.match(text, start, end)
         if code:
@@ -77,36 +78,36 @@ def _exit_code(lines: Iterable[tuple[int, int]], text: str) -> tuple[tuple[int, 
     return None
 
 
-def _line_around(text: str, place: int) -> tuple[int, int]:
-    """The line that holds a character which is not blank, without the space around it."""
-    start = text.rfind("\n", 0, place) + 1
-    end = text.find("\n", place)
+def _line_around(text: str, position: int) -> tuple[int, int]:
+    """The line around a non-blank character, without surrounding space."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
     line = text[start:] if end < 0 else text[start:end]
     begin = start + len(line) - len(line.lstrip())
     return begin, begin + len(line.strip())
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """The lines with something on them at the beginning of a text, without the space around them."""
+    """The first non-blank lines of a text, without surrounding space."""
     start, reach = 0, min(len(text), _REACH)
     while start < reach:
         stop = text.find("\n", start, reach)
         if stop < 0:
             if reach < len(text):
-                return  # it ends inside a line
+                return  # the range ends inside a line
             stop = reach
         yield from _bare(text, start, stop)
         start = stop + 1
 
 
 def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
-    """The same at its end, the last one first."""
+    """The last non-blank lines of a text, last first."""
     stop, reach = len(text), max(0, len(text) - _REACH)
     while stop > reach or (stop == reach == 0):
         start = text.rfind("\n", reach, stop) + 1
         if not start:
             if reach and text[reach - 1] != "\n":
-                return  # it begins inside a line
+                return  # the range begins inside a line
             start = reach
         yield from _bare(text, start, stop)
         if start <= reach:
@@ -115,7 +116,7 @@ def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _bare(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """A line without the space around it, where there is something on it that is no marker."""
+    """A line without surrounding space, unless it is blank or a marker."""
     line = text[start:stop]
     bare = line.strip()
     if bare and not MARKER.fullmatch(bare):

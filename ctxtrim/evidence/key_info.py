@@ -1,4 +1,4 @@
-"""What there is to know of a result when its text goes: how it ended, what was asked, how much came back."""
+"""The key facts of a tool result: its status, its input, and the size of its output."""
 
 import json
 import re
@@ -36,8 +36,9 @@ _LISTS = ("matches", "results", "files", "items", "hits", "data")
 class KeyInfo:
     """The key facts of one result.
 
-    `error`: the first line that tells of the failure. `lines` of the output; `matches` of a search, else None.
-    `command`: the command line, or what was searched for. `partial`: the output says that it is not all.
+    `error`: the first line that describes the failure. `lines`: of the output. `matches`: of a
+    search, else None. `command`: the command line or the search pattern. `status` is `partial` if
+    the output says that it is incomplete.
     """
 
     status: Status
@@ -53,9 +54,9 @@ class KeyInfo:
 def extract_key_info(
     content: str, tool_name: str | None, arguments: str | None = None, is_error: bool | None = None
 ) -> KeyInfo:
-    """The key facts of a result: its text, its tool's name, and the arguments of the call as JSON text where known.
+    """The key facts of a result from its text, its tool's name, and the arguments of the call as JSON text.
 
-    `is_error` is the format's own flag, which decides where there is one.
+    `is_error` is the flag of the format, which decides if there is one.
     """
     call = Part("tool_call", arguments or "", name=tool_name)
     kind = kind_of_tool(tool_name, call.text)
@@ -66,26 +67,31 @@ def extract_key_info(
     if kind == "search" and not has_failed:
         matches, hits = _matches(content)
         paths = tuple(dict.fromkeys((*paths, *hits)))
+    status: Status = "success"
+    if has_failed:
+        status = "error"
+    elif _PARTIAL.search(content):
+        status = "partial"
     return KeyInfo(
-        status="error" if has_failed else "partial" if _PARTIAL.search(content) else "success",
+        status=status,
         kind=kind,
         paths=paths,
         error=_first_error(content, failure) if has_failed else None,
         exit_code=exit_code(content),
         lines=lines_of(content),
         matches=matches,
-        command=_asked(call, kind),
+        command=_input(call, kind),
     )
 
 
-def _asked(call: Part, kind: ToolKind) -> str | None:
+def _input(call: Part, kind: ToolKind) -> str | None:
     if kind == "search":
         return string_at(call.text, "pattern", "query", "regex", "search_term", "search", "keyword", "glob", "q")
     return command_of(call)
 
 
 def _first_error(content: str, failure: tuple[int, int] | None) -> str | None:
-    """The line that says what went wrong, rather than one with an exit code; the first line at the least."""
+    """The line that describes the failure, preferably not an exit code; else the first line."""
     line = _FAILURE.search(content)
     if line:
         return line[0].strip()
@@ -95,7 +101,7 @@ def _first_error(content: str, failure: tuple[int, int] | None) -> str | None:
 
 
 def _matches(content: str) -> tuple[int, tuple[str, ...]]:
-    """How many hits a search has, and the files that are named before them."""
+    """The number of hits of a search, and the files that they name."""
     if _NONE.match(content):
         return 0, ()
     listed = _listed(content)
@@ -111,7 +117,7 @@ def _matches(content: str) -> tuple[int, tuple[str, ...]]:
 
 
 def _listed(content: str) -> int | None:
-    """How many hits there are in JSON that lists them, None where it is none."""
+    """The number of hits in a JSON list; None if the text is not one."""
     if not content.lstrip().startswith(("[", "{")):
         return None
     try:

@@ -1,33 +1,33 @@
-"""What a stretch of a text says beside the paths in it: naming a file is no quotation of what was read."""
+"""A text without its file paths: mentioning a path does not count as quoting the file."""
 
 import re
 from functools import lru_cache
 
 _PATH = re.compile(r"[\"'`(\[<]*[\w.~@+:#%=\-]*[\\/][\w.~@+:#%=\-\\/]*[\"'`)\]>,;]*")
 _FILE = re.compile(r"[\w.~@+-]+\.\w{1,8}[:,]?")
-_REACH = 100  # characters beside a stretch in which the words at its ends begin and end
-_RUN = 10  # letters and digits beside paths that a run of characters needs
+_REACH = 100  # characters around a range that are searched for the ends of words
+_RUN = 10  # minimum number of letters and digits outside of paths
 
 
-def line_says(line: str, paths: tuple[str, ...]) -> bool:
-    """Whether a line is more than a path, a file's name, or one of the paths that its call named."""
-    return line not in paths and not _FILE.fullmatch(line) and _beside_paths(line[: 4 * _REACH]) > 0
+def line_has_content(line: str, paths: tuple[str, ...]) -> bool:
+    """Whether a line is more than a path, a file name, or a path that its call named."""
+    return line not in paths and not _FILE.fullmatch(line) and _length_without_paths(line[: 4 * _REACH]) > 0
 
 
-def run_says(text: str, start: int, end: int, paths: tuple[str, ...]) -> bool:
-    """Whether a stretch of a text, with the words at its ends whole, is about more than paths."""
+def run_has_content(text: str, start: int, end: int, paths: tuple[str, ...]) -> bool:
+    """Whether a range of a text, extended to whole words, contains more than paths."""
     run = text[start:end]
     if not run[0].isspace():
         run = _last_word(text[max(0, start - _REACH) : start]) + run
     if not run[-1].isspace():
         run += _first_word(text[end : end + _REACH])
     bare = text[start:end].strip()
-    return _beside_paths(run) >= _RUN and not any(bare in path for path in paths)
+    return _length_without_paths(run) >= _RUN and not any(bare in path for path in paths)
 
 
-@lru_cache(maxsize=64)  # neighbouring stretches begin and end in the same words
-def _beside_paths(text: str) -> int:
-    """How many letters and digits there are outside of paths."""
+@lru_cache(maxsize=64)  # neighbouring ranges share words
+def _length_without_paths(text: str) -> int:
+    """The number of letters and digits outside of paths."""
     return sum(sum(map(str.isalnum, word)) for word in text.split() if not _PATH.fullmatch(word))
 
 

@@ -1,56 +1,58 @@
-"""Results of which the user repeats a whole line that stands in no other result.
+"""Results of which the user repeats a whole line that is in no other result.
 
-White space is folded, `> ` at the beginning of lines is none of them. Of a line of more than 40 characters the first
-40 stand for the whole.
+White space is folded, and `> ` at the beginning of lines is ignored. Lines of more than 40
+characters are compared by their first 40.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 
-from ctxtrim.evidence.paths_in_text import line_says
+from ctxtrim.evidence.paths_in_text import line_has_content
 
-_LEAST = 20  # characters of a line that are not blank
-_KEY = 40  # characters that stand for a line
-_ANCHOR = re.compile(r"\w+|[^\w\s]")  # where a line may begin in what the user wrote: not inside a word
+_LEAST = 20  # minimum non-blank characters of a line
+_KEY = 40  # characters that identify a line
+_ANCHOR = re.compile(r"\w+|[^\w\s]")  # where a line may begin in typed text: not inside a word
 _MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _MARK = re.compile(r"\s*(?:>[ \t]?)+")
 
 
 def quoted_lines(
-    results: Mapping[int, str], said: Mapping[int, str], named: Mapping[int, tuple[str, ...]]
+    results: Mapping[int, str], typed: Mapping[int, str], named: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[int, int]]:
-    """Where the first such line stands in each result.
+    """The range of the first quoted line of each result.
 
-    All by position: the texts of the results, what the user said, and the paths that a result's own call named.
+    All by position: the texts of the results, the typed messages, and the paths that the call of a
+    result named.
     """
-    spoken = {position: " ".join(_MARKS.sub("", text).split()) for position, text in said.items()}
-    begun = {text[place : place + _LEAST] for text in spoken.values() for place in _anchors(text)}
-    held: dict[str, tuple[int, int, int] | None] = {}  # which result holds a line, and where; None for several
+    folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
+    begun = {text[start_at : start_at + _LEAST] for text in folded.values() for start_at in _anchors(text)}
+    # The result with a line, and its range; None if several results have it.
+    sources: dict[str, tuple[int, int, int] | None] = {}
     for position, text in results.items():
         paths = tuple(" ".join(path.split()) for path in named.get(position, ()))
         for line, start, end in _lines(text):
             key = line[:_KEY]
-            if key[:_LEAST] in begun and line_says(line, paths):
-                one = held.setdefault(key, (position, start, end))
-                if one and one[0] != position:
-                    held[key] = None
+            if key[:_LEAST] in begun and line_has_content(line, paths):
+                source = sources.setdefault(key, (position, start, end))
+                if source and source[0] != position:
+                    sources[key] = None
     lengths: dict[str, set[int]] = {}
-    for key in held:
+    for key in sources:
         lengths.setdefault(key[:_LEAST], set()).add(len(key))
-    found: dict[int, tuple[int, int]] = {}
-    for later, text in spoken.items():
-        for place in _anchors(text):
-            for length in lengths.get(text[place : place + _LEAST], ()):  # at most 21 of them
-                one = held.get(text[place : place + length])
-                if one and one[0] < later:
-                    position, start, end = one
-                    found[position] = min(found.get(position, (start, end)), (start, end))
-    return found
+    quotations: dict[int, tuple[int, int]] = {}
+    for later, text in folded.items():
+        for start_at in _anchors(text):
+            for length in lengths.get(text[start_at : start_at + _LEAST], ()):  # at most 21 lengths
+                source = sources.get(text[start_at : start_at + length])
+                if source and source[0] < later:
+                    position, start, end = source
+                    quotations[position] = min(quotations.get(position, (start, end)), (start, end))
+    return quotations
 
 
 def _anchors(text: str) -> Iterator[int]:
     last = len(text) - _LEAST
-    return (place for match in _ANCHOR.finditer(text) if (place := match.start()) <= last)
+    return (position for match in _ANCHOR.finditer(text) if (position := match.start()) <= last)
 
 
 def _lines(text: str) -> Iterator[tuple[str, int, int]]:

@@ -1,92 +1,98 @@
 """Results of which the user repeats at least 40 consecutive characters.
 
-Windows of 40 characters of what the user wrote are remembered by their hash. To try every window of the results would
-take minutes, so they are first searched for shorter stretches: of any 40 characters, 20 stand at a place that is
-divisible by 21. So only every 21st place of a result is looked up, among all stretches of 20 characters that the user
-wrote. Where the user wrote much, it is every 7th there and every 3rd here, which takes less memory: by the Chinese
-remainder theorem two such places meet in any 40 characters.
+All windows of 40 typed characters are indexed by hash. Looking up every window of the results would
+take minutes, so they are first searched for shorter pieces: any 40 characters contain a piece of 20
+characters that starts at a multiple of 21. So only every 21st position of a result is looked up,
+among all typed pieces of 20 characters. For long typed text, every 7th position of results and
+every 3rd typed position are used, which takes less memory: by the Chinese remainder theorem, two
+such positions coincide in any 40 characters.
 """
 
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ctxtrim.evidence.paths_in_text import run_says
+from ctxtrim.evidence.paths_in_text import run_has_content
 
-_RUN = 40  # characters that are a quotation
+_RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
-_MUCH = 1 << 18  # characters that the user wrote
-_END = "\0"  # between texts
+_MUCH = 1 << 18  # typed characters that count as long
+_END = "\0"  # separates texts
 
 
 def quoted_runs(
-    results: Mapping[int, str], said: Mapping[int, str], named: Mapping[int, tuple[str, ...]]
+    results: Mapping[int, str], typed: Mapping[int, str], named: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[int, int]]:
-    """Where the first such run stands in each result, as long as it is.
+    """The range of the first quoted run of each result, extended as far as it matches.
 
-    All by position: the texts of the results, what the user said, and the paths that a result's own call named.
+    All by position: the texts of the results, the typed messages, and the paths that the call of a
+    result named.
     """
-    newest = sorted(said, reverse=True)
-    unheard = deque(newest)
-    speech = _Speech(_END.join(said[position] for position in newest))
-    found = {}
+    newest = sorted(typed, reverse=True)
+    pending = deque(newest)
+    index = _TypedText(_END.join(typed[position] for position in newest))
+    runs = {}
     for position in sorted(results, reverse=True):
-        while unheard and unheard[0] > position:
-            speech.hear(len(said[unheard.popleft()]))
-        run = speech.run_in(results[position], named.get(position, ()))
+        while pending and pending[0] > position:
+            index.add(len(typed[pending.popleft()]))
+        run = index.run_in(results[position], named.get(position, ()))
         if run:
-            found[position] = run
-    return found
+            runs[position] = run
+    return runs
 
 
 @dataclass
-class _Speech:
-    """What the user wrote, the newest first, and an index of as much of it as was heard."""
+class _TypedText:
+    """The typed text, newest message first, and an index of the messages added so far."""
 
     text: str
-    heard: int = 0
+    indexed: int = 0
     stretches: set[int] = field(default_factory=set)
-    windows: dict[int, int] = field(default_factory=dict)  # from the hash of 40 characters to a place where they stand
+    windows: dict[int, int] = field(default_factory=dict)  # from the hash of 40 characters to a position
 
     @property
     def strides(self) -> tuple[int, int]:
-        """Of how many places one is looked at: here, and in results."""
+        """The step between indexed positions: in typed text, and in results."""
         return (3, 7) if len(self.text) > _MUCH else (1, 21)
 
-    def hear(self, length: int) -> None:
-        """Take one more message into the index."""
-        start, end = self.heard, min(self.heard + length, len(self.text))
+    def add(self, length: int) -> None:
+        """Add one more message to the index."""
+        start, end = self.indexed, min(self.indexed + length, len(self.text))
         text, (mine, _) = self.text, self.strides
         first = -(-start // mine) * mine
-        self.stretches.update(hash(text[place : place + _STRETCH]) for place in range(first, end - _STRETCH + 1, mine))
-        self.windows.update((hash(text[place : place + _RUN]), place) for place in range(start, end - _RUN + 1))
-        self.heard += length + len(_END)
+        self.stretches.update(
+            hash(text[position : position + _STRETCH]) for position in range(first, end - _STRETCH + 1, mine)
+        )
+        self.windows.update(
+            (hash(text[position : position + _RUN]), position) for position in range(start, end - _RUN + 1)
+        )
+        self.indexed += length + len(_END)
 
     def run_in(self, text: str, paths: tuple[str, ...]) -> tuple[int, int] | None:
-        """The first run in a text that says something."""
+        """The first run in a text that has content other than paths."""
         if not self.windows:
             return None
         stretches, (_, theirs) = self.stretches, self.strides
-        tried = 0  # the window from which on none was tried
-        for place in range(0, len(text) - _STRETCH + 1, theirs):
-            if hash(text[place : place + _STRETCH]) in stretches:
-                for start in range(max(tried, place - _RUN + _STRETCH), min(place, len(text) - _RUN) + 1):
-                    there = self.windows.get(hash(text[start : start + _RUN]))
-                    if there is not None and run_says(text, start, start + _RUN, paths):
-                        run = self._grown(text, start, there)
+        tried = 0  # the first window that was not tried yet
+        for position in range(0, len(text) - _STRETCH + 1, theirs):
+            if hash(text[position : position + _STRETCH]) in stretches:
+                for start in range(max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1):
+                    match = self.windows.get(hash(text[start : start + _RUN]))
+                    if match is not None and run_has_content(text, start, start + _RUN, paths):
+                        run = self._extended(text, start, match)
                         if run:
                             return run
-                tried = max(tried, place + 1)
+                tried = max(tried, position + 1)
         return None
 
-    def _grown(self, text: str, start: int, there: int) -> tuple[int, int] | None:
-        """A run as long as it is, None where only the hashes were the same."""
-        said, end = self.text, start + _RUN
-        shift = there - start
-        if said[there : there + _RUN] != text[start:end]:
+    def _extended(self, text: str, start: int, match: int) -> tuple[int, int] | None:
+        """The run extended in both directions; None if only the hashes are equal."""
+        typed, end = self.text, start + _RUN
+        shift = match - start
+        if typed[match : match + _RUN] != text[start:end]:
             return None
-        while start and start + shift and said[start + shift - 1] == text[start - 1] != _END:
+        while start and start + shift and typed[start + shift - 1] == text[start - 1] != _END:
             start -= 1
-        while end < len(text) and end + shift < len(said) and said[end + shift] == text[end] != _END:
+        while end < len(text) and end + shift < len(typed) and typed[end + shift] == text[end] != _END:
             end += 1
         return start, end

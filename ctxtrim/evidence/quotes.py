@@ -1,67 +1,64 @@
-"""Results that the user quotes: what was said of them later shows that they still matter.
+"""Results that the user quotes later, which shows that they still matter.
 
-A later message that the person wrote names the call's id, contains a whole line of the result, or at least 40
-consecutive characters of it. Naming a file is no quotation, so what counts has letters or digits beside paths.
+A later typed message contains the call id, a whole line of the result, or at least 40 consecutive
+characters of it. Mentioning a path does not count, so a quotation must contain letters or digits
+outside of paths.
 """
 
 import re
 from collections.abc import Sequence
 
 from ctxtrim.conversation.tool_results import result_text
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import Shape, is_typed
 from ctxtrim.evidence.quoted_lines import quoted_lines
 from ctxtrim.evidence.quoted_runs import quoted_runs
 from ctxtrim.evidence.tool_kinds import paths_of
 from ctxtrim.model import Message
 
-_MOST = 1 << 21  # the newest characters that the person wrote; what stands before is not looked at, to bound the memory
+_MOST = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
-_ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)  # "12" and "search" are said of other things too
+_ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)  # "12" and "search" have other meanings too
 
 
-def quoted(messages: Sequence[Message], where: Shape) -> dict[int, tuple[int, int]]:
-    """The positions of quoted results, each with what is quoted: (start, end), (0, 0) for the id of its call."""
-    said = _said(messages)
-    last = max(said, default=0)
+def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, int]]:
+    """The positions of quoted results with the quoted range (start, end), or (0, 0) for a quoted call id."""
+    typed = _typed(messages)
+    last = max(typed, default=0)
     results = {
         position: result_text(messages[position])
         for position in range(len(messages))
         if messages[position].role == "tool"
     }
-    asked = {position: text for position, text in results.items() if position < last}
-    if not asked:
+    older = {position: text for position, text in results.items() if position < last}
+    if not older:
         return {}
-    named = {position: paths_of(call) if (call := where.call[position]) else () for position in asked}
-    found = dict.fromkeys(_by_id(messages, said, asked), (0, 0))
-    for ranges in (quoted_lines(results, said, named), quoted_runs(asked, said, named)):
+    named = {position: paths_of(call) if (call := shape.call[position]) else () for position in older}
+    ranges_by_position = dict.fromkeys(_by_id(messages, typed, older), (0, 0))
+    for ranges in (quoted_lines(results, typed, named), quoted_runs(older, typed, named)):
         for position, (start, end) in ranges.items():
-            first, last = found.get(position, (0, 0))
-            if end - start > last - first:  # what shows most of it
-                found[position] = (start, end)
-    return {position: found[position] for position in sorted(found)}
+            first, last = ranges_by_position.get(position, (0, 0))
+            if end - start > last - first:  # the longest quotation
+                ranges_by_position[position] = (start, end)
+    return {position: ranges_by_position[position] for position in sorted(ranges_by_position)}
 
 
-def _is_persons(message: Message) -> bool:
-    return message.role == "user" and not message.is_injected and not message.is_summary
-
-
-def _said(messages: Sequence[Message]) -> dict[int, str]:
-    """What the person wrote, by position; no more than the newest of it."""
-    said, size = {}, 0
+def _typed(messages: Sequence[Message]) -> dict[int, str]:
+    """The typed text by position, limited to the newest characters."""
+    typed, size = {}, 0
     for position in range(len(messages) - 1, -1, -1):
         if size >= _MOST:
             break
-        if _is_persons(messages[position]):
+        if is_typed(messages[position]):
             text = "\n".join(part.text for part in messages[position].parts if part.kind == "text")
-            said[position] = text[: _MOST - size]
+            typed[position] = text[: _MOST - size]
             size += len(text)
-    return said
+    return typed
 
 
-def _by_id(messages: Sequence[Message], said: dict[int, str], asked: dict[int, str]) -> list[int]:
-    """The results whose call id stands in a later message as a word."""
+def _by_id(messages: Sequence[Message], typed: dict[int, str], results: dict[int, str]) -> list[int]:
+    """The results whose call id is a word of a later message."""
     last: dict[str, int] = {}
-    for position, text in sorted(said.items()):
+    for position, text in sorted(typed.items()):
         last.update((word.strip(".:!?"), position) for word in _WORD.findall(text))
-    ids = ((position, result.call_id) for position in asked if (result := messages[position].result))
+    ids = ((position, result.call_id) for position in results if (result := messages[position].result))
     return [position for position, name in ids if name and _ID.match(name) and last.get(name, -1) > position]

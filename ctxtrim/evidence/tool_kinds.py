@@ -1,8 +1,8 @@
-"""What a call does by its tool's name and arguments: which kind of tool, which files, which command.
+"""What a call does, by its tool name and arguments: the kind of tool, the files, the command.
 
-The names are those of agents in use: Claude Code, Codex, Cursor, Gemini CLI, Copilot, OpenHands, SWE-agent, Cline,
-nanocoder, the file system server of MCP and their like. Case, `_` and `-` make no difference, nor does a prefix like
-`mcp__server__`.
+The names are those of common agents: Claude Code, Codex, Cursor, Gemini CLI, Copilot, OpenHands,
+SWE-agent, Cline, nanocoder, the file system server of MCP and similar ones. Case, `_`, `-` and
+prefixes such as `mcp__server__` are ignored.
 """
 
 import json
@@ -33,7 +33,7 @@ _NAMES: dict[ToolKind, str] = {
     "runterminalcommand runinterminal shellcommand shellexec codeexec",
 }  # fmt: skip
 _KINDS: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
-# One tool for all that can be done to a file: its argument `command` says what.
+# Tools with several actions on files, chosen by the argument `command`.
 _EDITORS = ("strreplacebasededittool", "strreplaceeditor", "strreplaceedittool", "texteditor", "fileeditor")
 _EDITOR_COMMANDS: dict[str, ToolKind] = {"view": "read", "create": "write", "delete": "delete"}
 _PATH_KEYS = (
@@ -45,11 +45,11 @@ _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
 _LONGEST = 4096  # characters of a path
 _RANGE = re.compile(r"line|offset|limit|range|start|end$|head|tail|page|chunk|length|max")
-"""Arguments of a call that reads a part of a file, by their bare names."""
+"""Arguments that limit a read to a part of a file, by normalized name."""
 
 
 def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
-    """What a tool does, by its name; for those that do several things by the arguments of the call (JSON text)."""
+    """The kind of a tool by its name; for multi-purpose tools by the arguments of the call (JSON text)."""
     bare = _bare(re.split(r"__|[.:/]", name or "")[-1])
     if bare in _EDITORS:
         tree = _tree(arguments)
@@ -60,12 +60,12 @@ def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
 
 
 def paths_of(call: Part) -> tuple[str, ...]:
-    """The files that a call names in its arguments, in order; none where these are no JSON and no patch."""
+    """The files that a call names in its arguments, in order; empty if the arguments are neither JSON nor a patch."""
     return tuple(dict.fromkeys(path for path, _ in accesses(call)))
 
 
 def accesses(call: Part) -> Iterator[tuple[str, ToolKind]]:
-    """The files that a call names, and what it does to each; a leading `./` does not count."""
+    """The files that a call names and what it does to each, without a leading `./`."""
     kind = kind_of_tool(call.name, call.text)
     tree = _tree(call.text)
     if kind == "edit" and "*** " in call.text:
@@ -79,53 +79,53 @@ def accesses(call: Part) -> Iterator[tuple[str, ToolKind]]:
 
 
 def is_full_read(call: Part) -> bool:
-    """Whether a call reads whole files: it names no lines, offset or limit."""
+    """Whether a call reads whole files, without lines, offset or limit."""
     tree = _tree(call.text)
     return isinstance(tree, dict) and not any(_RANGE.search(_bare(key)) and value for key, value in tree.items())
 
 
 def command_of(call: Part) -> str | None:
-    """The command line that a call runs, None where it runs none; of `["bash", "-lc", "ls"]` it is `ls`."""
+    """The command line that a call runs; None for other calls. For `["bash", "-lc", "ls"]` it is `ls`."""
     kind = kind_of_tool(call.name)
     if kind not in ("bash", "other") or _bare(call.name or "") in _EDITORS:
         return None
     tree = _tree(call.text)
-    if tree is None:  # arguments that are no JSON are the command, where they are not JSON cut short
+    if tree is None:  # arguments that are not JSON are the command, unless they are truncated JSON
         is_command = kind == "bash" and not call.text.lstrip().startswith(("{", "["))
         return call.text.strip() or None if is_command else None
     if not isinstance(tree, dict):
         return None
     values = [tree.get(key) for key in _COMMAND_KEYS]
     action = tree.get("action")
-    if isinstance(action, dict):  # how Codex spells a call of its local shell
+    if isinstance(action, dict):  # the arguments of Codex's local shell
         values.append(action.get("command"))
     return next(filter(None, map(_command, values)), None)
 
 
 def strings(arguments: str) -> list[str]:
-    """The strings in the arguments of a call, in order, without the keys; the text itself where it is no JSON."""
+    """The strings in the arguments of a call, in order, without keys; the text itself if it is not JSON."""
     tree = _tree(arguments)
     if tree is None:
         return [arguments]
-    found, waiting = [], [tree]
+    texts, waiting = [], [tree]
     while waiting:
         value = waiting.pop()
         if isinstance(value, str):
-            found.append(value)
+            texts.append(value)
         elif isinstance(value, dict | list):
             waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else value))
-    return found
+    return texts
 
 
 def string_at(arguments: str, *keys: str) -> str | None:
-    """The first argument of these names that is a string with something in it, None where none is."""
+    """The first non-empty string argument with one of these names; None if there is none."""
     tree = _tree(arguments)
     values = (tree.get(key) for key in keys) if isinstance(tree, dict) else ()
     return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _tree(arguments: str) -> Any:
-    """The arguments as values, None where they are no JSON."""
+    """The parsed arguments; None if they are not JSON."""
     try:
         return json.loads(arguments)
     except (ValueError, RecursionError):
@@ -137,18 +137,18 @@ def _bare(name: str) -> str:
 
 
 def _values(tree: dict[str, Any]) -> Iterator[str]:
-    """The strings at keys that name a file, also in lists there, and in lists of objects with such keys."""
+    """The strings at keys that name a file, also in lists and in lists of objects with such keys."""
     for key, value in tree.items():
         if _bare(key) in _PATH_KEYS:
-            for one in value if isinstance(value, list) else [value]:
-                if isinstance(one, dict):
-                    yield from (path for name, path in one.items() if _bare(name) in _PATH_KEYS and type(path) is str)
-                elif isinstance(one, str):
-                    yield one
+            for item in value if isinstance(value, list) else [value]:
+                if isinstance(item, dict):
+                    yield from (path for name, path in item.items() if _bare(name) in _PATH_KEYS and type(path) is str)
+                elif isinstance(item, str):
+                    yield item
 
 
 def _command(value: Any) -> str | None:
-    """A command, which may be a list of words, as one text."""
+    """A command as one text; it may be a list of words."""
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
         return value[2] if len(value) == 3 and re.fullmatch(r"-\w*c", value[1]) else " ".join(value)
     return value.strip() or None if isinstance(value, str) else None

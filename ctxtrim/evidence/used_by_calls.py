@@ -1,7 +1,8 @@
-"""Results that feed a later call: an argument of it was first seen there.
+"""Results that a later call used: an argument of the call first occurs in the result.
 
-What feeds is a whole token of at least 6 characters: a path, an id, a word. It is the result's own where no message
-before it has that token; what that call's result says then feeds others only by what is new in it (depth 1).
+A used token is a whole token of at least 6 characters: a path, an id, a word. It must not occur in
+a message before the result. The result of that call counts only for tokens that are new in it
+(depth 1).
 """
 
 import re
@@ -13,29 +14,29 @@ from ctxtrim.evidence.tool_kinds import strings
 from ctxtrim.model import Message
 
 _TOKEN = re.compile(r"[\w/~@.+-]{6,}")
-# A path or id, from its first character to its last; a `./` in front and a dot behind are none of it.
+# A path or id, without a leading `./` and a trailing dot.
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
 
 
-def chained(messages: Sequence[Message], where: Shape) -> dict[int, list[tuple[int, int, int]]]:
-    """For the positions of results that feed calls: (position of the call's message, start, end of what it uses)."""
+def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[tuple[int, int, int]]]:
+    """By position of a used result: (position of the message with the call, start, end of the used range)."""
     opened = next((position for position, message in enumerate(messages) if message.role == "tool"), len(messages))
     used = {
         position: tokens(strings_of_calls(message))
         for position, message in enumerate(messages[opened:], opened)
         if any(message.calls)
     }
-    waiting = set().union(*used.values())  # tokens of arguments that no message has had yet
+    waiting = set().union(*used.values())  # argument tokens that did not occur yet
     sources: dict[str, tuple[int, int, int]] = {}
     for position, message in enumerate(messages):
         if not waiting:
             break
-        found = waiting & tokens(_texts(message))
-        waiting -= found
-        if found and message.role == "tool":
+        first_seen = waiting & tokens(_texts(message))
+        waiting -= first_seen
+        if first_seen and message.role == "tool":
             sources.update(
-                (token, (position, start, end)) for token, (start, end) in _places(result_text(message), found)
+                (token, (position, start, end)) for token, (start, end) in _ranges(result_text(message), first_seen)
             )
     chains: dict[int, list[tuple[int, int, int]]] = {}
     for consumer, wanted in used.items():
@@ -48,15 +49,15 @@ def chained(messages: Sequence[Message], where: Shape) -> dict[int, list[tuple[i
 
 def tokens(texts: Iterable[str]) -> set[str]:
     """The whole tokens in some texts, and the words of at least 6 characters inside them."""
-    found: set[str] = set()
+    tokens: set[str] = set()
     for text in texts:
-        for token in set(_TOKEN.findall(text)):  # most are words, and most of them are there many times
+        for token in set(_TOKEN.findall(text)):  # most tokens are words that repeat
             if token.isidentifier():
-                found.add(token)
+                tokens.add(token)
             else:
-                found.update(_WIDE.findall(token))
-                found.update(_WORD.findall(token))
-    return found
+                tokens.update(_WIDE.findall(token))
+                tokens.update(_WORD.findall(token))
+    return tokens
 
 
 def strings_of_calls(message: Message) -> list[str]:
@@ -65,17 +66,17 @@ def strings_of_calls(message: Message) -> list[str]:
 
 
 def _texts(message: Message) -> list[str]:
-    """All that a message says, the arguments of calls as the tool reads them."""
+    """All text of a message, with call arguments as parsed strings."""
     if message.role == "tool":
         return [result_text(message), *(part.text for part in message.parts if part.kind != "tool_result")]
     return [*(part.text for part in message.parts if part.kind != "tool_call"), *strings_of_calls(message)]
 
 
-def _places(text: str, wanted: set[str]) -> Iterable[tuple[str, tuple[int, int]]]:
-    """The first place of each wanted token that a text has."""
-    places: dict[str, tuple[int, int]] = {}
+def _ranges(text: str, wanted: set[str]) -> Iterable[tuple[str, tuple[int, int]]]:
+    """The first range of each wanted token in a text."""
+    ranges: dict[str, tuple[int, int]] = {}
     for pattern, group in ((_WIDE, 1), (_WORD, 0)):
         for match in pattern.finditer(text):
             if match[group] in wanted:
-                places.setdefault(match[group], match.span(group))
-    return places.items()
+                ranges.setdefault(match[group], match.span(group))
+    return ranges.items()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ctxtrim.evidence import is_only_instructions
 from ctxtrim.model import Line, Message, Span, Transcript
-from ctxtrim.summaries.markers import pieces, stands_alone
+from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import Record, give_up_if_deep
 
@@ -136,7 +136,7 @@ def _marked(message: Message) -> Message:
     if message.role != "user" or not message.parts:
         return message
     if _is_ours(message):
-        is_summary = message.is_summary or stands_alone(message.parts[0].text)
+        is_summary = message.is_summary or is_only_summary(message.parts[0].text)
         return replace(message, is_injected=True, is_summary=is_summary)
     if not message.is_injected and is_only_instructions(message):
         return replace(message, is_injected=True)
@@ -148,6 +148,6 @@ def _is_ours(message: Message) -> bool:
     text = message.parts[0].text
     if not text.startswith("["):
         return False
-    return stands_alone(text) or (
+    return is_only_summary(text) or (
         len(message.parts) == 1 and pieces(text)[1:] != (None, None) and pieces(text)[2] is None
     )

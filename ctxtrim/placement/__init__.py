@@ -1,21 +1,21 @@
-"""Texts that replace messages: summaries and digests, how they are written to fit, and where they stand."""
+"""Texts that replace messages: write summaries and digests within a token limit, and insert them."""
 
 from ctxtrim.placement.digests import MODES, Digests
 from ctxtrim.placement.leads import without_compaction
 from ctxtrim.placement.replace import replace_messages
-from ctxtrim.placement.steps import Cut, cut_off
-from ctxtrim.placement.summary import Summing, outcome_of, put_back, summarize_old, summed
+from ctxtrim.placement.steps import CutOutcome, cut_off
+from ctxtrim.placement.summary import SummaryWriter, place_summary, restore_summary, summarize_old, with_summary
 
 __all__ = [
     "MODES",
-    "Cut",
+    "CutOutcome",
     "Digests",
-    "Summing",
+    "SummaryWriter",
     "cut_off",
-    "outcome_of",
-    "put_back",
+    "place_summary",
     "replace_messages",
+    "restore_summary",
     "summarize_old",
-    "summed",
+    "with_summary",
     "without_compaction",
 ]

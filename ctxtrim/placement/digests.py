@@ -1,10 +1,10 @@
-"""Digests of steps: what an LLM or rules write about calls and results that are removed."""
+"""Digests of steps: texts by an LLM or by rules that replace calls and results."""
 
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from ctxtrim.conversation.tool_results import Result, results
+from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import extract_key_info, summary_line
 from ctxtrim.model import Message
@@ -13,9 +13,9 @@ from ctxtrim.summaries import (
     DIGEST,
     FALLBACK,
     HEURISTIC,
-    Request,
     Summarizer,
     Summary,
+    SummaryRequest,
     bounded,
     digests,
     heuristic,
@@ -24,153 +24,154 @@ from ctxtrim.summaries import (
     summarized,
     tool_prompt,
 )
-from ctxtrim.summaries.digests import Entry
+from ctxtrim.summaries.digests import DigestEntry
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.tokens.counter import Counter
 
 MODES = ("llm", "heuristic", "off")
-"""Who writes digests; `off`: nobody, and nothing is removed."""
+"""Who writes digests. `off`: no digests, and nothing is removed."""
 
 _QUOTE = 200  # characters of the assistant's words next to its calls
 _EXCERPT = 80  # characters: with less room, an entry has no excerpt of a result
-_HEADER = len(digests.written([Entry(markers.DIGEST, "")]))
+_HEADER = len(digests.written([DigestEntry(markers.DIGEST, "")]))
 _BLANK = re.compile(r"\n\s*\n")
 
 
 @dataclass(frozen=True)
 class Step:
-    """Calls and their results that are removed together; `words` are the assistant's next to its calls."""
+    """Calls and results that are removed together. `words` is the text of the assistant next to its calls."""
 
     home: int
     positions: tuple[int, ...]
-    results: tuple[Result, ...]
+    results: tuple[ToolResult, ...]
     words: str
 
 
-def steps(messages: Sequence[Message], where: Shape, held: Set[int]) -> list[Step]:
-    """The steps that may be removed, oldest first: all calls are answered, and a prompt or an answer follows."""
-    ages = [where.steps - step for step in where.step]
-    found: dict[int, list[Result]] = {}
-    for result in results(messages, where, ages):
-        found.setdefault(where.exchange[result.position], []).append(result)
-    whole: dict[int, list[int]] = {}
-    for place, home in enumerate(where.exchange):
-        whole.setdefault(home, []).append(place)
-    open_homes = {place for place, _ in where.unanswered}
+def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> list[Step]:
+    """The removable steps, oldest first: all calls have results, and a prompt or an answer follows."""
+    ages = [shape.steps - step for step in shape.step]
+    results_by_step: dict[int, list[ToolResult]] = {}
+    for result in results(messages, shape, ages):
+        results_by_step.setdefault(shape.exchange[result.position], []).append(result)
+    exchanges: dict[int, list[int]] = {}
+    for position, home in enumerate(shape.exchange):
+        exchanges.setdefault(home, []).append(position)
+    open_homes = {position for position, _ in shape.unanswered}
     roles = ("assistant", "user")
-    last = max(
-        (at for at, message in enumerate(messages) if message.agent_visible and message.role in roles), default=-1
+    last_position = max(
+        (position for position, message in enumerate(messages) if message.agent_visible and message.role in roles),
+        default=-1,
     )
     return [
-        Step(home, tuple(whole[home]), tuple(inside), _words(messages[home]))
-        for home, inside in found.items()
+        Step(home, tuple(exchanges[home]), tuple(step_results), _words(messages[home]))
+        for home, step_results in results_by_step.items()
         if messages[home].role != "user"
         and home not in open_homes
-        and held.isdisjoint(whole[home])
-        and whole[home][-1] < last
+        and protected.isdisjoint(exchanges[home])
+        and exchanges[home][-1] < last_position
     ]
 
 
 def _words(message: Message) -> str:
-    """The text of a message, without the digests that it begins with."""
+    """The text of a message without its leading digests."""
     return "\n".join(part.text for part in with_leads(message).parts if part.kind == "text").strip()
 
 
 @dataclass(frozen=True)
 class Digests:
-    """How digests are written: by an LLM where there is one, else a line for each result and its head and tail."""
+    """The writer of digests: an LLM if there is one, else one line per result with its head and tail."""
 
     counter: Counter
     mode: str
     summarizer: Summarizer | None = None
     redacts: bool = True
 
-    def of(self, some: Sequence[Step], limit: int, asks: bool = True) -> Summary:
-        """The digest of steps, without a title: in fewer than `limit` tokens as a message where that is possible.
+    def of(self, group: Sequence[Step], limit: int, may_ask: bool = True) -> Summary:
+        """The digest of steps, without a title. As a message it has fewer than `limit` tokens if possible.
 
-        `asks`: whether an LLM may be asked.
+        `may_ask`: whether an LLM may be used.
         """
-        short = self.least(some)
+        short = self.least(group)
         if self.size(short) >= limit:
             return Summary(short, FALLBACK)
-        some = [_masked(step) for step in some] if self.redacts else some
+        group = [_masked(step) for step in group] if self.redacts else group
 
         def fallback() -> str:
-            full = _full(some[0]) if len(some) == 1 else short
+            full = _full_text(group[0]) if len(group) == 1 else short
             return full if self.size(full) < limit else short
 
-        if self.mode != "llm" or self.summarizer is None or not asks:
+        if self.mode != "llm" or self.summarizer is None or not may_ask:
             return Summary(fallback(), FALLBACK)
-        opening = "".join(f"{line}\n" for step in some for line in _opening(step)) if len(some) == 1 else ""
-        request = Request(
-            self._prompt(some),
+        opening = "".join(f"{line}\n" for step in group for line in _brief_lines(step)) if len(group) == 1 else ""
+        request = SummaryRequest(
+            self._prompt(group),
             DIGEST,
             limit - self.size(opening),
             self.counter.tokenizer,
             most=max(1, DIGEST - _HEADER - len(opening)),
             redacts=self.redacts,
         )
-        found = summarized(request, self.summarizer, lambda: "")
-        text = _closed(f"{opening}{found.text}")
-        if found.text and self.size(text) < limit:
-            return replace(found, text=text)
-        return replace(found, text=fallback(), by=FALLBACK)
+        summary = summarized(request, self.summarizer, lambda: "")
+        text = _without_separators(f"{opening}{summary.text}")
+        if summary.text and self.size(text) < limit:
+            return replace(summary, text=text)
+        return replace(summary, text=fallback(), by=FALLBACK)
 
-    def least(self, some: Sequence[Step]) -> str:
-        """The shortest digest of steps: the assistant's words and a line for each result, of the newest steps."""
-        some = [_masked(step) for step in some] if self.redacts else some
-        short = [_closed(bounded("\n".join(_opening(step)), HEURISTIC - _HEADER)) for step in some]
+    def least(self, group: Sequence[Step]) -> str:
+        """The shortest digest of steps: the assistant's text and a line for each result of the newest steps."""
+        group = [_masked(step) for step in group] if self.redacts else group
+        short = [_without_separators(bounded("\n".join(_brief_lines(step)), HEURISTIC - _HEADER)) for step in group]
         if len(short) == 1:
             return short[0]
-        entries = [Entry(markers.DIGEST, text) for text in short]
+        entries = [DigestEntry(markers.DIGEST, text) for text in short]
         return "\n\n".join(filter(None, digests.bounded(entries, HEURISTIC, len)))
 
     def size(self, text: str) -> int:
-        """The tokens of a digest, and of the line that may separate it from an answer."""
-        message = digest_message(digests.written([Entry(markers.DIGEST, text)]), hides=False)
+        """The tokens of a digest, including the line that may separate it from an answer."""
+        message = digest_message(digests.written([DigestEntry(markers.DIGEST, text)]), hides=False)
         return self.counter.cost(message, 0).total + self.counter.text(markers.END)
 
-    def _prompt(self, some: Sequence[Step]) -> str:
-        found = [result for step in some for result in step.results]
-        names = ", ".join(dict.fromkeys(result.tool for result in found))
-        arguments = "\n".join(result.call.text for result in found if result.call is not None)
-        outputs = [result.text if len(found) == 1 else f"{_line(result)}\n{result.text}" for result in found]
+    def _prompt(self, steps: Sequence[Step]) -> str:
+        results = [result for step in steps for result in step.results]
+        names = ", ".join(dict.fromkeys(result.tool for result in results))
+        arguments = "\n".join(result.call.text for result in results if result.call is not None)
+        outputs = [result.text if len(results) == 1 else f"{_line(result)}\n{result.text}" for result in results]
         return tool_prompt(names, arguments, "\n\n".join(outputs), redacts=self.redacts)
 
 
-def _opening(step: Step) -> list[str]:
-    """The assistant's words, and a line for each result."""
+def _brief_lines(step: Step) -> list[str]:
+    """The assistant's text, and a line for each result."""
     words = [f"> {head(step.words, _QUOTE)}"] if step.words else []
     return [*words, *map(_line, step.results)]
 
 
-def _full(step: Step) -> str:
-    """The assistant's words, and each result as a line with its head and tail where there is room for them."""
-    words = _opening(step)[: -len(step.results)]
+def _full_text(step: Step) -> str:
+    """The assistant's text, and a line for each result with its head and tail if there is room."""
+    words = _brief_lines(step)[: -len(step.results)]
     lines = [_line(result) for result in step.results]
     room = (HEURISTIC - _HEADER - sum(len(line) + 2 for line in (*words, *lines))) // len(lines)
     excerpts = [heuristic(result.text, room) if room >= _EXCERPT else "" for result in step.results]
     body = [piece for pair in zip(lines, excerpts, strict=True) for piece in pair if piece]
-    return _closed(bounded("\n".join((*words, *body)), HEURISTIC - _HEADER))
+    return _without_separators(bounded("\n".join((*words, *body)), HEURISTIC - _HEADER))
 
 
-def _closed(text: str) -> str:
-    """A text without empty lines, which separate entries, and in which nothing reads as the end of the digests."""
+def _without_separators(text: str) -> str:
+    """A text without empty lines, which separate entries, and without the end marker of digests."""
     return _BLANK.sub("\n", text.replace(markers.END, "\n")).strip()
 
 
 def _masked(step: Step) -> Step:
-    """A step without secrets, masked before anything is cut: no format identifies a part of a key."""
+    """A step without secrets. Masking comes before clipping, because a clipped key is not recognizable."""
 
-    def masked(result: Result) -> Result:
+    def masked(result: ToolResult) -> ToolResult:
         call = result.call and replace(result.call, text=redacted(result.call.text)[0])
         return replace(result, text=redacted(result.text)[0], call=call)
 
     return replace(step, results=tuple(map(masked, step.results)), words=redacted(step.words)[0])
 
 
-def _line(result: Result) -> str:
-    """How a result is told on one line."""
+def _line(result: ToolResult) -> str:
+    """A result as one line."""
     part = result.message.result
     arguments = result.call.text if result.call is not None else None
     info = extract_key_info(result.text, result.tool, arguments, part.is_error if part else None)

@@ -1,12 +1,13 @@
-"""Replace messages by a summary or by digests: where these texts stand, and what is done to each message.
+"""Replace messages by a summary or digests: the positions of the texts, and the changes of each message.
 
 ::
 
     system · old · old · prompt · answer             system · [summary] · prompt · answer
     prompt · step · step · step · answer             prompt · [digests] · step · answer
 
-Where roles must alternate, a summary becomes the leading text of the prompt after it, and digests become the leading
-text of the answer after them. A prompt never begins with digests: the person did not type them.
+If roles must alternate, a summary becomes the leading text of the next prompt, and digests become
+the leading text of the next answer. A prompt never begins with digests, because the person did not
+type them.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -22,7 +23,7 @@ ARCHIVED = "tool_result_archived"
 
 @dataclass(frozen=True)
 class Replaced:
-    """A transcript with texts in place of messages; the positions of messages that were inserted or begin with one."""
+    """A transcript after replacement, and the positions of messages that were inserted or got a leading text."""
 
     transcript: Transcript
     touched: tuple[int, ...]
@@ -30,46 +31,49 @@ class Replaced:
 
 def replace_messages(
     transcript: Transcript,
-    gone: Set[int],
+    dropped: Set[int],
     summary: str | None = None,
     digests: Mapping[int, str] | None = None,
     alternates: bool | None = None,
 ) -> Replaced:
-    """The transcript without some messages, with a summary after the first system messages and digests where they were.
+    """The transcript without some messages, with a summary after the first system messages and digests in place.
 
-    `gone` are positions. `digests` are texts by the position of the message that they precede; messages that they
-    replace are hidden where the format can say so. An earlier summary is replaced. `alternates`: whether roles
-    alternated before any message was shortened or dropped, None to look.
+    `dropped` are positions. `digests` are texts by the position of the next message; the messages
+    that they replace are hidden if the format can hide messages. An earlier summary is replaced.
+    `alternates`: whether roles alternated before any message was shortened or dropped; None to
+    check.
     """
     if alternates is None:
         alternates = takes_turns(transcript.messages)
     messages: list[Message | None] = list(transcript.messages)
     if summary is not None:
-        messages = [None if one is None or one.is_summary else _without_summary(one) for one in messages]
+        messages = [
+            None if message is None or message.is_summary else _without_summary(message) for message in messages
+        ]
     hides = digests is not None and transcript.hides
     joins = transcript.must_alternate and not transcript.hides
-    found = _Placed(hides, transcript.adds_texts)
-    for place, message in enumerate(messages):
-        if digests and place in digests:
-            found.digests.append(digests[place])
-        if message is None or place in gone:
+    rewrite = _Rewrite(hides, transcript.adds_texts)
+    for position, message in enumerate(messages):
+        if digests and position in digests:
+            rewrite.digests.append(digests[position])
+        if message is None or position in dropped:
             if message is not None and hides:
-                found.messages.append(_hidden(message))
+                rewrite.messages.append(_hidden(message))
             continue
         if message.agent_visible and message.role != "system":
-            message = found.before(message, summary, alternates or joins, joins)
+            message = rewrite.before(message, summary, alternates or joins, joins)
             summary = None
-        found.messages.append(message)
+        rewrite.messages.append(message)
     if digests and len(messages) in digests:
-        found.digests.append(digests[len(messages)])
-    found.flush()
+        rewrite.digests.append(digests[len(messages)])
+    rewrite.flush()
     if summary is not None:
-        found.insert(summary_message(summary))
-    return Replaced(replace(transcript, messages=tuple(found.messages)), tuple(found.touched))
+        rewrite.insert(summary_message(summary))
+    return Replaced(replace(transcript, messages=tuple(rewrite.messages)), tuple(rewrite.touched))
 
 
-class _Placed:
-    """The messages so far, and the digests that wait for the next visible one."""
+class _Rewrite:
+    """The messages so far, and the digests to insert before the next visible message."""
 
     def __init__(self, hides: bool, adds_texts: bool) -> None:
         self.hides = hides
@@ -83,7 +87,7 @@ class _Placed:
         self.messages.append(message)
 
     def before(self, message: Message, summary: str | None, alternates: bool, joins: bool) -> Message:
-        """Put the texts before a message, or return it with them as its leading texts."""
+        """Insert the texts before a message, or return the message with them as leading texts."""
         own = leads(message)
         if summary is not None and alternates and message.role == "user" and can_lead(message, False):
             self.touched.append(len(self.messages))
@@ -91,7 +95,7 @@ class _Placed:
         if summary is not None:
             self.insert(summary_message(summary))
         if self.digests and joins and is_digest(message):
-            return message  # an older digest, which is no turn of the person: the answer comes after it
+            return message  # an older digest is not a turn of the person; the answer follows it
         if self.digests and joins and message.role == "assistant" and can_lead(message, self.adds_texts):
             self.touched.append(len(self.messages))
             texts = [*self.digests, *([own.digests] if own.digests is not None else [])]
@@ -101,20 +105,20 @@ class _Placed:
         return message
 
     def flush(self) -> None:
-        """Insert the digests that wait as one message."""
+        """Insert the pending digests as one message."""
         if self.digests:
             self.insert(digest_message("\n\n".join(self.digests), self.hides))
             self.digests = []
 
 
 def takes_turns(messages: Sequence[Message]) -> bool:
-    """Whether user and assistant take turns, digests apart: these are inserted next to prompts."""
-    some = [message for message in messages if not is_digest(message)]
-    return is_alternating(some, shape(some))
+    """Whether user and assistant alternate, ignoring digests, which are inserted next to prompts."""
+    without_digests = [message for message in messages if not is_digest(message)]
+    return is_alternating(without_digests, shape(without_digests))
 
 
 def _without_summary(message: Message) -> Message:
-    """A message without the summary that it begins with."""
+    """A message without its leading summary."""
     return with_leads(message, digests=leads(message).digests) if has_summary(message) else message
 
 

@@ -11,16 +11,16 @@ from ctxtrim.placement.leads import can_lead, is_digest, leads, with_leads
 from ctxtrim.placement.replace import replace_messages, takes_turns
 from ctxtrim.stage import Action, Change, Finding, change_of
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.digests import Entry, bounded, entries_of, written
+from ctxtrim.summaries.digests import DigestEntry, bounded, entries_of, written
 
-_MOST = 4096  # tokens that all digests of a transcript have together, and at most this part of the budget:
-_SHARE = 8
-_ASKED = 300  # tokens: about a digest that an LLM writes
+_MOST = 4096  # tokens of all digests together
+_SHARE = 8  # and at most this fraction of the budget
+_DIGEST = 300  # tokens: the usual length of a digest by an LLM
 
 
 @dataclass(frozen=True)
-class Cut:
-    """The transcript with digests, and what was done to each message; results that are too many may be kept.
+class CutOutcome:
+    """The transcript with digests and the change of each message. Excess results may be kept.
 
     `is_cut`: whether any step was replaced.
     """
@@ -40,88 +40,92 @@ def cut_off(
     transcript: Transcript,
     digests: Digests,
     budget: int,
-    held: Mapping[int, str],
+    protected: Mapping[int, str],
     cutoff: int,
     appends: bool = False,
     is_compaction: bool = False,
-) -> Cut:
+) -> CutOutcome:
     """Replace the oldest steps by digests until at most `cutoff` results are visible.
 
-    `budget` in tokens bounds all digests together. `held` are the positions of messages that are kept, each with the
-    reason. `appends`: digests precede the newest prompt instead of following the step. `is_compaction`: one digest for
-    all steps.
+    `budget`, in tokens, limits all digests together. `protected` maps positions of kept messages to
+    reasons. `appends`: insert digests before the newest prompt, not after the step.
+    `is_compaction`: write one digest for all steps.
     """
     visible = visible_results(transcript)
     if visible <= cutoff or digests.mode == "off":
-        return Cut(transcript)
+        return CutOutcome(transcript)
     messages = transcript.messages
     reason = f"{visible} tool results > {cutoff}"
     counter = digests.counter
-    where = counter.shape(messages)
+    shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
-    sites = _Sites(transcript, where, appends)
-    stayed = [change_of(messages, place, "kept", why) for place, why in held.items()]
-    taken: list[Step] = []
+    sites = _Sites(transcript, shape, appends)
+    kept = [change_of(messages, position, "kept", reason_kept) for position, reason_kept in protected.items()]
+    replaced: list[Step] = []
     newest = _newest(messages, cutoff)
-    for step in steps(messages, where, held.keys()):
+    for step in steps(messages, shape, protected.keys()):
         if visible <= cutoff or step.results[0].position >= newest:
             break
-        why = sites.obstacle(step)
-        if why is not None:
-            stayed += [change_of(messages, result.position, "kept", why) for result in step.results]
+        reason_kept = sites.obstacle(step)
+        if reason_kept is not None:
+            kept += [change_of(messages, result.position, "kept", reason_kept) for result in step.results]
             continue
         sites.take(step)
-        taken.append(step)
+        replaced.append(step)
         visible -= len(step.results)
     most = min(_MOST, budget // _SHARE)
-    entries, troubles = _entries(taken, digests, costs, most, is_compaction)
+    entries, troubles = _entries(replaced, digests, costs, most, is_compaction)
     if not entries:
-        return Cut(transcript, tuple(stayed))
+        return CutOutcome(transcript, tuple(kept))
     after, changes = _placed(transcript, sites, entries, most, digests, reason)
     if counter.tokens(after) >= counter.tokens(transcript):
-        why = "a digest would not be smaller"
-        stayed += [change_of(messages, result.position, "kept", why) for step in taken for result in step.results]
-        return Cut(transcript, tuple(stayed))
+        reason_kept = "a digest would not be smaller"
+        kept += [
+            change_of(messages, result.position, "kept", reason_kept) for step in replaced for result in step.results
+        ]
+        return CutOutcome(transcript, tuple(kept))
     findings = tuple(
-        Finding("summary", "warning", f"{trouble}; lines about the results stand in its place") for trouble in troubles
+        Finding("summary", "warning", f"{trouble}; using one line per result instead") for trouble in troubles
     )
-    return Cut(after, (*changes, *stayed), findings, is_cut=True)
+    return CutOutcome(after, (*changes, *kept), findings, is_cut=True)
 
 
 def _newest(messages: Sequence[Message], number: int) -> int:
-    """The position of the first of the newest results that the model sees; these are kept."""
-    seen = [at for at, message in enumerate(messages) if message.role == "tool" and message.agent_visible]
+    """The position of the first of the newest `number` visible results, which are kept."""
+    seen = [position for position, message in enumerate(messages) if message.role == "tool" and message.agent_visible]
     return seen[-number] if number else len(messages)
 
 
 def _entries(
     taken: Sequence[Step], digests: Digests, costs: Sequence[int], most: int, is_compaction: bool
-) -> tuple[list[tuple[Step, Entry]], list[str]]:
-    """The digest of each step, or one of all steps with the last of them; and why an LLM did not write some."""
-    found: list[tuple[Step, Entry]] = []
+) -> tuple[list[tuple[Step, DigestEntry]], list[str]]:
+    """The digest of each step, or one digest of all steps with the last step; and why an LLM did not write some."""
+    entries: list[tuple[Step, DigestEntry]] = []
     troubles: dict[str, None] = {}
     groups = [taken] if is_compaction and taken else [[step] for step in taken]
-    asked = len(groups) - max(1, most // 2 // _ASKED)  # older digests are kept briefly, so no LLM is asked
+    # Older digests are shortened anyway, so no LLM writes them.
+    first_by_llm = len(groups) - max(1, most // 2 // _DIGEST)
     for number, group in enumerate(groups):
-        tokens = sum(costs[place] for step in group for place in step.positions)
-        digest = digests.of(group, tokens, asks=number >= asked)
+        tokens = sum(costs[position] for step in group for position in step.positions)
+        digest = digests.of(group, tokens, may_ask=number >= first_by_llm)
         if digest.trouble is not None:
             troubles[digest.trouble] = None
-        found.append((group[-1], Entry(markers.DIGEST if is_compaction else markers.STEP, digest.text)))
-    return found, list(troubles)
+        entries.append((group[-1], DigestEntry(markers.DIGEST if is_compaction else markers.STEP, digest.text)))
+    return entries, list(troubles)
 
 
 @dataclass
 class _Sites:
-    """Where the digests of removed steps may stand.
+    """The positions of the digests of removed steps.
 
-    Where roles must alternate, the next visible message is an answer that can begin with the digests.
+    If roles must alternate, the next visible message must be an answer that can begin with the
+    digests.
     """
 
     transcript: Transcript
-    where: Shape
+    shape: Shape
     appends: bool
-    gone: set[int] = field(default_factory=set)
+    dropped: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         messages = self.transcript.messages
@@ -129,15 +133,15 @@ class _Sites:
         self.joins = self.transcript.must_alternate and not self.transcript.hides
         self.task = current_task(messages) if self.appends and not self.joins else None
         seen = [
-            place
-            for place, message in enumerate(messages)
+            position
+            for position, message in enumerate(messages)
             if message.agent_visible and message.role != "system" and not is_digest(message)
         ]
         self._after: dict[int, int] = dict(pairwise(seen))
-        self._ends = list(_ends(self.where.exchange))
+        self._ends = list(_ends(self.shape.exchange))
 
     def obstacle(self, step: Step) -> str | None:
-        """Why a digest of the step finds no place; None where it does."""
+        """Why the digest of a step cannot be inserted; None if it can."""
         if not (self.joins and self.alternates):
             return None
         after = self._after.get(step.positions[-1])
@@ -149,101 +153,105 @@ class _Sites:
 
     def take(self, step: Step) -> None:
         """Remove a step."""
-        self.gone.update(step.positions)
+        self.dropped.update(step.positions)
 
     def of(self, step: Step) -> int:
-        """The position before which a digest stands: no exchange continues there, and no system message follows."""
+        """The position of the message before which a digest is inserted.
+
+        It starts a new exchange, and is not a system message.
+        """
         messages = self.transcript.messages
         if self.task is not None:
             return self.task
-        place = step.positions[-1]
+        position = step.positions[-1]
         while True:
-            if self._ends[place] > place:
-                place = self._ends[place]
-            elif place + 1 < len(messages) and messages[place + 1].role == "system":
-                place += 1
+            if self._ends[position] > position:
+                position = self._ends[position]
+            elif position + 1 < len(messages) and messages[position + 1].role == "system":
+                position += 1
             else:
-                return place + 1
+                return position + 1
 
 
 def _placed(
     transcript: Transcript,
     sites: _Sites,
-    entries: Sequence[tuple[Step, Entry]],
+    entries: Sequence[tuple[Step, DigestEntry]],
     most: int,
     digests: Digests,
     reason: str,
 ) -> tuple[Transcript, list[Change]]:
-    """The transcript with new and earlier digests, which are bounded together, and what was done to each message."""
+    """The transcript with new and earlier digests within one limit, and the change of each message."""
     messages = list(transcript.messages)
     groups = _groups(messages, sites, entries)
-    flat = [entry for _, some in groups for entry in some]
+    flat = [entry for _, group in groups for entry in group]
     texts = iter(bounded(flat, most, digests.counter.text))
     new: dict[int, str] = {}
-    gone, merged = set(sites.gone), []
-    for (place, is_known), some in groups:
-        text = written([entry for entry in (Entry(title, next(texts)) for title, _ in some) if entry.text])
-        if not is_known:
-            new |= {place: text} if text else {}
-        elif text != leads(messages[place]).digests:
-            if not text and is_digest(messages[place]):
-                gone.add(place)
+    dropped, merged = set(sites.dropped), []
+    for (position, has_digests), group in groups:
+        text = written([entry for entry in (DigestEntry(title, next(texts)) for title, _ in group) if entry.text])
+        if not has_digests:
+            new |= {position: text} if text else {}
+        elif text != leads(messages[position]).digests:
+            if not text and is_digest(messages[position]):
+                dropped.add(position)
             else:
-                messages[place] = with_leads(messages[place], leads(messages[place]).summary, text or None)
-                merged.append(place)
+                messages[position] = with_leads(messages[position], leads(messages[position]).summary, text or None)
+                merged.append(position)
     whole = replace(transcript, messages=tuple(messages))
-    found = replace_messages(whole, gone, digests=new, alternates=sites.alternates)
+    placed = replace_messages(whole, dropped, digests=new, alternates=sites.alternates)
     old = transcript.messages
-    changes = [change_of(old, place, "summarized", reason) for place in sorted(gone)]
-    changes += [change_of(old, place, "merged", "all digests are bounded together") for place in merged]
-    after = found.transcript.messages
-    for place in found.touched:
-        action: Action = "inserted" if after[place].index is None else "merged"
-        changes.append(change_of(after, place, action, "a digest of the steps before it"))
-    return found.transcript, changes
+    changes = [change_of(old, position, "summarized", reason) for position in sorted(dropped)]
+    changes += [change_of(old, position, "merged", "all digests are bounded together") for position in merged]
+    after = placed.transcript.messages
+    for position in placed.touched:
+        action: Action = "inserted" if after[position].index is None else "merged"
+        changes.append(change_of(after, position, action, "a digest of the steps before it"))
+    return placed.transcript, changes
 
 
-_Group = tuple[tuple[int, bool], list[Entry]]
+_Group = tuple[tuple[int, bool], list[DigestEntry]]
 
 
-def _groups(messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[Step, Entry]]) -> list[_Group]:
-    """All digests in order, by the message that they precede, or that already begins with them or consists of them.
+def _groups(messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[Step, DigestEntry]]) -> list[_Group]:
+    """All digests in order, by the message that they precede, lead or fill.
 
-    Digests of an answer that is removed go to the place of its own; new ones join a message of digests before them.
+    Digests of a removed answer move to the new digest of that step. New digests join a preceding
+    message of digests.
     """
-    at: dict[int, list[Entry]] = {}
+    new_entries: dict[int, list[DigestEntry]] = {}
     for step, entry in entries:
-        at.setdefault(sites.of(step), []).append(entry)
+        new_entries.setdefault(sites.of(step), []).append(entry)
     groups: list[_Group] = []
-    moved: list[Entry] = []
-    last: list[Entry] | None = None  # the digests right before, where they are a message of their own
-    for place in range(len(messages) + 1):
-        if place in at:
-            new = [*moved, *at[place]]
+    moved: list[DigestEntry] = []
+    open_group: list[DigestEntry] | None = None  # the preceding digests, if they are a separate message
+    for position in range(len(messages) + 1):
+        if position in new_entries:
+            new = [*moved, *new_entries[position]]
             moved = []
-            if last is None:
-                groups.append(((place, False), last := new))
+            if open_group is None:
+                groups.append(((position, False), open_group := new))
             else:
-                last += new
-        if place == len(messages):
+                open_group += new
+        if position == len(messages):
             break
-        message = messages[place]
+        message = messages[position]
         if not message.agent_visible or message.role == "system":
             continue
-        known = leads(message).digests
-        if place in sites.gone:
-            moved += entries_of(known) if known is not None else []
+        digests = leads(message).digests
+        if position in sites.dropped:
+            moved += entries_of(digests) if digests is not None else []
             continue
-        last = None
-        if known is not None:
-            groups.append(((place, True), entries_of(known)))
-            last = groups[-1][1] if is_digest(message) and not sites.joins else None
+        open_group = None
+        if digests is not None:
+            groups.append(((position, True), entries_of(digests)))
+            open_group = groups[-1][1] if is_digest(message) and not sites.joins else None
     return groups
 
 
 def _ends(exchange: Sequence[int]) -> Iterator[int]:
-    """For each position the last message of all exchanges that have begun by then."""
-    last: Mapping[int, int] = {home: place for place, home in enumerate(exchange)}
+    """For each position, the last message of all exchanges that have started by then."""
+    last: Mapping[int, int] = {home: position for position, home in enumerate(exchange)}
     end = -1
     for home in exchange:
         end = max(end, last[home])

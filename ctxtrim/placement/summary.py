@@ -1,23 +1,24 @@
-"""Summaries that replace messages: how they are written, merged, and fitted into the tokens that are free.
+"""Summaries that replace messages: write, merge and fit them into the free tokens.
 
-There is one summary at most: an earlier one is merged into the next.
+A transcript has at most one summary; an earlier one is merged into the next.
 """
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from ctxtrim.conversation.alternation import set_apart
-from ctxtrim.conversation.turns import Shape, is_alternating, shape
+from ctxtrim.conversation.alternation import separate_prompts
+from ctxtrim.conversation.turns import Shape, is_alternating
+from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement.leads import apart, has_summary
+from ctxtrim.placement.leads import has_summary, split_message
 from ctxtrim.placement.replace import replace_messages, takes_turns
-from ctxtrim.stage import Change, Finding, Outcome, Written, change_of
+from ctxtrim.stage import Change, Finding, Outcome, StoredSummary, change_of
 from ctxtrim.summaries import (
     FALLBACK,
     INPUT,
-    Request,
     Summarizer,
     Summary,
+    SummaryRequest,
     checkpoint,
     checkpoint_prompt,
     facts,
@@ -30,16 +31,16 @@ from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.sections import CHANGED, READ, SECTIONS, read
 from ctxtrim.tokens.counter import Counter
 
-_PARTS = (1, 2, 4, 6)  # a summarizer is given all of its input to read, or this part of it
+_PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
 
 
 @dataclass(frozen=True)
-class Summing:
-    """How summaries are written: by facts alone, or by a summarizer; as a checkpoint, or as bare facts.
+class SummaryWriter:
+    """The writer of summaries: facts or a summarizer, with or without the headings of a checkpoint.
 
-    `most` is in tokens; `is_titled`: facts too stand under a title; `earlier` is one that was stored before this run.
-    `answers`: how many will follow it that were given before it was written; `most_input`: the most tokens that a
-    summarizer is given to read.
+    `most` is in tokens. `is_titled`: facts get a title too. `earlier` was stored before this run.
+    `answers`: the number of older answers that follow the summary. `most_input`: the maximum prompt
+    of a summarizer, in tokens.
     """
 
     counter: Counter
@@ -48,169 +49,184 @@ class Summing:
     redacts: bool = True
     is_checkpoint: bool = False
     is_titled: bool = False
-    earlier: Written | None = None
+    earlier: StoredSummary | None = None
     answers: int = 0
     most_input: int | None = None
 
-    def of(self, gone: Sequence[Message], limit: int) -> Summary:
-        """The summary of some messages in at most `limit` tokens, title included; its text is empty where none fits.
+    def of(self, dropped: Sequence[Message], limit: int) -> Summary:
+        """The summary of some messages in at most `limit` tokens, title included; empty text if none fits.
 
-        Summaries among them are merged into it, and so is the earlier one where there is none among them.
+        Summaries among the messages are merged into it; without one, the earlier summary is merged.
         """
         tokenizer = self.counter.tokenizer
-        told = [one for message in gone for one in apart(message)]
-        where = shape(told)
+        covered = [piece for message in dropped for piece in split_message(message)]
+        shape = shape_of(covered)
         room = min(limit, self.most)
         below = room - tokenizer.count(markers.titled("", self.answers)) - 1
-        stored = self.merges(told)
+        stored = self.merges(covered)
         earlier = None if stored is None else markers.untitled(stored.text)
         write = checkpoint if self.is_checkpoint else facts
 
         def fallback() -> str:
             most = below if self.is_titled else room
-            return write(told, where, most, tokenizer, earlier, self.redacts) if most > 0 else ""
+            return write(covered, shape, most, tokenizer, earlier, self.redacts) if most > 0 else ""
 
         if self.summarizer is None or below <= 0:
-            found = Summary(fallback(), FALLBACK)
-        elif (prompt := self._prompt(told, where, earlier, below)) is None:
-            trouble = f"{self.summarizer.name}: the budget has no room for what it would have to read"
-            found = Summary(fallback(), FALLBACK, trouble)
+            summary = Summary(fallback(), FALLBACK)
+        elif (prompt := self._prompt(covered, shape, earlier, below)) is None:
+            trouble = f"{self.summarizer.name}: the budget has no room for the prompt"
+            summary = Summary(fallback(), FALLBACK, trouble)
         else:
-            replaces = sum(tokenizer.count(part.spelled) for message in told for part in message.parts)
-            asked = Request(prompt, below, replaces, tokenizer, redacts=self.redacts)
-            found = summarized(asked, self.summarizer, fallback)
-        if not found.text or (found.by == FALLBACK and not self.is_titled):
-            return found
-        return replace(found, text=markers.titled(found.text, self.answers))
+            replaces = sum(tokenizer.count(part.spelled) for message in covered for part in message.parts)
+            request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
+            summary = summarized(request, self.summarizer, fallback)
+        if not summary.text or (summary.by == FALLBACK and not self.is_titled):
+            return summary
+        return replace(summary, text=markers.titled(summary.text, self.answers))
 
-    def _prompt(self, told: Sequence[Message], where: Shape, earlier: str | None, below: int) -> str | None:
-        """What a summarizer is asked, within the tokens that it may read; None where that is not enough."""
-        text = transcribed(told, where, redacts=self.redacts)
-        has_earlier = earlier is not None or any(message.is_summary for message in told)
+    def _prompt(self, covered: Sequence[Message], shape: Shape, earlier: str | None, below: int) -> str | None:
+        """The prompt for a summarizer within its limit; None if the limit is too small."""
+        text = transcribed(covered, shape, redacts=self.redacts)
+        has_earlier = earlier is not None or any(message.is_summary for message in covered)
         if earlier:
-            earlier = redacted(earlier)[0] if self.redacts else earlier  # before a prompt is cut to its limit
+            earlier = redacted(earlier)[0] if self.redacts else earlier  # mask before the prompt is cut to its limit
             text = f"{earlier}\n\n{text}"
         prompts = (checkpoint_prompt(text, below, INPUT // part, has_earlier) for part in _PARTS)
         most = self.most_input
-        return next((one for one in prompts if most is None or self.counter.text(one) <= most), None)
+        return next((prompt for prompt in prompts if most is None or self.counter.text(prompt) <= most), None)
 
-    def merges(self, told: Sequence[Message]) -> Written | None:
-        """The earlier summary, where it says something that these messages do not say themselves, then or later."""
-        if self.earlier is None or any(message.is_summary for message in told):
+    def merges(self, covered: Sequence[Message]) -> StoredSummary | None:
+        """The earlier summary if it adds facts that these messages do not have; else None."""
+        if self.earlier is None or any(message.is_summary for message in covered):
             return None
-        stored, own = read(markers.untitled(self.earlier.text)).lines, gathered(told, shape(told), self.redacts).lines
-        keys = {one.name: set(map(one.key, own.get(one.name, ()))) for one in SECTIONS}
-        keys[READ.name] |= keys[CHANGED.name]  # a file that was changed later is no longer one that was only read
-        sections = (one for one in SECTIONS if one.merge != "sum")
-        is_covered = all(keys[one.name].issuperset(map(one.key, stored.get(one.name, ()))) for one in sections)
-        return None if is_covered else self.earlier
+        stored = read(markers.untitled(self.earlier.text)).lines
+        own = gathered(covered, shape_of(covered), self.redacts).lines
+        keys = {section.name: set(map(section.key, own.get(section.name, ()))) for section in SECTIONS}
+        keys[READ.name] |= keys[CHANGED.name]  # a file that was changed later is no longer listed as read
+        sections = (section for section in SECTIONS if section.merge != "sum")
+        for section in sections:
+            if not keys[section.name].issuperset(map(section.key, stored.get(section.name, ()))):
+                return self.earlier
+        return None
 
 
 @dataclass(frozen=True)
-class Summed:
-    """A transcript with its summary: the position of that, whether it leads a prompt, and the tokens of both.
+class Placed:
+    """A transcript with its summary, the position of the summary, and the tokens of both.
 
-    `told` is how many messages it stands for, those of earlier summaries included where they said so; `size` its own
-    tokens.
+    `is_joined`: the summary leads a prompt. `covered`: the number of messages that it covers,
+    including those of earlier summaries if known. `size`: the tokens of the summary.
     """
 
     transcript: Transcript
-    place: int
+    position: int
     is_joined: bool
     tokens: int
     summary: Summary
-    told: int
+    covered: int
     size: int
 
 
-def summed(
-    summing: Summing, read_as: Sequence[Message], transcript: Transcript, dropped: Set[int], available: int
-) -> Summed | None:
-    """A transcript with a summary in place of some messages, in at most `available` tokens; None: there is no room.
+def place_summary(
+    writer: SummaryWriter, read_as: Sequence[Message], transcript: Transcript, dropped: Set[int], available: int
+) -> Placed | None:
+    """A transcript with a summary of the dropped messages, in at most `available` tokens; None if there is no room.
 
-    `read_as` are its messages before they were shortened, which the summary is written from. Where there is hardly any
-    room, a line says that it was omitted, unless an earlier summary is kept. None too where there is nothing to tell.
+    `read_as` are the messages before they were shortened; the summary is written from them. If
+    there is hardly any room, a line says that the summary was omitted, unless an earlier summary is
+    kept. Also None if there are no facts.
     """
-    told = [one for place, message in enumerate(read_as) for one in _to_tell(message, place in dropped)]
+    covered = [
+        piece
+        for position, message in enumerate(read_as)
+        for piece in _pieces_to_summarize(message, position in dropped)
+    ]
     alternates = takes_turns(read_as)
-    stored = summing.merges([one for message in told for one in apart(message)])
-    number = sum(map(_told, told)) + (0 if stored is None else stored.messages - stored.overlap)
+    stored = writer.merges([piece for message in covered for piece in split_message(message)])
+    number = sum(map(_covered_messages, covered)) + (0 if stored is None else stored.messages - stored.overlap)
 
-    def within(summary: Summary) -> Summed | None:
-        found = _placed(summing.counter, transcript, dropped, summary, number, alternates)
-        return found if found.tokens <= available else None
+    def within(summary: Summary) -> Placed | None:
+        placed = _placed(writer.counter, transcript, dropped, summary, number, alternates)
+        return placed if placed.tokens <= available else None
 
-    bare = _placed(summing.counter, transcript, dropped, Summary("", FALLBACK), number, alternates)
+    bare = _placed(writer.counter, transcript, dropped, Summary("", FALLBACK), number, alternates)
     room = available - bare.tokens
-    summary = summing.of(told, room) if room > 0 else Summary("", FALLBACK)
+    summary = writer.of(covered, room) if room > 0 else Summary("", FALLBACK)
     while summary.text and room > 0:
-        found = within(summary)
-        if found is not None:
-            return found
-        room = min(room, summing.counter.text(summary.text)) - max(1, room // 8)
-        trouble = summary.trouble or (None if summary.by == FALLBACK else f"{summary.by}: the summary has no room")
-        summary = replace(replace(summing, summarizer=None).of(told, room), trouble=trouble)
-    has_earlier = any(message.is_summary for message in told)
-    if has_earlier or gathered(told, shape(told), summing.redacts).is_empty:
+        placed = within(summary)
+        if placed is not None:
+            return placed
+        room = min(room, writer.counter.text(summary.text)) - max(1, room // 8)
+        trouble = summary.trouble or (None if summary.by == FALLBACK else f"{summary.by}: no room for the summary")
+        summary = replace(replace(writer, summarizer=None).of(covered, room), trouble=trouble)
+    has_earlier = any(message.is_summary for message in covered)
+    if has_earlier or gathered(covered, shape_of(covered), writer.redacts).is_empty:
         return None
     return within(Summary(markers.OMITTED, FALLBACK, summary.trouble))
 
 
-def summarize_old(transcript: Transcript, summing: Summing, old: Set[int], kept: Mapping[int, str]) -> Outcome | str:
-    """The transcript with a summary in place of old messages, or why nothing is gained.
+def summarize_old(
+    transcript: Transcript, writer: SummaryWriter, old: Set[int], kept: Mapping[int, str]
+) -> Outcome | str:
+    """The transcript with a summary of old messages, or the reason why there is none.
 
-    `old` are positions, `kept` reasons by position, "recent" where there is none. Where roles alternate, prompts that
-    would become neighbours are summarized too, or an answer between them is kept.
+    `old` are positions. `kept` maps positions to reasons; "recent" if missing. If roles alternate,
+    prompts that would become adjacent are summarized too, or an answer between them is kept.
     """
-    messages, counter = transcript.messages, summing.counter
+    messages, counter = transcript.messages, writer.counter
     old = set(old)
     tokens = counter.tokens(transcript)
-    where = counter.shape(messages)
-    if is_alternating(messages, where):
-        set_apart(messages, where, [cost.total for cost in counter.costs(messages)], tokens - 1, old, kept)
-    if all(has_summary(messages[place]) for place in old):
-        return "nothing is older than what is kept"
-    if summing.is_titled:
-        answers = (one.role == "assistant" and one.agent_visible for at, one in enumerate(messages) if at not in old)
-        summing = replace(summing, answers=sum(answers))
-    found = summed(summing, messages, transcript, old, tokens - 1)
-    if found is None or found.summary.text == markers.OMITTED:
+    shape = counter.shape(messages)
+    if is_alternating(messages, shape):
+        separate_prompts(messages, shape, [cost.total for cost in counter.costs(messages)], tokens - 1, old, kept)
+    if all(has_summary(messages[position]) for position in old):
+        return "nothing is older than the kept messages"
+    if writer.is_titled:
+        answers = (
+            message.role == "assistant" and message.agent_visible
+            for position, message in enumerate(messages)
+            if position not in old
+        )
+        writer = replace(writer, answers=sum(answers))
+    placed = place_summary(writer, messages, transcript, old, tokens - 1)
+    if placed is None or placed.summary.text == markers.OMITTED:
         return "a summary would not be smaller"
-    changes = tuple(
-        change_of(messages, at, "dropped", "older than what is kept")
-        if at in old
-        else change_of(messages, at, "kept", kept.get(at, "recent"))
-        for at in range(len(messages))
-    )
-    return outcome_of(Outcome(transcript, changes), found)
+    changes = []
+    for position in range(len(messages)):
+        if position in old:
+            changes.append(change_of(messages, position, "dropped", "older than the kept messages"))
+        else:
+            changes.append(change_of(messages, position, "kept", kept.get(position, "recent")))
+    return with_summary(Outcome(transcript, tuple(changes)), placed)
 
 
-def put_back(counter: Counter, transcript: Transcript, stored: Written, available: int) -> Summed | None:
-    """A transcript with a summary that was stored; None where it has one, or there is no room."""
+def restore_summary(counter: Counter, transcript: Transcript, stored: StoredSummary, available: int) -> Placed | None:
+    """A transcript with a stored summary; None if it has a summary already or there is no room."""
     if any(map(has_summary, transcript.messages)):
         return None
     summary, alternates = Summary(stored.text, "store"), takes_turns(transcript.messages)
-    found = _placed(counter, transcript, frozenset(), summary, stored.messages, alternates)
-    return found if found.tokens <= available else None
+    placed = _placed(counter, transcript, frozenset(), summary, stored.messages, alternates)
+    return placed if placed.tokens <= available else None
 
 
-def outcome_of(outcome: Outcome, found: Summed) -> Outcome:
-    """The outcome of a stage with its summary, and with the changes and findings that follow from it.
+def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
+    """The outcome of a stage with its summary, and the changes and findings of the summary.
 
-    Dropped messages become `summarized`; an earlier summary is `merged`, and so is the prompt that begins with it.
+    Dropped messages become `summarized`. An earlier summary becomes `merged`, as does the prompt
+    that begins with it.
     """
-    is_omitted, is_stored = found.summary.text == markers.OMITTED, found.summary.by == "store"
+    is_omitted, is_stored = placed.summary.text == markers.OMITTED, placed.summary.by == "store"
     reason = (
-        "a line for the summary that there was no room for"
+        "a line for the summary omitted for lack of room"
         if is_omitted
-        else f"summary of {found.told} message{'' if found.told == 1 else 's'}, by {found.summary.by}"
+        else f"summary of {placed.covered} message{'' if placed.covered == 1 else 's'}, by {placed.summary.by}"
     )
-    messages = found.transcript.messages
-    put = change_of(messages, found.place, "merged" if found.is_joined else "inserted", reason)
+    messages = placed.transcript.messages
+    insertion = change_of(messages, placed.position, "merged" if placed.is_joined else "inserted", reason)
     kept = {message.index for message in messages}
     changes = []
     for change in outcome.changes:
-        if change.message is not None and change.message == put.message:
+        if change.message is not None and change.message == insertion.message:
             continue
         if change.action == "dropped" and not (is_omitted or is_stored):
             change = replace(change, action="summarized")
@@ -218,32 +234,32 @@ def outcome_of(outcome: Outcome, found: Summed) -> Outcome:
             change = Change(change.message, "merged", "merged into the summary")
         changes.append(change)
     findings = outcome.findings
-    if found.summary.trouble is not None:
-        findings = (*findings, Finding("summary", "warning", f"{found.summary.trouble}; the facts stand in its place"))
-    written = None if is_omitted or is_stored else Written(found.summary.text, found.size, found.told)
-    changed = (*changes, put)
-    return replace(outcome, transcript=found.transcript, changes=changed, findings=findings, summary=written)
+    if placed.summary.trouble is not None:
+        findings = (*findings, Finding("summary", "warning", f"{placed.summary.trouble}; using facts instead"))
+    written = None if is_omitted or is_stored else StoredSummary(placed.summary.text, placed.size, placed.covered)
+    changed = (*changes, insertion)
+    return replace(outcome, transcript=placed.transcript, changes=changed, findings=findings, summary=written)
 
 
 def _placed(
     counter: Counter, transcript: Transcript, dropped: Set[int], summary: Summary, number: int, alternates: bool
-) -> Summed:
-    """A transcript with a summary of so many messages in its place, whatever it costs."""
-    found = replace_messages(transcript, dropped, summary.text, alternates=alternates)
-    place = found.touched[0]
-    is_joined = not found.transcript.messages[place].is_summary
-    tokens = counter.tokens(found.transcript)
-    return Summed(found.transcript, place, is_joined, tokens, summary, number, counter.text(summary.text))
+) -> Placed:
+    """A transcript with a summary of `number` messages, regardless of its cost."""
+    replaced = replace_messages(transcript, dropped, summary.text, alternates=alternates)
+    position = replaced.touched[0]
+    is_joined = not replaced.transcript.messages[position].is_summary
+    tokens = counter.tokens(replaced.transcript)
+    return Placed(replaced.transcript, position, is_joined, tokens, summary, number, counter.text(summary.text))
 
 
-def _to_tell(message: Message, is_dropped: bool) -> Sequence[Message]:
-    """The pieces of a message that a summary is written from: all, or only the summary that it is or begins with."""
-    pieces = [piece for piece in apart(message) if is_dropped or piece.is_summary]
+def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message]:
+    """The pieces of a message to summarize: all if it is dropped, else only the summary in it."""
+    pieces = [piece for piece in split_message(message) if is_dropped or piece.is_summary]
     return [piece for piece in pieces if not (piece.is_summary and piece.parts[0].text == markers.OMITTED)]
 
 
-def _told(message: Message) -> int:
-    """For how many messages one stands; digests and the messages that they replace are not counted."""
+def _covered_messages(message: Message) -> int:
+    """How many messages one message stands for; digests and the messages that they replace are not counted."""
     text = "\n".join(part.text for part in message.parts)
     if message.is_summary:
         return read(text).messages

@@ -6,7 +6,7 @@ from typing import Any
 
 from ctxtrim import __version__
 from ctxtrim.config.stage_specs import spelled
-from ctxtrim.pipeline import Measured, Step
+from ctxtrim.pipeline import Measured, StageRun
 from ctxtrim.reports.model import Report, Row, pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import json_text
@@ -98,7 +98,7 @@ def transcript(row: Row) -> dict[str, Any]:
     return value
 
 
-def _step(row: Row, step: Step) -> dict[str, Any]:
+def _step(row: Row, step: StageRun) -> dict[str, Any]:
     changes = [one for one in step.changes if row.explained or one.change.action != "kept"]
     smallest = step.smallest_dropped
     return {

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Protocol, TypeVar
 
 from ctxtrim.model import Usage
-from ctxtrim.pipeline import Spec, Step
+from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness
@@ -54,7 +54,7 @@ class Row:
     count: Count
     budget: Budget
     is_written: bool
-    steps: tuple[Step, ...]
+    steps: tuple[StageRun, ...]
     findings: tuple[Finding, ...]
     usage: Usage | None = None
     lines: dict[int, int] = field(default_factory=dict)  # message index → line of the file

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ctxtrim.metering import Bound
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Result
+from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Explained, Row
 from ctxtrim.stage import Change, Finding
 
@@ -16,7 +16,7 @@ def row(
     index: int,
     transcript: Transcript,
     bound: Bound,
-    result: Result,
+    result: PipelineRun,
     *,
     is_written: bool,
     keeps_changes: bool,
@@ -61,7 +61,7 @@ def _uncounted(transcript: Transcript) -> Iterator[Finding]:
         yield Finding("not-counted", "warning", text)
 
 
-def explained(transcript: Transcript, bound: Bound, result: Result) -> Iterator[Explained]:
+def explained(transcript: Transcript, bound: Bound, result: PipelineRun) -> Iterator[Explained]:
     """Every message as read, with the last change that a stage made to it."""
     shape = bound.counter.shape(transcript.messages)
     changes: dict[int, Change] = {}

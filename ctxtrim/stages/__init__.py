@@ -1,4 +1,4 @@
-"""The stages by name, one module each."""
+"""The table of stages by name. Each stage has one module or package here."""
 
 from ctxtrim.stage import Stage
 from ctxtrim.stages.check import Check
@@ -24,4 +24,4 @@ STAGES: dict[str, type[Stage]] = {
 }
 
 VERDICTS = ("count", "check")
-"""The stages that change nothing."""
+"""The stages that only report."""

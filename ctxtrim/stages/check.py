@@ -1,4 +1,4 @@
-"""Does it fit, and does every result have its call and every call its result? Changes nothing."""
+"""`check`: report whether a transcript fits its budget and has a valid structure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,33 +15,35 @@ _NAMED = 5  # of the largest messages
 
 @dataclass(frozen=True)
 class Check:
-    """The verdict on a transcript, as findings: `overflow`, and the codes of the rules that are broken."""
+    """Findings only: `overflow`, and the codes of the structure rules that a transcript breaks."""
 
     counter: Counter
     budget: Budget
-    profile: str = setting("", f"Whose structure rules to ask for: {', '.join(PROFILES)}.", choices=("", *PROFILES))
+    profile: str = setting(
+        "", f"Check the structure rules of a provider: {', '.join(PROFILES)}.", choices=("", *PROFILES)
+    )
     as_: str = setting(
         "recording",
-        "Rules that hold only for a request about to be sent are warnings (recording) or errors (request).",
+        "Report rules that apply only to a request as warnings (recording) or errors (request).",
         choices=("recording", "request"),
     )
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Without a profile only calls and results are looked at."""
-        where = self.counter.shape(transcript.messages)
+        """Without a profile, only the pairing of calls and results is checked."""
+        shape = self.counter.shape(transcript.messages)
         rules = PROFILES[self.profile].rules if self.profile else PAIRING
-        broken = findings(rules, transcript, where, self.as_ == "request")
-        return Outcome(transcript, findings=(*self._overflow(transcript, where), *broken))
+        broken = findings(rules, transcript, shape, self.as_ == "request")
+        return Outcome(transcript, findings=(*self._overflow(transcript, shape), *broken))
 
-    def _overflow(self, transcript: Transcript, where: Shape) -> Iterator[Finding]:
+    def _overflow(self, transcript: Transcript, shape: Shape) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
             costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-            sent = [index for index, message in enumerate(transcript.messages) if message.agent_visible]
-            largest = sorted(sent, key=lambda index: (-costs[index], index))[:_NAMED]
+            visible = [position for position, message in enumerate(transcript.messages) if message.agent_visible]
+            largest = sorted(visible, key=lambda position: (-costs[position], position))[:_NAMED]
             details = (
-                describe(transcript, transcript.messages[index], where.call[index], costs[index], exactness)
-                for index in largest
+                describe(transcript, transcript.messages[position], shape.call[position], costs[position], exactness)
+                for position in largest
             )
             yield overflow(transcript, tokens, self.budget.available, details, exactness)

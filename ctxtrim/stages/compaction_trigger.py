@@ -1,10 +1,10 @@
-"""When a session is compacted: an estimate of what it holds, and the rule that decides.
+"""When a session is compacted: an estimate of its size, and the rule that decides.
 
 ::
 
     auto off                                             never
-    a limit: window − reserve, else max tokens           when the estimated tokens reach it
-    neither                                              when there are as many messages as may be
+    a limit: window − reserve, else max tokens           at or above this many estimated tokens
+    neither                                              at or above this many messages
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from ctxtrim.model import Message, Transcript
 CHARACTERS = 4  # a token
 IMAGE = 1200  # tokens
 MAX_MESSAGES, MAX_TOKENS, RESERVE = 50, 8000, 16_384
-"""What holds where nothing is said: messages, and tokens."""
+"""Defaults, in messages, tokens and tokens."""
 
 Rule = Literal["off", "tokens", "messages", "asked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """About how many tokens a session holds; `recorded` of them were counted by the provider, 0 where none were."""
+    """The estimated tokens of a session. `recorded` of them are a provider's count; 0 without recorded usage."""
 
     tokens: int
     messages: int
@@ -33,7 +33,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Whether a session is to be compacted, by which rule, and that in words."""
+    """Whether a session is due for compaction, the deciding rule, and the reason in words."""
 
     is_due: bool
     rule: Rule
@@ -41,7 +41,7 @@ class Trigger:
 
 
 def rough(message: Message) -> int:
-    """The tokens of a message by its characters: of texts, reasoning and calls with their names; 0 if it is hidden."""
+    """The tokens of a message, estimated from the characters of texts, reasoning and calls; 0 if hidden."""
     if not message.agent_visible:
         return 0
     characters = sum(len(part.spelled) for part in message.parts) + sum(len(call.name or "") for call in message.calls)
@@ -49,62 +49,61 @@ def rough(message: Message) -> int:
 
 
 def estimate(transcript: Transcript) -> Estimate:
-    """What the last valid answer recorded, and about how much follows it; else about how much there is.
+    """The usage of the last valid answer plus an estimate of later messages; else an estimate of all messages.
 
-    An answer is valid that came to its end and is newer than the last summary. No measure to trim by: what was recorded
-    does not shrink when messages go.
+    An answer is valid if it is complete and newer than the last summary. `trim` cannot use this
+    estimate, because recorded usage does not shrink when messages are dropped.
     """
     messages = transcript.messages
     visible = sum(message.agent_visible for message in messages)
     answers = recorded(transcript, lambda model: True).answers
     if not answers:
         return Estimate(sum(map(rough, messages)), visible)
-    place, usage = answers[-1]
-    counted = usage.held(rough(messages[place]))
-    return Estimate(counted + sum(map(rough, messages[place + 1 :])), visible, counted)
+    position, usage = answers[-1]
+    counted = usage.held(rough(messages[position]))
+    return Estimate(counted + sum(map(rough, messages[position + 1 :])), visible, counted)
 
 
 def effective_token_limit(window: int | None, reserve: int = RESERVE, max_tokens: int = MAX_TOKENS) -> int | None:
-    """The tokens at which a session is compacted: what the window leaves, else the most tokens; None: no limit.
+    """The tokens at which a session is compacted: the window minus the reserve, else `max_tokens`; None for no limit.
 
-    `window`: None where it is not known; 0 as `max_tokens` is none.
+    `window` is None if unknown; `max_tokens` 0 is no limit.
     """
     if window is not None and window > reserve:
         return window - reserve
     return max_tokens if max_tokens > 0 else None
 
 
-def should_compact(found: Estimate, limit: int | None, max_messages: int = MAX_MESSAGES, auto: bool = True) -> Trigger:
-    """The verdict, by the first rule that has something to say."""
+def should_compact(size: Estimate, limit: int | None, max_messages: int = MAX_MESSAGES, auto: bool = True) -> Trigger:
+    """The verdict of the first rule that applies."""
     if not auto:
         return Trigger(False, "off", "automatic compaction is off")
     if limit is not None:
-        how = f"≈{found.tokens} tokens" + (f", {found.recorded} of them recorded," if found.recorded else "")
-        is_due = found.tokens >= limit
+        how = f"≈{size.tokens} tokens" + (f", {size.recorded} of them recorded," if size.recorded else "")
+        is_due = size.tokens >= limit
         return Trigger(is_due, "tokens", f"{how} {'>=' if is_due else '<'} the limit of {limit}")
-    is_due = found.messages >= max_messages
-    return Trigger(
-        is_due, "messages", f"{found.messages} messages {'>=' if is_due else '<'} the most of {max_messages}"
-    )
+    is_due = size.messages >= max_messages
+    return Trigger(is_due, "messages", f"{size.messages} messages {'>=' if is_due else '<'} the most of {max_messages}")
 
 
 def kept_from(
     messages: Sequence[Message], exchange: Sequence[int], costs: Sequence[int], tokens: int, count: int
 ) -> int:
-    """Where what is kept begins: the last messages of so many tokens, else so many last messages, whole exchanges.
+    """The position of the first kept message: by tokens, or by messages if `tokens` is 0. Exchanges are never split.
 
-    The last exchange always is. `exchange` and `costs` are parallel to the messages; hidden messages do not count.
+    The last exchange is always kept. `exchange` and `costs` are parallel to the messages; hidden
+    messages do not count.
     """
-    visible = [place for place, message in enumerate(messages) if message.agent_visible]
+    visible = [position for position, message in enumerate(messages) if message.agent_visible]
     if not visible:
         return len(messages)
     start, spent = visible[-1], 0
     if tokens > 0:
-        for place in reversed(visible):
-            spent += costs[place]
+        for position in reversed(visible):
+            spent += costs[position]
             if spent > tokens:
                 break
-            start = place
+            start = position
     elif count > 0:
         start = visible[max(0, len(visible) - count)]
     return exchange[start]

@@ -1,4 +1,4 @@
-"""Say where the tokens sit; changes nothing."""
+"""`count`: report the largest messages."""
 
 from dataclasses import dataclass
 
@@ -11,24 +11,24 @@ from ctxtrim.tokens.counter import Counter
 
 @dataclass(frozen=True)
 class Count:
-    """Names the largest messages; what they and all others cost, every report shows."""
+    """Findings for the largest messages. Every report shows the costs of all messages."""
 
     counter: Counter
     budget: Budget
-    largest: int = setting(5, "How many of the largest messages to name.", least=0)
+    largest: int = setting(5, "List the N largest messages.", least=0)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Findings of severity `info`, the largest first."""
-        where = self.counter.shape(transcript.messages)
+        """Findings of severity `info`, the largest message first."""
+        shape = self.counter.shape(transcript.messages)
         costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-        sent = [index for index, message in enumerate(transcript.messages) if message.agent_visible]
-        order = sorted(sent, key=lambda index: (-costs[index], index))[: self.largest]
+        visible = [position for position, message in enumerate(transcript.messages) if message.agent_visible]
+        order = sorted(visible, key=lambda position: (-costs[position], position))[: self.largest]
         exactness = self.counter.exactness(transcript)
-        findings = (_finding(transcript, where, index, costs[index], exactness) for index in order)
+        findings = (_finding(transcript, shape, position, costs[position], exactness) for position in order)
         return Outcome(transcript, findings=tuple(findings))
 
 
-def _finding(transcript: Transcript, where: Shape, index: int, tokens: int, exactness: Exactness) -> Finding:
-    message = transcript.messages[index]
-    text = describe(transcript, message, where.call[index], tokens, exactness)
+def _finding(transcript: Transcript, shape: Shape, position: int, tokens: int, exactness: Exactness) -> Finding:
+    message = transcript.messages[position]
+    text = describe(transcript, message, shape.call[position], tokens, exactness)
     return Finding("large-message", "info", text, transcript.line_of(message), message.index, tokens)

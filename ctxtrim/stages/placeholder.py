@@ -1,6 +1,6 @@
-"""What stands in the place of a result that went: a text of the user's own, or one made of what is known of it.
+"""Texts that replace tool results: a template of the user, or a text made from facts about the result.
 
-Every such text is known again, so that a second run leaves it alone.
+Each such text is recognizable, so a second run does not change it.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
-from ctxtrim.conversation.tool_results import Result, lines_of, trace_id
+from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
 from ctxtrim.evidence import extract_key_info, is_summary_line, paths_of, summary_line
 
 MODES = ("placeholder", "stub", "head", "summary")
@@ -38,8 +38,8 @@ _LINE = 400  # characters of a line that are shown, where the first lines are
 
 
 @dataclass(frozen=True)
-class Known:
-    """What a template may tell of a result: all of them numbers or texts of one line."""
+class ResultFacts:
+    """The facts about a result that a template may contain: numbers and one-line texts."""
 
     age: int
     tokens: str
@@ -51,44 +51,45 @@ class Known:
 
 
 def check_template(template: str) -> None:
-    """A `ValueError` names a key that no template has."""
-    strange = [key for key in _KEY.findall(template) if key not in _KEYS]
-    if strange:
-        raise ValueError(f"no such key {{{strange[0]}}}; there are {', '.join(f'{{{key}}}' for key in _KEYS)}")
+    """Raise a `ValueError` that names an unknown key."""
+    unknown = [key for key in _KEY.findall(template) if key not in _KEYS]
+    if unknown:
+        raise ValueError(f"unknown key {{{unknown[0]}}}; expected {', '.join(f'{{{key}}}' for key in _KEYS)}")
 
 
-def filled(template: str, known: Known) -> str:
-    """A template with what is known of a result."""
+def filled(template: str, facts: ResultFacts) -> str:
+    """A template filled with facts about a result."""
     values: Mapping[str, object] = {
-        "age": known.age,
-        "N": known.age,
-        "tokens": known.tokens,
-        "lines": known.lines,
-        "tool": _on_a_line(known.tool),
-        "path": _on_a_line(known.path),
-        "id": _on_a_line(known.id),
-        "sha256": known.sha256,
+        "age": facts.age,
+        "N": facts.age,
+        "tokens": facts.tokens,
+        "lines": facts.lines,
+        "tool": _on_a_line(facts.tool),
+        "path": _on_a_line(facts.path),
+        "id": _on_a_line(facts.id),
+        "sha256": facts.sha256,
     }
     return _KEY.sub(lambda match: str(values.get(match[1], match[0])), template)
 
 
 def is_filled(template: str, text: str) -> bool:
-    """Whether a text is a template with something filled in."""
+    """Whether a text is a filled template."""
     longest = len(template) + template.count("{") * (_LONGEST + 1)
     return len(text) <= longest and _pattern(template).fullmatch(text) is not None
 
 
 def first_lines(text: str, lines: int, caps: bool = False) -> str:
-    """The first lines of a text; `caps`: endless ones are cut, and say by how many characters."""
+    """The first lines of a text. `caps`: clip long lines and append the number of removed characters."""
     kept = text.split("\n", lines)[:lines]
     return "\n".join(_capped(line) for line in kept) if caps else "\n".join(kept)
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """How results are replaced: `mode`, and the texts for it.
+    """How results are replaced: the mode and its texts.
 
-    `head`: so many first lines, then the pointer; `assigns`: results without an id get one of their own.
+    `lines`: for mode `head`, the number of first lines before the pointer. `assigns`: give ids to
+    results without one.
     """
 
     mode: str
@@ -97,47 +98,49 @@ class Replacement:
     lines: int
     assigns: bool
 
-    def of(self, one: Result, tokens: str) -> str:
-        """What stands in the place of a result of so many tokens, as reports write them."""
-        known = self._known(one, tokens)
+    def of(self, result: ToolResult, tokens: str) -> str:
+        """The text that replaces a result. `tokens` is its cost as reports write it."""
+        facts = self._facts(result, tokens)
         if self.mode == "stub":
-            return filled(FILE if known.path else RESULT, known)
+            return filled(FILE if facts.path else RESULT, facts)
         if self.mode == "head":
-            return f"{first_lines(one.text, self.lines, caps=True)}\n{filled(self.pointer, known)}"
+            return f"{first_lines(result.text, self.lines, caps=True)}\n{filled(self.pointer, facts)}"
         if self.mode == "summary":
-            return summary_line(extract_key_info(one.text, one.tool, one.call.text if one.call else None), one.tool)
-        return filled(self.placeholder, known)
+            return summary_line(
+                extract_key_info(result.text, result.tool, result.call.text if result.call else None), result.tool
+            )
+        return filled(self.placeholder, facts)
 
-    def pointing(self, newest: Result) -> str:
-        """What stands in the place of a result that a newer one repeats."""
-        return filled(NAMELESS_COPY if newest.id is None else COPY, self._known(newest, ""))
+    def pointing(self, newest: ToolResult) -> str:
+        """The text that replaces a result that a newer one repeats."""
+        return filled(NAMELESS_COPY if newest.id is None else COPY, self._facts(newest, ""))
 
-    def read_again(self, newest: Result) -> str:
+    def read_again(self, newest: ToolResult) -> str:
         """The text for a read of a file that a newer result shows in full."""
-        return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._known(newest, ""))
+        return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._facts(newest, ""))
 
     def is_done(self, text: str) -> bool:
-        """Whether a text is what stands in the place of a result."""
+        """Whether a text is already a replacement."""
         return (
             is_filled(self.pointer, text[text.rfind("\n") + 1 :])
             or any(is_filled(template, text) for template in (self.placeholder, *_OWN))
             or is_summary_line(text)
         )
 
-    def lacks(self, one: Result) -> bool:
-        """Whether a result cannot be pointed to, having no id."""
-        return one.id is None and self.mode == "head" and "{id}" in self.pointer and not self.assigns
+    def lacks(self, result: ToolResult) -> bool:
+        """Whether a pointer to a result is impossible because the result has no id."""
+        return result.id is None and self.mode == "head" and "{id}" in self.pointer and not self.assigns
 
-    def _known(self, one: Result, tokens: str) -> Known:
-        paths = paths_of(one.call) if one.call else ()
-        return Known(
-            one.age,
+    def _facts(self, result: ToolResult, tokens: str) -> ResultFacts:
+        paths = paths_of(result.call) if result.call else ()
+        return ResultFacts(
+            result.age,
             tokens,
-            lines_of(one.text),
-            one.tool,
+            lines_of(result.text),
+            result.tool,
             paths[0] if paths else "",
-            one.id or trace_id(one.text),
-            sha256(one.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            result.id or trace_id(result.text),
+            sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
         )
 
 
@@ -158,8 +161,8 @@ def _on_a_line(text: str) -> str:
 @lru_cache(32)
 def _pattern(template: str) -> re.Pattern[str]:
     parts = _KEY.split(template)
-    known = [
-        (_KEYS[part] if part in _KEYS else re.escape(f"{{{part}}}")) if place % 2 else re.escape(part)
-        for place, part in enumerate(parts)
+    patterns = [
+        (_KEYS[part] if part in _KEYS else re.escape(f"{{{part}}}")) if number % 2 else re.escape(part)
+        for number, part in enumerate(parts)
     ]
-    return re.compile("".join(known))
+    return re.compile("".join(patterns))

@@ -1,8 +1,8 @@
-"""What becomes of thinking when a conversation is edited.
+"""Remove reasoning that an edit makes invalid.
 
-Some models sign their thinking over everything before it: once anything before a block has changed, the provider
-refuses the block, and the remedy is to send the conversation without it. A block goes whole or not at all; a message
-that held nothing else goes with it.
+Some models sign their reasoning over all content before it. If anything before a block changes, the
+provider rejects the block, and the remedy is to send the conversation without it. A block is
+removed as a whole; a message that contains nothing else is dropped.
 """
 
 import re
@@ -15,8 +15,9 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Finding, Outcome, change_of
 
 Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
-"""`keep` all; `strip-after-edit`: what stands after the first edit goes; `keep-current-loop`: only what follows the
-newest prompt stays; `strip` all."""
+"""`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep only
+reasoning after the newest prompt. `strip`: remove all.
+"""
 MODES: tuple[Thinking, ...] = get_args(Thinking)
 
 # The models that check the prefix of their thinking. Source: Anthropic's page on preserved thinking; Fable 5.2 and
@@ -25,14 +26,14 @@ _SIGNS_PREFIX = re.compile(r"fable-5[-.][12]|mythos-5[-.]2|(?:opus|sonnet|haiku)
 
 
 def thinking_of(model: str | None) -> Thinking:
-    """What a model needs: those that sign the prefix lose what stands after an edit, all others keep everything."""
+    """The mode that a model needs: `strip-after-edit` if the model signs the prefix, otherwise `keep`."""
     return "strip-after-edit" if model is not None and _SIGNS_PREFIX.search(model.lower()) else "keep"
 
 
-def settled(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
-    """The outcome of a stage with the thinking that its edits leave valid."""
+def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
+    """The outcome of a stage without the reasoning that its edits invalidate."""
     after = outcome.transcript
-    start = _first_to_go(before, after, mode)
+    start = _first_invalid(before, after, mode)
     if start is None:
         return outcome
     task = current_task(after.messages)
@@ -40,54 +41,58 @@ def settled(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
     if not stripped:
         return outcome
     kept = tuple(
-        stripped.get(place, message) for place, message in enumerate(after.messages) if _has_rest(stripped.get(place))
+        stripped.get(position, message)
+        for position, message in enumerate(after.messages)
+        if _has_rest(stripped.get(position))
     )
     reason = "thinking: " + ("something before it has changed" if mode == "strip-after-edit" else mode)
-    changes = [change_of(after.messages, place, "stripped", reason) for place in stripped]
-    found = _told(after, stripped, reason, task)
-    whole = replace(after, messages=kept)
-    return replace(outcome, transcript=whole, changes=(*outcome.changes, *changes), findings=(*outcome.findings, found))
+    changes = [change_of(after.messages, position, "stripped", reason) for position in stripped]
+    finding = _finding(after, stripped, reason, task)
+    transcript = replace(after, messages=kept)
+    return replace(
+        outcome, transcript=transcript, changes=(*outcome.changes, *changes), findings=(*outcome.findings, finding)
+    )
 
 
-def _first_to_go(before: Transcript, after: Transcript, mode: Thinking) -> int | None:
-    """The position from which thinking goes; None where none does."""
+def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int | None:
+    """The position from which reasoning is removed; None for none."""
     if mode == "keep" or (before.messages is after.messages and mode == "strip-after-edit"):
         return None
     if mode != "strip-after-edit":
         return 0
-    sent = [message for message in before.messages if message.agent_visible]
-    places = [place for place, message in enumerate(after.messages) if message.agent_visible]
-    pairs = zip(sent, places, strict=False)
-    return next((place for old, place in pairs if not _is_same(old, after.messages[place])), None)
+    visible = [message for message in before.messages if message.agent_visible]
+    positions = [position for position, message in enumerate(after.messages) if message.agent_visible]
+    pairs = zip(visible, positions, strict=False)
+    return next((position for old, position in pairs if not _is_same(old, after.messages[position])), None)
 
 
 def _is_same(old: Message, new: Message) -> bool:
-    """Whether a model reads the same."""
+    """Whether the model reads the same content in both."""
     return old is new or (old.role, old.parts) == (new.role, new.parts)
 
 
 def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[int, Message]]:
-    """The messages in a stretch that lose thinking, as they are without it; what is hidden is not sent anyway."""
-    for place in range(start, end):
-        message = transcript.messages[place]
+    """The messages in a range that contain reasoning, each without it. Hidden messages are not changed."""
+    for position in range(start, end):
+        message = transcript.messages[position]
         if not message.agent_visible:
             continue
         parts = tuple(part for part in message.parts if part.kind != "reasoning" or part.block is None)
         if len(parts) < len(message.parts):
-            yield place, replace(message, parts=parts)
+            yield position, replace(message, parts=parts)
 
 
 def _has_rest(message: Message | None) -> bool:
     return message is None or bool(message.parts)
 
 
-def _told(transcript: Transcript, stripped: dict[int, Message], reason: str, task: int | None) -> Finding:
-    def blocks(place: int) -> int:
-        return len(transcript.messages[place].parts) - len(stripped[place].parts)
+def _finding(transcript: Transcript, stripped: dict[int, Message], reason: str, task: int | None) -> Finding:
+    def blocks(position: int) -> int:
+        return len(transcript.messages[position].parts) - len(stripped[position].parts)
 
-    number = sum(map(blocks, stripped))
-    current = sum(blocks(place) for place in stripped if task is not None and place > task)
-    text = f"{number} thinking block{'' if number == 1 else 's'} removed ({reason.removeprefix('thinking: ')})"
+    count = sum(map(blocks, stripped))
+    current = sum(blocks(position) for position in stripped if task is not None and position > task)
+    text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason.removeprefix('thinking: ')})"
     if current:
         text += f", {current} of them after the current task: send the next request with thinking off or adaptive"
     return Finding("thinking-stripped", "info", text)

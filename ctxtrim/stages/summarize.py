@@ -1,23 +1,24 @@
-"""Replace all messages that are not recent by one summary.
+"""`summarize`: replace all messages that are not recent by one summary.
 
 ::
 
     system · old prompt · old steps · recent prompt · recent steps
     system · [Summary of 12 earlier messages …] · recent prompt · recent steps
 
-Recent is the shorter of the last turns and the last tokens. An earlier summary is merged into the new one. Where
-nothing is old, or the summary would not be smaller, nothing is done, and a finding says why.
+Recent messages are the shorter of the last turns and the last tokens. An earlier summary is merged
+into the new one. If nothing is old, or the summary would not be smaller, the transcript is
+unchanged and a finding says why.
 """
 
 from dataclasses import dataclass
 from operator import not_
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import held
+from ctxtrim.conversation.protected import protected_messages
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
-from ctxtrim.placement import Summing, outcome_of, put_back, summarize_old
-from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, Written, seam, setting
+from ctxtrim.placement import SummaryWriter, restore_summary, summarize_old, with_summary
+from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, StoredSummary, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -27,35 +28,35 @@ _RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 
 @dataclass(frozen=True)
 class Summarize:
-    """Recent messages are kept as they are, and so are system messages, the current task and pinned messages."""
+    """Recent, system and pinned messages and the current task are kept unchanged."""
 
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
-    stored: Written | None = seam()
+    stored: StoredSummary | None = seam()
     keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0)
     keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
     keep_recent_tokens: int | None = setting(
         None,
-        "Keep no more than the last N tokens of the turns; 0: whole turns. [default: 20000, at most half the budget]",
+        "Keep at most the last N tokens of the turns; 0: whole turns. [default: 20000, at most half the budget]",
         least=0,
     )
-    summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
+    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Changes name every message where any had to go."""
+        """If messages are summarized, changes name every message."""
         messages = transcript.messages
-        where = self.counter.shape(messages)
+        shape = self.counter.shape(messages)
         costs = [cost.total for cost in self.counter.costs(messages)]
         tokens = self.keep_recent_tokens
         if tokens is None:
             tokens = _RECENT if self.keep_recent_turns else 0
         tokens = min(tokens, self.budget.available // 2)
-        first = recent_from(messages, where, costs, self.keep_recent_turns, self.keep_recent_messages, tokens)
-        kept = held(messages, where, self.pin)
-        summing = Summing(
+        recent_start = recent_from(messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, tokens)
+        kept = protected_messages(messages, shape, self.pin)
+        writer = SummaryWriter(
             self.counter,
             self.summary_tokens,
             self.summarizer,
@@ -63,16 +64,16 @@ class Summarize:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        old = {place for place, home in enumerate(where.exchange) if home < first and place not in kept}
-        found = summarize_old(transcript, summing, old, kept)
-        if isinstance(found, Outcome):
-            return found
-        nothing = Finding(NOTHING_DONE, "info", f"nothing was summarized: {found}")
-        return self._put_back(Outcome(transcript, (), (nothing,)))
+        old = {position for position, home in enumerate(shape.exchange) if home < recent_start and position not in kept}
+        result = summarize_old(transcript, writer, old, kept)
+        if isinstance(result, Outcome):
+            return result
+        nothing = Finding(NOTHING_DONE, "info", f"nothing was summarized: {result}")
+        return self._with_stored(Outcome(transcript, (), (nothing,)))
 
-    def _put_back(self, outcome: Outcome) -> Outcome:
-        """The outcome with the summary that was stored, where there is room for it."""
+    def _with_stored(self, outcome: Outcome) -> Outcome:
+        """The outcome with the stored summary, if there is room for it."""
         if self.stored is None:
             return outcome
-        found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
-        return outcome if found is None else outcome_of(outcome, found)
+        placed = restore_summary(self.counter, outcome.transcript, self.stored, self.budget.available)
+        return outcome if placed is None else with_summary(outcome, placed)

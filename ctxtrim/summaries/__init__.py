@@ -1,4 +1,4 @@
-"""Summaries: facts in the words that were used, what an LLM is asked instead, and what is done where it fails."""
+"""The text of summaries: facts extracted by rules, prompts for an LLM, and the fallback if the LLM fails."""
 
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
@@ -15,7 +15,7 @@ from ctxtrim.summaries.prompts import (
     transcribed,
 )
 from ctxtrim.summaries.redaction import redacted
-from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Request, Summarizer, Summary, summarized
+from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Summarizer, Summary, SummaryRequest, summarized
 
 __all__ = [
     "DIGEST",
@@ -26,9 +26,9 @@ __all__ = [
     "REDACT",
     "RESULT",
     "Reply",
-    "Request",
     "Summarizer",
     "Summary",
+    "SummaryRequest",
     "bounded",
     "checkpoint",
     "checkpoint_prompt",

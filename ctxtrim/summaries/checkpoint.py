@@ -1,4 +1,4 @@
-"""The checkpoint of a compaction without an LLM: the facts under the headings that an LLM is asked for."""
+"""The checkpoint of a compaction without an LLM: facts under the headings that an LLM would use."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from ctxtrim.summaries.sections import (
 from ctxtrim.tokens import Tokenizer
 
 HEADINGS = ("Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context")
-"""What a checkpoint is made of, in this order."""
+"""The headings of a checkpoint, in order."""
 LAYOUT: Layout = tuple(
     zip(
         HEADINGS,
@@ -41,7 +41,7 @@ LAYOUT: Layout = tuple(
 
 def checkpoint(
     messages: Sequence[Message],
-    where: Shape,
+    shape: Shape,
     limit: int,
     tokenizer: Tokenizer,
     earlier: str | None = None,
@@ -49,6 +49,6 @@ def checkpoint(
 ) -> str:
     """The facts of some messages under the headings of a checkpoint, in at most `limit` tokens.
 
-    It is read back and merged like any other summary of facts; empty where `facts` would be.
+    The text can be parsed and merged like any summary of facts. Empty if `facts` would be empty.
     """
-    return facts(messages, where, limit, tokenizer, earlier, redacts, LAYOUT)
+    return facts(messages, shape, limit, tokenizer, earlier, redacts, LAYOUT)

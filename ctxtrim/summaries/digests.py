@@ -1,4 +1,4 @@
-"""The text of digests: entries under a title, one for each step, that get shorter with age so that all are bounded.
+"""The text of digests: titled entries, one for each step, which get shorter with age so that the total is bounded.
 
 ::
 
@@ -6,7 +6,7 @@
     The assistant did this; the calls and results are left out.
     12 earlier tool results: read_file × 8, bash × 4          the oldest steps, counted
                                                               an empty line between two entries
-    > Now the harbour.                                        older steps, briefly
+    > Now the harbour.                                        older steps, shortened
     [✓ bash: ls harbour | 60 lines]
 
     [✓ bash: make | exit 0 | 3 lines]                         the newest steps, with excerpts
@@ -17,54 +17,55 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ctxtrim.evidence import told_by
+from ctxtrim.evidence import parse_summary_line
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.markers import DIGEST, STEP
 
 DID = "The assistant did this; the calls and results are left out."
 """The line after the title."""
 
-_BRIEF = 200  # characters of an entry that an LLM wrote, where it is shortened
+_BRIEF = 200  # characters of a shortened entry by an LLM
 _TOOLS = 8  # tools that are counted by name
 _COUNTS = re.compile(r"(\d+) earlier tool results?: (.+)")
 _COUNT = re.compile(r"(.+) × (\d+)")
 
 
-class Entry(NamedTuple):
-    """The digest of a step, or of all steps that a compaction took: its title, and its text without the title."""
+class DigestEntry(NamedTuple):
+    """The digest of a step, or of all steps of a compaction: its title, and its text without the title."""
 
     title: str
     text: str
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many results of each tool it replaces, as far as it says so."""
-        found: dict[str, int] = {}
+        """The number of results per tool that the entry replaces, as far as its text says so."""
+        totals: dict[str, int] = {}
         for line in self.text.split("\n"):
-            told = told_by(line)
-            for tool, number in {told.tool: 1}.items() if told else counted(line).items():
-                found[tool] = found.get(tool, 0) + number
-        return found
+            fields = parse_summary_line(line)
+            counts = {fields.tool: 1} if fields else counted(line)
+            for tool, count in counts.items():
+                totals[tool] = totals.get(tool, 0) + count
+        return totals
 
     @property
-    def brief(self) -> "Entry":
-        """The entry without excerpts of results: the words of the assistant, and a line for each result."""
+    def brief(self) -> "DigestEntry":
+        """The entry without excerpts of results: the assistant's text, and a line for each result."""
         lines = self.text.split("\n")
-        kept = [line for line in lines if line.startswith("> ") or told_by(line) or counted(line)]
+        kept = [line for line in lines if line.startswith("> ") or parse_summary_line(line) or counted(line)]
         if all(line.startswith("> ") for line in kept):
-            return Entry(self.title, "\n".join((*kept, head(" ".join(lines[len(kept) :]), _BRIEF))))
-        return Entry(self.title, "\n".join(kept))
+            return DigestEntry(self.title, "\n".join((*kept, head(" ".join(lines[len(kept) :]), _BRIEF))))
+        return DigestEntry(self.title, "\n".join(kept))
 
 
 def counted(line: str) -> dict[str, int]:
-    """The tools that a line of counts names, each with its number of results; empty for any other line."""
-    found = _COUNTS.fullmatch(line)
-    pairs = [_COUNT.fullmatch(text) for text in found[2].split(", ")] if found else []
+    """The tools in a line of counts, each with its number of results; empty for any other line."""
+    match = _COUNTS.fullmatch(line)
+    pairs = [_COUNT.fullmatch(text) for text in match[2].split(", ")] if match else []
     return {pair[1]: int(pair[2]) for pair in pairs if pair}
 
 
-def written(entries: Sequence[Entry]) -> str:
-    """Entries as one text. Each title is written once for the entries that share it."""
+def written(entries: Sequence[DigestEntry]) -> str:
+    """Entries as one text. Consecutive entries share one title."""
     blocks: list[str] = []
     title = None
     for entry in entries:
@@ -73,37 +74,37 @@ def written(entries: Sequence[Entry]) -> str:
     return "\n\n".join(blocks)
 
 
-def entries_of(text: str) -> list[Entry]:
+def entries_of(text: str) -> list[DigestEntry]:
     """The entries of a text of digests."""
-    found: list[Entry] = []
+    entries: list[DigestEntry] = []
     title = STEP
     for block in text.split("\n\n"):
         first, _, rest = block.partition("\n")
         if first in (STEP, DIGEST):
             title, block = first, rest.removeprefix(DID).removeprefix("\n")
         if block.strip():
-            found.append(Entry(title, block))
-    return found
+            entries.append(DigestEntry(title, block))
+    return entries
 
 
-def bounded(entries: Sequence[Entry], most: int, size: Callable[[str], int]) -> list[str]:
-    """The texts of entries that have about `most` tokens together, by `size`; empty for each that is left out.
+def bounded(entries: Sequence[DigestEntry], most: int, size: Callable[[str], int]) -> list[str]:
+    """The texts of entries within about `most` tokens together, measured by `size`; empty for each dropped entry.
 
-    The newest are in full, up to half of the tokens; older ones are brief. The oldest are left out, and the first entry
-    that is kept begins with their counts.
+    The newest entries are complete, up to half of the tokens; older ones are brief. The oldest are
+    dropped, and the first kept entry begins with their counts.
     """
     texts = [""] * len(entries)
     room = most - size(f"{DIGEST}\n{DID}\n{_counts(entries)}\n\n")
     full = room // 2
-    for place in range(len(entries) - 1, -1, -1):
-        text = entries[place].text
+    for position in range(len(entries) - 1, -1, -1):
+        text = entries[position].text
         if size(text) > min(room, full):
-            full, text = 0, entries[place].brief.text
+            full, text = 0, entries[position].brief.text
         tokens = size(f"{text}\n\n")
         if tokens > room:
             break
         room, full = room - tokens, full - tokens
-        texts[place] = text
+        texts[position] = text
     left_out = [entry for entry, text in zip(entries, texts, strict=True) if not text]
     if left_out:
         first = min(len(left_out), len(entries) - 1)
@@ -111,18 +112,18 @@ def bounded(entries: Sequence[Entry], most: int, size: Callable[[str], int]) -> 
     return texts
 
 
-def _counts(entries: Sequence[Entry]) -> str:
-    """A line that counts the results of some entries by tool."""
-    numbers: dict[str, int] = {}
+def _counts(entries: Sequence[DigestEntry]) -> str:
+    """A line with the number of results of some entries by tool."""
+    totals: dict[str, int] = {}
     for entry in entries:
-        for tool, number in entry.counts.items():
-            numbers[tool] = numbers.get(tool, 0) + number
-    if not numbers:
+        for tool, count in entry.counts.items():
+            totals[tool] = totals.get(tool, 0) + count
+    if not totals:
         return ""
-    order = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+    order = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     shown = dict(order[:_TOOLS])
     if len(order) > _TOOLS:
-        shown["others"] = shown.get("others", 0) + sum(number for _, number in order[_TOOLS:])
-    total = sum(numbers.values())
-    tools = ", ".join(f"{tool} × {number}" for tool, number in shown.items())
+        shown["others"] = shown.get("others", 0) + sum(count for _, count in order[_TOOLS:])
+    total = sum(totals.values())
+    tools = ", ".join(f"{tool} × {count}" for tool, count in shown.items())
     return f"{total} earlier tool result{'' if total == 1 else 's'}: {tools}"

@@ -4,7 +4,7 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 
 
 def bounded(text: str, limit: int) -> str:
-    """Head and tail of a text, at most `limit` characters with the marker between them that says how many went."""
+    """Head and tail of a text, at most `limit` characters, with a marker that counts the removed characters."""
     if len(text) <= limit:
         return text
     room = limit - len(_marker(len(text)))
@@ -16,9 +16,9 @@ def bounded(text: str, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The beginning of a text on one line, at most `limit` characters, at the end of a word where there is one.
+    """The beginning of a text on one line, at most `limit` characters, ending with a whole word if possible.
 
-    What was left out is counted behind it.
+    A suffix counts the removed characters.
     """
     line = " ".join(text.split())
     if len(line) <= limit:

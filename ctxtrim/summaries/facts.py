@@ -1,7 +1,8 @@
-"""The facts of a conversation without an LLM: what was asked, done and decided, in the words that were used.
+"""The facts of a conversation, extracted by rules: requests, actions and decisions in the original words.
 
-Nothing is invented: headings, marks and counts apart, every word was said. Decisions, constraints and what was
-announced are lines that say so in English; in other languages requests, files, commands and errors remain.
+Apart from headings, marks and counts, every word is quoted. Decisions, constraints and
+announcements are found by English phrases; requests, files, commands and errors are found in any
+language.
 """
 
 import re
@@ -9,8 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text, tool_of
-from ctxtrim.conversation.turns import Shape
-from ctxtrim.evidence import Told, command_of, error_line, exit_code, is_error, kind_of_tool, told_by
+from ctxtrim.conversation.turns import Shape, is_typed
+from ctxtrim.evidence import (
+    SummaryFields,
+    command_of,
+    error_line,
+    exit_code,
+    is_error,
+    kind_of_tool,
+    parse_summary_line,
+)
 from ctxtrim.evidence.tool_kinds import accesses
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.excerpts import head
@@ -43,7 +52,7 @@ __all__ = ["facts", "facts_of", "gathered", "is_facts"]
 
 _LENGTHS = {REQUESTS: 400, CONSTRAINTS: 240, COMMANDS: 200, ERRORS: 240, DECISIONS: 240, NEXT: 240, ANSWERS: 240}
 _LENGTH = 300  # characters of a line of any other section
-_REACH = 1 << 16  # characters of a text that are looked through for lines
+_REACH = 1 << 16  # characters of a text that are searched for lines
 _DECIDED = re.compile(
     r"\b(?:decision|decided)\b\s*:"
     r"|\b(?:i|we)(?:['’]ve| have)? (?:decided|chose|opted|settled on|agreed)\b"
@@ -56,13 +65,13 @@ _CONSTRAINED = re.compile(
     r"\b(?:must|never|always|don['’]t|do not|should not|shouldn['’]t|only|prefer|without|avoid|make sure|keep)\b",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"\s*</?[\w-]+>\s*")  # some tools put their output between such lines
+_TAG = re.compile(r"\s*</?[\w-]+>\s*")  # some tools wrap their output in such lines
 _ANNOUNCED = re.compile(
     r"^\W*(?:next(?: steps?)?\b|todo\b|remaining\b|then i|now i|i(?:['’]ll| will) (?:now|next)|(?:still|we) need to\b)",
     re.IGNORECASE,
 )
 _SECTIONS = {"read": READ, "write": CHANGED, "edit": CHANGED, "delete": CHANGED}
-"""By what a call does to a file."""
+"""The section of a file, by what a call does to it."""
 
 
 class _Fact(NamedTuple):
@@ -72,33 +81,33 @@ class _Fact(NamedTuple):
 
 def facts(
     messages: Sequence[Message],
-    where: Shape,
+    shape: Shape,
     limit: int,
     tokenizer: Tokenizer,
     earlier: str | None = None,
     redacts: bool = True,
     layout: Layout = FACTS,
 ) -> str:
-    """The facts of some messages, and of an earlier summary, in at most `limit` tokens.
+    """The facts of some messages and of an earlier summary, in at most `limit` tokens.
 
-    `where` is the shape of exactly these messages. Empty where nothing fits, or where the text would be longer than
-    what it replaces. Summaries among the messages are merged too, hidden messages are
-    left out. `redacts`: secrets are masked.
+    `shape` is the shape of exactly these messages. Empty if nothing fits, or if the text would be
+    longer than the text that it replaces. Summaries among the messages are merged; hidden messages
+    are left out. `redacts`: mask secrets.
     """
-    found = facts_of(messages, where, earlier, redacts)
-    text = fitted(found, limit, tokenizer, layout)
-    most = _weighed(messages, earlier, tokenizer, tokenizer.count(text))
-    return text if most is None else fitted(found, most, tokenizer, layout)
+    all_facts = facts_of(messages, shape, earlier, redacts)
+    text = fitted(all_facts, limit, tokenizer, layout)
+    most = _tokens_replaced(messages, earlier, tokenizer, tokenizer.count(text))
+    return text if most is None else fitted(all_facts, most, tokenizer, layout)
 
 
-def facts_of(messages: Sequence[Message], where: Shape, earlier: str | None = None, redacts: bool = True) -> Facts:
-    """All facts of some messages, and of an earlier summary, in order."""
-    found = gathered(messages, where, redacts)
-    return found if earlier is None else merged(_masked(read(earlier), redacts), found)
+def facts_of(messages: Sequence[Message], shape: Shape, earlier: str | None = None, redacts: bool = True) -> Facts:
+    """All facts of some messages and of an earlier summary, in order."""
+    new_facts = gathered(messages, shape, redacts)
+    return new_facts if earlier is None else merged(_masked(read(earlier), redacts), new_facts)
 
 
-def _weighed(messages: Iterable[Message], earlier: str | None, tokenizer: Tokenizer, least: int) -> int | None:
-    """The tokens of what is replaced where they are fewer than `least`, else None; counted no further than needed."""
+def _tokens_replaced(messages: Iterable[Message], earlier: str | None, tokenizer: Tokenizer, least: int) -> int | None:
+    """The tokens of the replaced text if they are fewer than `least`, else None. Counting stops early."""
     tokens = 0
     texts = (part.spelled for message in messages if message.agent_visible for part in message.parts)
     for text in (*((earlier,) if earlier is not None else ()), *texts):
@@ -108,56 +117,57 @@ def _weighed(messages: Iterable[Message], earlier: str | None, tokenizer: Tokeni
     return tokens
 
 
-def gathered(messages: Sequence[Message], where: Shape, redacts: bool = True) -> Facts:
-    """The facts of some messages in order; a summary that stands among them is one of what was before it."""
+def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) -> Facts:
+    """The facts of some messages in order. A summary among them counts as the facts before it."""
     before = Facts(0, {}, {})
     lines: dict[Section, list[str]] = {}
     calls: dict[str, int] = {}
-    number = 0
-    for place, message in enumerate(messages):
+    count = 0
+    for position, message in enumerate(messages):
         if not message.agent_visible:
             continue
-        said = "\n".join(part.text for part in message.parts if part.kind == "text")
-        if message.is_summary or (message.role == "user" and is_facts(said)):
-            before = merged(merged(before, _settled(lines, calls, number)), _masked(read(said), redacts))
-            lines, calls, number = {}, {}, 0
+        text = "\n".join(part.text for part in message.parts if part.kind == "text")
+        if message.is_summary or (message.role == "user" and is_facts(text)):
+            before = merged(merged(before, _collected(lines, calls, count)), _masked(read(text), redacts))
+            lines, calls, count = {}, {}, 0
             continue
-        if message.role == "user" and is_digest(said):
-            for told in filter(None, map(told_by, said.split("\n"))):
-                calls[told.tool] = calls.get(told.tool, 0) + 1
-                for section, line in _retold(told):
+        if message.role == "user" and is_digest(text):
+            for parsed in filter(None, map(parse_summary_line, text.split("\n"))):
+                calls[parsed.tool] = calls.get(parsed.tool, 0) + 1
+                for section, line in _facts_in_digest(parsed):
                     lines.setdefault(section, []).append(_line(line, section, redacts))
             continue
-        number += 1
+        count += 1
         for call in message.calls:
             calls[call.name or "?"] = calls.get(call.name or "?", 0) + 1
-        for section, line in _told(message, said, where.call[place]):
+        for section, line in _facts_in(message, text, shape.call[position]):
             lines.setdefault(section, []).append(_line(line, section, redacts))
-    return merged(before, _settled(lines, calls, number))
+    return merged(before, _collected(lines, calls, count))
 
 
-def _settled(lines: dict[Section, list[str]], calls: dict[str, int], number: int) -> Facts:
+def _collected(lines: dict[Section, list[str]], calls: dict[str, int], count: int) -> Facts:
+    """The facts collected so far."""
     tools = tuple(counted(" ".join(name.split()), times) for name, times in calls.items())
-    return Facts(number, {section.name: tuple(some) for section, some in lines.items()} | {TOOLS.name: tools}, {})
+    return Facts(count, {section.name: tuple(texts) for section, texts in lines.items()} | {TOOLS.name: tools}, {})
 
 
-def _told(message: Message, said: str, call: Part | None) -> Iterator[_Fact]:
-    """What one message tells."""
-    if message.role == "user" and not message.is_injected and said.strip():
-        yield _Fact(REQUESTS, said)
-        yield from _stated(said, {CONSTRAINTS: _CONSTRAINED.search})
-    elif message.role == "assistant" and said.strip():
+def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]:
+    """The facts in one message."""
+    if is_typed(message) and text.strip():
+        yield _Fact(REQUESTS, text)
+        yield from _matching_lines(text, {CONSTRAINTS: _CONSTRAINED.search})
+    elif message.role == "assistant" and text.strip():
         if not any(message.calls) and message.action is None:
-            yield _Fact(ANSWERS, said)
-        yield from _stated(said, {DECISIONS: _DECIDED.search, NEXT: _ANNOUNCED.match})
+            yield _Fact(ANSWERS, text)
+        yield from _matching_lines(text, {DECISIONS: _DECIDED.search, NEXT: _ANNOUNCED.match})
     elif message.role == "tool":
-        yield from _done(message, call)
+        yield from _facts_in_result(message, call)
 
 
-def _stated(said: str, kinds: dict[Section, Callable[[str], object]]) -> Iterator[_Fact]:
-    """The lines outside of code that say what is looked for."""
+def _matching_lines(text: str, kinds: dict[Section, Callable[[str], object]]) -> Iterator[_Fact]:
+    """The lines outside of code that match a kind."""
     is_code = False
-    for line in said[:_REACH].split("\n"):
+    for line in text[:_REACH].split("\n"):
         if line.lstrip().startswith("```"):
             is_code = not is_code
         elif not is_code and line.strip():
@@ -166,8 +176,8 @@ def _stated(said: str, kinds: dict[Section, Callable[[str], object]]) -> Iterato
                     yield _Fact(section, line)
 
 
-def _done(message: Message, call: Part | None) -> Iterator[_Fact]:
-    """What a tool result tells of its call."""
+def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
+    """The facts in a tool result and its call."""
     text = result_text(message)
     name = tool_of(message, call) or "?"
     is_failure = is_error(message)
@@ -181,36 +191,42 @@ def _done(message: Message, call: Part | None) -> Iterator[_Fact]:
         yield _Fact(ERRORS, f"{name}: {line}")
 
 
-def _retold(told: Told) -> Iterator[_Fact]:
-    """What a line of a digest tells."""
-    kind = kind_of_tool(told.tool, "")
-    status = told.exit_code if told.exit_code is not None else "✗" if told.is_error else "✓"
-    if kind == "bash" and told.asked:
-        yield _Fact(COMMANDS, f"[{status}] {told.asked}")
-    elif kind in _SECTIONS and told.asked and not told.is_error:
-        yield _Fact(_SECTIONS[kind], told.asked)
-    if told.error:
-        yield _Fact(ERRORS, f"{told.tool}: {told.error}")
+def _facts_in_digest(fields: SummaryFields) -> Iterator[_Fact]:
+    """The facts in a line of a digest."""
+    kind = kind_of_tool(fields.tool, "")
+    mark = "✗" if fields.is_error else "✓"
+    status = mark if fields.exit_code is None else fields.exit_code
+    if kind == "bash" and fields.subject:
+        yield _Fact(COMMANDS, f"[{status}] {fields.subject}")
+    elif kind in _SECTIONS and fields.subject and not fields.is_error:
+        yield _Fact(_SECTIONS[kind], fields.subject)
+    if fields.error:
+        yield _Fact(ERRORS, f"{fields.tool}: {fields.error}")
 
 
 def _failure(text: str) -> str:
-    """The line that says best what went wrong: the one that shows an error, or the last before an exit code."""
+    """The line that describes a failure best: the error line, or the last line before an exit code."""
     start, end = error_line(text) or (0, 0)
     shown = text[start:end]
     if shown and exit_code(shown) is None:
         return shown
-    lines = [line for line in (text[-_REACH:] if shown else text[:_REACH]).split("\n") if line.strip()]
+    reach = text[-_REACH:] if shown else text[:_REACH]
+    lines = [line for line in reach.split("\n") if line.strip()]
     others = [line for line in lines if exit_code(line) is None and not _TAG.fullmatch(line)]
-    return (others[-1] if shown else others[0]) if others else shown
+    if not others:
+        return shown
+    return others[-1] if shown else others[0]
 
 
 def _status(message: Message, text: str, is_failure: bool) -> str:
-    """How a command ended: its exit code, else a mark."""
+    """The status of a command: its exit code, else a mark."""
     code = exit_code(text)
     if code is not None:
         return str(code)
+    if is_failure:
+        return "✗"
     is_known = any(part.is_error is not None for part in message.parts)
-    return "✗" if is_failure else "✓" if is_known else "?"
+    return "✓" if is_known else "?"
 
 
 def _line(text: str, section: Section, redacts: bool) -> str:
@@ -219,9 +235,9 @@ def _line(text: str, section: Section, redacts: bool) -> str:
     return head(redacted(text)[0] if redacts else text, _LENGTHS.get(section, _LENGTH))
 
 
-def _masked(found: Facts, redacts: bool) -> Facts:
-    """The facts of an earlier summary without keys."""
+def _masked(facts: Facts, redacts: bool) -> Facts:
+    """The facts of an earlier summary without secrets."""
     if not redacts:
-        return found
-    lines = {name: tuple(redacted(line)[0] for line in some) for name, some in found.lines.items()}
-    return Facts(found.messages, lines, found.left_out)
+        return facts
+    lines = {name: tuple(redacted(line)[0] for line in texts) for name, texts in facts.lines.items()}
+    return Facts(facts.messages, lines, facts.left_out)

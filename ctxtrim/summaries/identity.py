@@ -1,7 +1,8 @@
-"""Which conversation a stored summary belongs to: ids repeat between files, so content decides.
+"""Match stored summaries to conversations by content, because ids repeat between files.
 
-A stored summary belongs to a transcript that contains the summary itself, or the last message that it covers. In the
-second case the transcript has the same system and opening prompt, or starts later in the same conversation.
+A stored summary belongs to a transcript that contains the summary itself, or the last message that
+it covers. In the second case the transcript has the same system and opening prompt, or starts later
+in the same conversation.
 """
 
 import hashlib
@@ -12,17 +13,17 @@ from ctxtrim.model import Message
 from ctxtrim.summaries import markers
 
 KEPT = 256
-"""The most messages that an entry remembers of those that its summary covers, the newest."""
+"""The maximum number of covered messages that an entry stores, newest first."""
 _DIGITS = 16  # hexadecimal digits of a fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a summary store knows a transcript by.
+    """The data that identifies a transcript in a summary store.
 
-    `name` is its id, else its path and position, in which case `is_place` is true. `opening` is the fingerprint of its
-    system and opening prompt. `messages` are the fingerprints of all messages as read, empty for system messages.
-    `summaries` are the texts of the summaries in it.
+    `name` is its id, else its path and position, in which case `is_place` is true. `opening` is the
+    fingerprint of its system and opening prompt. `messages` are the fingerprints of all messages as
+    read, empty for system messages. `summaries` are the texts of the summaries in it.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Identity:
 
     def covered_until(self, index: int) -> tuple[str, ...]:
         """The fingerprints of the last messages up to an index, at most `KEPT`."""
-        return tuple(found for found in self.messages[: index + 1] if found)[-KEPT:]
+        return tuple(fingerprint for fingerprint in self.messages[: index + 1] if fingerprint)[-KEPT:]
 
     def owns(self, content: str, opening: str, covered: Sequence[str]) -> bool:
         """Whether a stored summary belongs to this transcript.
@@ -61,14 +62,14 @@ class Identity:
     def _starts_within(self, covered: Sequence[str]) -> bool:
         """Whether all messages up to the last covered one are covered.
 
-        Another conversation with the same id has messages of its own before one that happens to be the same.
+        Another conversation with the same id has other messages before an identical one.
         """
         return set(self._until(covered[-1])[-len(covered) :]).issubset(covered)
 
     def _until(self, last: str) -> list[str]:
         """The fingerprints of all messages up to the newest one that has a fingerprint."""
         end = len(self.messages) - self.messages[::-1].index(last)
-        return [found for found in self.messages[:end] if found]
+        return [fingerprint for fingerprint in self.messages[:end] if fingerprint]
 
 
 def identity(messages: Sequence[Message], transcript_id: str | None, path: str, line: int, index: int) -> Identity:
@@ -96,13 +97,13 @@ def _summary(message: Message) -> str | None:
     """The summary that a message is or begins with."""
     if message.role != "user":
         return None
-    found = (markers.parted(part.text)[0] for part in message.parts if part.kind == "text")
-    return next((summary for summary in found if summary is not None), None)
+    summaries = (markers.split_summary(part.text)[0] for part in message.parts if part.kind == "text")
+    return next((summary for summary in summaries if summary is not None), None)
 
 
 def _digest(*texts: str) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for text in texts:
         data = text.encode(errors="surrogatepass")
-        found.update(b"%d:" % len(data) + data)
-    return found.hexdigest()[:_DIGITS]
+        digest.update(b"%d:" % len(data) + data)
+    return digest.hexdigest()[:_DIGITS]

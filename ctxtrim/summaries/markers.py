@@ -1,8 +1,8 @@
-"""How summaries and digests begin and end in a conversation, so that they are known again wherever they are read.
+"""Markers of summaries and digests in a conversation, so that every reader recognizes them.
 
 ::
 
-    summary · END · digests · END · what the person said          each of the three may be missing
+    summary · END · digests · END · text of the person            each of the three may be missing
 """
 
 import re
@@ -10,38 +10,38 @@ import re
 from ctxtrim.summaries.sections import is_facts
 
 TITLE = "[Previous conversation summary]"
-"""The first line of a summary that an LLM wrote, and of every one that a compaction leaves."""
+"""The first line of a summary by an LLM, and of every summary of a compaction."""
 END = "\n\n[End of summary]\n\n"
-"""What stands between a summary and the text of the prompt that it was joined to."""
+"""The separator between a summary and the text of the prompt that it leads."""
 OMITTED = "[Summary omitted - insufficient budget]"
-"""What stands where a summary would have had no room."""
+"""The text in place of a summary that had no room."""
 STEP = "[Tool summary]"
-"""The first line of what stands for one step."""
+"""The first line of the digest of one step."""
 DIGEST = "[Compaction tool digest]"
-"""The first line of what stands for all steps that a compaction took from what is recent."""
+"""The first line of the digest of all steps that a compaction replaced."""
 
 _OLDER = re.compile(r"Written after the (\d+) answers? that follow it\.\n")
 
 
 def is_titled(text: str) -> bool:
-    """Whether a text begins as a summary does, whatever follows it."""
+    """Whether a text begins with a summary."""
     return text.startswith(("[Summary of ", TITLE, OMITTED)) and (
         is_facts(text) or text.partition("\n")[0] in (TITLE, OMITTED)
     )
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text begins as a digest does."""
+    """Whether a text begins with a digest."""
     return text.startswith((f"{STEP}\n", f"{DIGEST}\n"))
 
 
-def stands_alone(text: str) -> bool:
+def is_only_summary(text: str) -> bool:
     """Whether a text is a summary and nothing else."""
     return is_titled(text) and END not in text
 
 
-def parted(text: str) -> tuple[str | None, str]:
-    """The summary that a text begins with, None where it does not, and the rest."""
+def split_summary(text: str) -> tuple[str | None, str]:
+    """The leading summary of a text (None if there is none) and the rest."""
     if not is_titled(text):
         return None, text
     summary, _, rest = text.partition(END)
@@ -49,7 +49,7 @@ def parted(text: str) -> tuple[str | None, str]:
 
 
 def pieces(text: str) -> tuple[str | None, str | None, str | None]:
-    """The summary, the digests and what the person said, each None where there is none."""
+    """The summary, the digests and the person's text, each None if missing."""
     summary, own = None, text
     if is_titled(own):
         summary, end, own = own.partition(END)
@@ -62,19 +62,19 @@ def pieces(text: str) -> tuple[str | None, str | None, str | None]:
 
 
 def titled(text: str, answers: int = 0) -> str:
-    """A summary under its title; `answers` follow it that were given before it was written."""
+    """A summary with its title. `answers`: the number of older answers that follow it."""
     older = f"Written after the {answers} answer{'' if answers == 1 else 's'} that follow it.\n" if answers else ""
     return f"{TITLE}\n{older}{text}"
 
 
 def untitled(text: str) -> str:
-    """A summary without the lines that only say it is one."""
+    """A summary without its title lines."""
     if not text.startswith(f"{TITLE}\n"):
         return text
     return _OLDER.sub("", text.removeprefix(f"{TITLE}\n"), count=1)
 
 
 def older(text: str) -> int:
-    """How many of the answers after a summary were given before it was written, as far as it says so."""
-    found = _OLDER.match(text, len(TITLE) + 1) if text.startswith(f"{TITLE}\n") else None
-    return int(found[1]) if found else 0
+    """How many of the answers after a summary are older than it, as far as it says so."""
+    match = _OLDER.match(text, len(TITLE) + 1) if text.startswith(f"{TITLE}\n") else None
+    return int(match[1]) if match else 0

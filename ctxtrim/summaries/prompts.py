@@ -1,4 +1,4 @@
-"""What a summarizer is given to read: old messages as text, and the prompts around them, all bounded in characters."""
+"""Prompts for a summarizer and the transcribed messages in them, limited in characters."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -11,13 +11,13 @@ from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.redaction import redacted
 
 INPUT = 12_000
-"""The most characters that a summarizer is given to read."""
+"""The maximum number of characters of a prompt."""
 RESULT = 1_800
-"""The most characters of one tool result, or of the arguments of one call, among them."""
+"""The maximum number of characters of one tool result, or of the arguments of one call, in a prompt."""
 DIGEST = 1_200
-"""The most characters that the summary of one tool result may have."""
+"""The maximum number of characters of the summary of one tool result."""
 HEURISTIC = 800
-"""The same for the summary that no LLM writes."""
+"""The same limit for a summary without an LLM."""
 
 _CHECKPOINT = """\
 Between the tags stands the older part of a conversation between a person and an assistant that works with tools. It \
@@ -56,46 +56,46 @@ Arguments: {arguments}
 <result>
 {text}
 </result>"""
-_TOKENS = 2  # tokens that a word has at most, nearly always
-_ARGUMENTS = 400  # characters of a call's arguments beside its result
+_TOKENS = 2  # tokens per word, an upper bound in nearly all cases
+_ARGUMENTS = 400  # characters of the arguments of a call, next to its result
 
 
 def transcribed(
-    messages: Sequence[Message], where: Shape, limit: int = INPUT, result: int = RESULT, redacts: bool = True
+    messages: Sequence[Message], shape: Shape, limit: int = INPUT, result: int = RESULT, redacts: bool = True
 ) -> str:
-    """Messages as text, in at most `limit` characters: head and tail where there is more.
+    """Messages as text, in at most `limit` characters; longer texts are cut to head and tail.
 
-    A tool result has at most `result` characters, and so have the arguments of a call. Reasoning and hidden
-    messages are left out. `where` is the shape of exactly these messages.
+    A tool result has at most `result` characters, as have the arguments of a call. Reasoning and
+    hidden messages are left out. `shape` is the shape of exactly these messages.
     """
-    seen = [(message, where.call[place]) for place, message in enumerate(messages) if message.agent_visible]
-    pieces = (piece for message, call in seen for piece in _spoken(message, call, result, redacts))
+    visible = [(message, shape.call[position]) for position, message in enumerate(messages) if message.agent_visible]
+    pieces = (piece for message, call in visible for piece in _part_texts(message, call, result, redacts))
     return bounded("\n\n".join(pieces), limit)
 
 
-def _spoken(message: Message, call: Part | None, limit: int, redacts: bool) -> Iterator[str]:
-    """The parts of a message, each under a line that says what it is."""
+def _part_texts(message: Message, call: Part | None, limit: int, redacts: bool) -> Iterator[str]:
+    """The parts of a message, each under a line that names it."""
 
-    def said(text: str) -> str:
+    def masked(text: str) -> str:
         return redacted(text)[0] if redacts else text
 
     if message.role == "tool":
         name = tool_of(message, call)
-        yield f"[result{f' of {name}' if name else ''}]\n{bounded(said(result_text(message)), limit)}"
+        yield f"[result{f' of {name}' if name else ''}]\n{bounded(masked(result_text(message)), limit)}"
     for part in message.parts:
         if part.kind == "text" and part.text.strip():
-            yield f"[{message.role}]\n{said(part.text)}"
+            yield f"[{message.role}]\n{masked(part.text)}"
         elif part.kind == "tool_call":
-            yield f"[{message.role} calls {part.name or 'a tool'}]\n{bounded(said(part.text), limit)}"
+            yield f"[{message.role} calls {part.name or 'a tool'}]\n{bounded(masked(part.text), limit)}"
         elif part.kind == "attachment":
             yield f"[{message.role} attaches {part.media.kind if part.media else 'file'}]"
 
 
 def checkpoint_prompt(text: str, tokens: int, limit: int = INPUT, has_earlier: bool = False) -> str:
-    """The prompt that asks for a checkpoint of a conversation, at most `limit` characters with the conversation in it.
+    """The prompt for a checkpoint of a conversation, at most `limit` characters including the conversation.
 
-    `tokens` is how many the checkpoint may have. `has_earlier`: the conversation begins with a summary of what was
-    before it.
+    `tokens` is the limit of the checkpoint. `has_earlier`: the conversation begins with an earlier
+    summary.
     """
     headings = "\n".join(f"## {heading}\n({hint})" for heading, hint in zip(HEADINGS, _HINTS, strict=True))
     words = max(1, tokens // _TOKENS)
@@ -106,7 +106,7 @@ def checkpoint_prompt(text: str, tokens: int, limit: int = INPUT, has_earlier: b
 def tool_prompt(
     name: str, arguments: str, text: str, limit: int = INPUT, most: int = DIGEST, redacts: bool = True
 ) -> str:
-    """The prompt that asks for the summary of one tool result: at most `limit` characters for one of at most `most`."""
+    """The prompt for the summary of one tool result: `limit` characters for a summary of at most `most` characters."""
     if redacts:
         arguments, text = redacted(arguments)[0], redacted(text)[0]
     name, arguments = bounded(name, _ARGUMENTS), bounded(arguments, _ARGUMENTS)

@@ -1,4 +1,4 @@
-"""Facts as sections of lines: how they are written, read back, merged and made to fit.
+"""Facts as sections of lines: write, parse, merge and fit them.
 
 ::
 
@@ -8,7 +8,7 @@
     ## Commands
     - [0] a command and its exit status before it
 
-What was written can be read back, so a later summary is merged with an earlier one and not put on top of it.
+A written summary can be parsed, so a later summary is merged with it, not appended to it.
 """
 
 import re
@@ -24,16 +24,16 @@ Merge = Literal["union", "sum", "newest"]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A kind of facts: its heading, what its lines begin with, how two of them merge and which lines stay longest.
+    """A kind of facts: its heading, its bullet, how two sections merge, and which lines are kept longest.
 
-    `union`: the lines of both in order, each once, where it was last said; `sum`: numbers of the same thing are added;
-    `newest`: the later one stands alone. `key` is what makes two lines the same.
+    `union`: the lines of both in order, each once, at its last occurrence; `sum`: counts of the
+    same line are added; `newest`: only the later section is kept. `key` identifies equal lines.
     """
 
     name: str
     bullet: str = "- "
     merge: Merge = "union"
-    stays: Literal["newest", "first"] = "newest"
+    keeps: Literal["newest", "first"] = "newest"
     key: Callable[[str], str] = str
 
 
@@ -47,31 +47,31 @@ CHANGED = Section("Files changed")
 READ = Section("Files read")
 COMMANDS = Section("Commands", key=_command)
 ERRORS = Section("Errors")
-TOOLS = Section("Tool calls", merge="sum", stays="first")
+TOOLS = Section("Tool calls", merge="sum", keeps="first")
 DECISIONS = Section("Decisions", "> ")
 ANSWERS = Section("Answers", "> ")
 NEXT = Section("Announced", "> ", "newest")
 EARLIER = Section("Earlier summary", "> ", "newest", "first")
 SECTIONS = (REQUESTS, CHANGED, ERRORS, EARLIER, DECISIONS, COMMANDS, CONSTRAINTS, ANSWERS, NEXT, READ, TOOLS)
-"""All kinds, those that matter most first: in this order they get room, a line each in turn."""
+"""All kinds, most important first. They get room in this order, one line at a time."""
 
 Layout = tuple[tuple[str | None, tuple[Section, ...]], ...]
-"""The order on the page: headings of their own, and the sections under each."""
+"""The order of headings, and the sections under each."""
 FACTS: Layout = ((None, (EARLIER, REQUESTS, ANSWERS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),)
 
 Lines = Mapping[str, tuple[str, ...]]
 _TITLE = re.compile(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
-_TITLE_LINES = 4  # before the title may stand what a preset puts above a summary
+_TITLE_LINES = 4  # presets may put lines above the title
 _HEADING = re.compile(r"#{2,3} (.+?)(?: \((\d+) left out\))?")
 _COUNTED = re.compile(r"(.*) × (\d+)")
-_CHARACTERS = 128  # a token has hardly more: a longer text is not counted to see whether it fits
-_QUOTED = 300  # characters of one line of a foreign summary
+_CHARACTERS = 128  # characters per token, an upper bound: longer texts do not fit and need no count
+_QUOTED = 300  # characters of one line of a summary in another layout
 _NAMES = {section.name: section for section in SECTIONS}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What was said and done in a number of messages: lines and how many were left out, by section."""
+    """The facts of a number of messages: by section, the lines and the number of lines left out."""
 
     messages: int
     lines: Lines
@@ -79,17 +79,17 @@ class Facts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to say."""
+        """Whether there are no facts."""
         return not any(self.lines.values()) and not any(self.left_out.values())
 
 
 def is_facts(text: str) -> bool:
-    """Whether a text is a summary that was written here, so that it can be read back."""
+    """Whether a text is a summary in this layout, so that it can be parsed."""
     return any(_TITLE.fullmatch(line) for line in text.split("\n", _TITLE_LINES)[:_TITLE_LINES])
 
 
 def read(text: str) -> Facts:
-    """The facts of a summary; one in foreign words is kept as quoted lines."""
+    """The facts of a summary. A summary in another layout becomes quoted lines."""
     if not is_facts(text):
         quoted = tuple(head(line, _QUOTED) for line in text.split("\n") if line.strip())
         return Facts(1, {EARLIER.name: quoted}, {})
@@ -105,22 +105,22 @@ def read(text: str) -> Facts:
                 left_out[section.name] = int(heading[2])
         elif section and line.startswith(section.bullet):
             lines.setdefault(section.name, []).append(line.removeprefix(section.bullet))
-    return Facts(int(title[1]) if title else 0, {name: tuple(one) for name, one in lines.items()}, left_out)
+    return Facts(int(title[1]) if title else 0, {name: tuple(texts) for name, texts in lines.items()}, left_out)
 
 
 def merged(earlier: Facts, later: Facts) -> Facts:
-    """Two summaries as one: nothing stands twice, and counts are added."""
+    """Two summaries as one, without duplicate lines and with added counts."""
     lines: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, int] = {}
     for section in SECTIONS:
         name = section.name
         old, new = earlier.lines.get(name, ()), later.lines.get(name, ())
-        gone = (earlier.left_out.get(name, 0), later.left_out.get(name, 0))
+        left_out_counts = (earlier.left_out.get(name, 0), later.left_out.get(name, 0))
         if section.merge == "newest":
             lines[name] = new or old
-            left_out[name] = gone[1] if new else gone[0]
+            left_out[name] = left_out_counts[1] if new else left_out_counts[0]
             continue
-        left_out[name] = sum(gone)
+        left_out[name] = sum(left_out_counts)
         lines[name] = _summed((*old, *new)) if section.merge == "sum" else _united((*old, *new), section.key)
     changed = set(lines[CHANGED.name])
     lines[READ.name] = tuple(path for path in lines[READ.name] if path not in changed)
@@ -128,29 +128,29 @@ def merged(earlier: Facts, later: Facts) -> Facts:
 
 
 def counted(name: str, number: int) -> str:
-    """A line of a section whose numbers are added."""
+    """A line of a section whose counts are added."""
     return f"{name} × {number}"
 
 
 def _united(lines: Sequence[str], key: Callable[[str], str]) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    lines_by_key: dict[str, str] = {}
     for line in lines:
-        found.pop(key(line), None)
-        found[key(line)] = line
-    return tuple(found.values())
+        lines_by_key.pop(key(line), None)
+        lines_by_key[key(line)] = line
+    return tuple(lines_by_key.values())
 
 
 def _summed(lines: Sequence[str]) -> tuple[str, ...]:
-    numbers: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for line in lines:
-        if found := _COUNTED.fullmatch(line):
-            numbers[found[1]] = numbers.get(found[1], 0) + int(found[2])
-    order = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(counted(name, number) for name, number in order)
+        if match := _COUNTED.fullmatch(line):
+            totals[match[1]] = totals.get(match[1], 0) + int(match[2])
+    order = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(counted(name, count) for name, count in order)
 
 
 def written(facts: Facts, layout: Layout = FACTS) -> str:
-    """The text of a summary, with everything in it; empty sections are left out."""
+    """The text of a summary with all facts; empty sections are left out."""
     facts = _shown(facts)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
     for heading, sections in layout:
@@ -162,12 +162,12 @@ def written(facts: Facts, layout: Layout = FACTS) -> str:
 
 
 def _shown(facts: Facts) -> Facts:
-    """The facts without answers, where there is anything else to tell."""
+    """The facts without answers, unless there are no other facts."""
     others = [name for name in (*facts.lines, *facts.left_out) if name != ANSWERS.name]
     if not any(facts.lines.get(name) or facts.left_out.get(name) for name in others):
         return facts
     lines = {name: lines for name, lines in facts.lines.items() if name != ANSWERS.name}
-    return Facts(facts.messages, lines, {name: gone for name, gone in facts.left_out.items() if name != ANSWERS.name})
+    return Facts(facts.messages, lines, {name: count for name, count in facts.left_out.items() if name != ANSWERS.name})
 
 
 def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:
@@ -179,9 +179,9 @@ def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:
 
 
 def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Layout = FACTS) -> str:
-    """The text of a summary with at most `limit` tokens, which counts what there is no room for.
+    """The text of a summary in at most `limit` tokens, which counts the lines left out.
 
-    Empty where not one line fits.
+    Empty if not one line fits.
     """
     facts = _shown(facts)
     shown = {section.name for _, sections in layout for section in sections}
@@ -193,10 +193,10 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Layout = FACT
     costs: dict[str, int] = {}
     room = limit
     while room > 0:
-        some = _kept(facts, room, tokenizer, layout, costs)
-        if not any(some.lines.get(name) for name in shown):
+        kept = _kept(facts, room, tokenizer, layout, costs)
+        if not any(kept.lines.get(name) for name in shown):
             return ""
-        text = written(some, layout)
+        text = written(kept, layout)
         over = tokenizer.count(text) - limit
         if over <= 0:
             return text
@@ -205,7 +205,7 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Layout = FACT
 
 
 def _kept(facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: dict[str, int]) -> Facts:
-    """The facts that take about `room` tokens: section after section gets a line, until there is no room for more."""
+    """The facts that take about `room` tokens: the sections take turns, one line each, until the room is used up."""
 
     def cost(line: str) -> int:
         if line not in costs:
@@ -221,29 +221,31 @@ def _kept(facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: 
         for section in shown:
             if section.name not in queues:
                 continue
-            place = next(queues[section.name], None)
-            if place is not None:
-                price = cost(section.bullet + facts.lines[section.name][place])
+            position = next(queues[section.name], None)
+            if position is not None:
+                price = cost(section.bullet + facts.lines[section.name][position])
                 price += 0 if section.name in taken else cost(f"### {section.name} (1000 left out)")
                 if price <= room:
                     room -= price
-                    taken.setdefault(section.name, []).append(place)
+                    taken.setdefault(section.name, []).append(position)
                     continue
             del queues[section.name]
-    lines = {name: tuple(facts.lines[name][place] for place in sorted(places)) for name, places in taken.items()}
+    lines = {
+        name: tuple(facts.lines[name][position] for position in sorted(positions)) for name, positions in taken.items()
+    }
     left_out: dict[str, int] = {}
     for section in shown:
         name = section.name
-        gone = facts.left_out.get(name, 0) + len(facts.lines.get(name, ())) - len(lines.get(name, ()))
-        if gone and (name in taken or cost(f"### {name} ({gone} left out)") <= room):
-            room -= 0 if name in taken else cost(f"### {name} ({gone} left out)")
-            left_out[name] = gone
+        missing = facts.left_out.get(name, 0) + len(facts.lines.get(name, ())) - len(lines.get(name, ()))
+        if missing and (name in taken or cost(f"### {name} ({missing} left out)") <= room):
+            room -= 0 if name in taken else cost(f"### {name} ({missing} left out)")
+            left_out[name] = missing
     return Facts(facts.messages, lines, left_out)
 
 
 def _order(lines: Sequence[str], section: Section) -> Iterator[int]:
-    """The places of lines, those that stay longest first: the newest; of requests the one that opened it is second."""
-    places = list(range(len(lines)) if section.stays == "first" else range(len(lines) - 1, -1, -1))
-    if section is REQUESTS and len(places) > 2:
-        places.insert(1, places.pop())
-    return iter(places)
+    """The positions of lines in the order in which they are kept: newest first, with the opening request second."""
+    positions = list(range(len(lines)) if section.keeps == "first" else range(len(lines) - 1, -1, -1))
+    if section is REQUESTS and len(positions) > 2:
+        positions.insert(1, positions.pop())
+    return iter(positions)

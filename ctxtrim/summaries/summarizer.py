@@ -1,4 +1,4 @@
-"""Who writes summaries, and what is done where that goes wrong: the seam to LLMs."""
+"""The protocol of summarizers, the seam to LLMs, and the fallback if one fails."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from ctxtrim.summaries.prompts import INPUT
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.tokens import Tokenizer
 
-REDACT = "Mask what looks like a key in summaries, and in what is sent to be summarized."
+REDACT = "Mask texts that look like keys in summaries and in text sent to a summarizer."
 """The help of the setting `redact`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a summarizer answered, and the tokens that it was charged for, where it says so."""
+    """The answer of a summarizer, and the tokens that it reports."""
 
     text: str
     prompt_tokens: int | None = None
@@ -24,25 +24,25 @@ class Reply:
 
 
 class Summarizer(Protocol):
-    """Answers a prompt with a summary."""
+    """A service that answers a prompt with a summary."""
 
     @property
     def name(self) -> str:
-        """The name that reports show."""
+        """The name in reports."""
         ...
 
     def summarize(self, prompt: str, max_tokens: int) -> Reply:
-        """The answer to a prompt, which should have at most `max_tokens` tokens; a `SummaryError` where none came."""
+        """The answer to a prompt, of at most `max_tokens` tokens, or a `SummaryError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked of a summarizer, and what its answer must keep to.
+class SummaryRequest:
+    """A prompt for a summarizer and the limits of its answer.
 
-    `prompt` has at most `most_input` characters or is cut; the answer may have `limit` tokens and `most` characters
-    (None: as many as it likes), and must have fewer tokens than `replaces`, those of what it stands for. `redacts`:
-    secrets are masked in the prompt and in the answer.
+    `prompt` is cut to `most_input` characters. The answer may have `limit` tokens and `most`
+    characters (None: any number), and must have fewer tokens than the text that it replaces
+    (`replaces`). `redacts`: mask secrets in prompt and answer.
     """
 
     prompt: str
@@ -56,9 +56,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary, who wrote it, and why it was not the one who was asked (None: it was). `reply`: what was charged.
+    """A summary, its author, and why the summarizer did not write it (None: it did). `reply`: the reported usage.
 
-    `text` is empty where the fallback had nothing to say either.
+    `text` is empty if the fallback is empty too.
     """
 
     text: str
@@ -68,17 +68,17 @@ class Summary:
 
 
 FALLBACK = "facts"
-"""The name of whoever writes where no summarizer can."""
+"""The author of a summary that no summarizer wrote."""
 
 
-def summarized(request: Request, summarizer: Summarizer | None, fallback: Callable[[], str]) -> Summary:
-    """The summary that a summarizer writes; the fallback's where there is none, it fails or its answer is of no use."""
+def summarized(request: SummaryRequest, summarizer: Summarizer | None, fallback: Callable[[], str]) -> Summary:
+    """The summary by a summarizer; the fallback if there is none, it fails, or its answer breaks a limit."""
     if summarizer is None:
         return Summary(fallback(), FALLBACK)
     prompt = bounded(redacted(request.prompt)[0] if request.redacts else request.prompt, request.most_input)
     try:
         reply = summarizer.summarize(prompt, request.limit)
-    except SummaryError as error:  # reports and logs show its message, which may quote what the summarizer read
+    except SummaryError as error:  # the message may quote the prompt, and reports show it
         return Summary(fallback(), FALLBACK, f"{summarizer.name}: {redacted(str(error))[0]}")
     text = (redacted(reply.text)[0] if request.redacts else reply.text).strip()
     trouble = _trouble(request, text)
@@ -87,8 +87,8 @@ def summarized(request: Request, summarizer: Summarizer | None, fallback: Callab
     return Summary(fallback(), FALLBACK, f"{summarizer.name}: {trouble}", reply)
 
 
-def _trouble(request: Request, text: str) -> str | None:
-    """Why an answer is of no use."""
+def _trouble(request: SummaryRequest, text: str) -> str | None:
+    """Why an answer is rejected."""
     if not text:
         return "the summary is empty"
     if request.most is not None and len(text) > request.most:

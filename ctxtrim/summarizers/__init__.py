@@ -1,4 +1,4 @@
-"""Summarizers that need a network or a process: an OpenAI-compatible endpoint, a command."""
+"""Summarizers that need a network or a process: an OpenAI-compatible endpoint and a command."""
 
 from ctxtrim.summarizers.command import Command
 from ctxtrim.summarizers.endpoint import Endpoint

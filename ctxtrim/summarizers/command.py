@@ -1,4 +1,4 @@
-"""A command that writes summaries: the prompt on its standard input, the summary on its standard output."""
+"""A command that writes summaries: the prompt is its standard input, the summary its standard output."""
 
 import os
 import signal
@@ -15,15 +15,15 @@ from ctxtrim.summaries import Reply
 from ctxtrim.summarizers.errors import MOST, line
 
 _BLOCK = 1 << 16  # bytes read at a time
-_LAST = 1 << 12  # bytes of standard error that are remembered
-_GRACE = 5.0  # seconds for what was killed to be gone
+_LAST = 1 << 12  # bytes of standard error that are kept
+_GRACE = 5.0  # seconds to wait for a killed process
 
 
 @dataclass(frozen=True)
 class Command:
-    """A shell command; a `SummaryError` where it fails, takes more than `timeout` seconds or answers rubbish.
+    """A shell command. A `SummaryError` if it fails, exceeds `timeout` (seconds) or writes an invalid answer.
 
-    With it go all processes that it started. At most a mebibyte of its output is read.
+    All processes that it starts are killed with it. At most 1 MiB of its output is read.
     """
 
     command: str
@@ -31,11 +31,11 @@ class Command:
 
     @property
     def name(self) -> str:
-        """Which command it is; its arguments may hold a key."""
+        """The name of the program, without its arguments, which may contain a key."""
         return line((self.command.split() or ["?"])[0].rpartition("/")[2])
 
     def summarize(self, prompt: str, max_tokens: int) -> Reply:
-        """What the command says to a prompt; how long that should be stands in the prompt."""
+        """The output of the command for a prompt. The prompt itself states the maximum length."""
         try:
             process = subprocess.Popen(
                 self.command,
@@ -71,12 +71,12 @@ class Command:
         except subprocess.TimeoutExpired:
             raise self._late() from None
         if code:
-            said = [one for one in err.decode(errors="replace").split("\n") if one.strip()]
-            raise SummaryError(f"--llm-command ended with status {code}" + (f": {line(said[-1])}" if said else ""))
+            lines = [text for text in err.decode(errors="replace").split("\n") if text.strip()]
+            raise SummaryError(f"--llm-command ended with status {code}" + (f": {line(lines[-1])}" if lines else ""))
         try:
             text = out.decode()
         except UnicodeDecodeError:
-            raise SummaryError("--llm-command wrote something that is no UTF-8 text; expected a summary") from None
+            raise SummaryError("--llm-command wrote invalid UTF-8; expected a summary") from None
         if not text.strip():
             raise SummaryError("--llm-command wrote nothing; expected a summary on its standard output")
         return text.strip()
@@ -87,10 +87,10 @@ class Command:
 
 @contextmanager
 def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Within the block the command ends if this program is killed: a shell waits for that and kills its process group.
+    """Kill the command if this program is killed: a shell waits for that and kills the process group of the command.
 
-    The shell waits for the end of its standard input, whose other end only this program holds. Windows has no process
-    groups: there the command goes on.
+    The shell waits for the end of its standard input; only this program has the other end open.
+    Windows has no process groups, so the command keeps running there.
     """
     if not hasattr(os, "killpg"):
         yield
@@ -102,7 +102,7 @@ def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
-        guard.kill()  # before the command is waited for: its id may soon belong to another process
+        guard.kill()  # before waiting for the command, because its id may be reused
         guard.communicate()
 
 
@@ -113,17 +113,17 @@ def _start(run: Callable[[], None]) -> Thread:
 
 
 def _write(pipe: IO[bytes] | None, data: bytes) -> None:
-    """The whole prompt, or as much of it as the command wants to read."""
+    """Write the prompt, or as much of it as the command reads."""
     assert pipe is not None
     try:
         with pipe:
             pipe.write(data)
     except BrokenPipeError:
-        return  # a command need not read it all
+        return  # a command need not read the whole prompt
 
 
 def _read(pipe: IO[bytes] | None, into: bytearray) -> None:
-    """The output up to its end, or until it is too much."""
+    """Read the output to its end, or until it is too long."""
     assert pipe is not None
     with pipe:
         while len(into) <= MOST and (block := os.read(pipe.fileno(), _BLOCK)):
@@ -131,7 +131,7 @@ def _read(pipe: IO[bytes] | None, into: bytearray) -> None:
 
 
 def _read_last(pipe: IO[bytes] | None, into: bytearray) -> None:
-    """The last of what was said to the user."""
+    """Read standard error and keep its end."""
     assert pipe is not None
     with pipe:
         while block := os.read(pipe.fileno(), _BLOCK):
@@ -140,9 +140,10 @@ def _read_last(pipe: IO[bytes] | None, into: bytearray) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing that the command started is left, and nobody holds its pipes."""
+    """Kill the command and all processes that it started, and wait for it."""
     if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):  # all of them are gone; macOS says the second of dead ones
+        # All may have ended; macOS raises PermissionError for dead processes.
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()

@@ -1,7 +1,7 @@
-"""Any OpenAI-compatible endpoint, through the `openai` package, which is imported for the first summary.
+"""An OpenAI-compatible endpoint. The `openai` package is imported for the first summary.
 
-The key goes to the configured host alone: over HTTPS, or over HTTP to this machine. A redirect to another origin is
-refused, because it would take the transcript there.
+The key is sent to the configured host only: over HTTPS, or over HTTP to this machine. A redirect to
+another origin is refused, because it would send the transcript there.
 """
 
 import json
@@ -17,16 +17,16 @@ from ctxtrim.summaries import Reply
 from ctxtrim.summarizers.errors import MOST, line
 
 KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")
-"""The environment variables that may hold the key, the first of them that is set counts."""
+"""The environment variables for the key. The first one that is set is used."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model at an endpoint; a `SummaryError` where it cannot be reached, refuses, hangs or answers rubbish.
+    """A model at an endpoint. A `SummaryError` if it is unreachable, refuses, times out or returns an invalid answer.
 
-    `base_url` is the endpoint's, with its version (`http://localhost:8080/v1`); None is OpenAI's own. The key comes
-    from the environment and stands nowhere else; an endpoint of one's own may need none. `timeout` is in seconds,
-    for each of 1 + `retries` attempts. At most a mebibyte of an answer is read.
+    `base_url` includes the version (`http://localhost:8080/v1`); None is OpenAI's endpoint. The key
+    comes from the environment only; local endpoints may need none. `timeout` is in seconds for each
+    of 1 + `retries` attempts. At most 1 MiB of an answer is read.
     """
 
     model: str
@@ -40,29 +40,29 @@ class Endpoint:
         return self.model
 
     def summarize(self, prompt: str, max_tokens: int) -> Reply:
-        """The model's answer to a prompt, in at most `max_tokens` tokens, and the usage it reports."""
+        """The answer of the model, in at most `max_tokens` tokens, and the reported usage."""
         key = next((os.environ[name] for name in KEYS if os.environ.get(name)), None)
         if key is None and self.base_url is None:
             raise SummaryError(f"no key for {self.model}: set {' or '.join(KEYS)}, or name a local endpoint")
-        data, trouble = self._asked(prompt, max_tokens, key)
-        if trouble is not None:  # raised here, so that no request with a key in it hangs on the error
-            raise SummaryError(trouble)
-        return _reply(data, f"the endpoint{self._place}")
+        data, problem = self._request(prompt, max_tokens, key)
+        if problem is not None:  # raised here, so that the error does not reference a request with the key
+            raise SummaryError(problem)
+        return _reply(data, f"the endpoint{self._address}")
 
     @property
-    def _place(self) -> str:
-        """The address without what may be secret in it."""
+    def _address(self) -> str:
+        """The address without its parts that may be secret."""
         return "" if self.base_url is None else " " + line(re.sub(r"(?<=//)[^/@]*@|\?.*", "", self.base_url))
 
-    def _asked(self, prompt: str, max_tokens: int, key: str | None) -> tuple[bytes, str | None]:
-        """The bytes of an answer, or what went wrong."""
+    def _request(self, prompt: str, max_tokens: int, key: str | None) -> tuple[bytes, str | None]:
+        """The bytes of an answer, or the problem."""
         try:
             import openai
 
             from ctxtrim.summarizers.origins import SameOrigin, is_loopback, is_private
         except ImportError:
             return b"", "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
-        # OpenAI's newer models refuse max_tokens, and others know nothing else
+        # OpenAI's newer models reject max_tokens; other endpoints support only that
         limit = "max_completion_tokens" if self.base_url is None else "max_tokens"
         body: dict[str, Any] = {
             "model": self.model,
@@ -73,8 +73,8 @@ class Endpoint:
             with openai.OpenAI(api_key="none", base_url=self.base_url) as client:
                 address = client.base_url
             if key is not None and not is_private(address):
-                return b"", f"the endpoint{self._place} would get the key unencrypted; use https:// or unset the key"
-            # A proxy would read what goes to this machine over HTTP.
+                return b"", f"the endpoint{self._address} would get the key unencrypted; use https:// or unset the key"
+            # Without a proxy, which would read plain HTTP requests to this machine.
             http = SameOrigin(timeout=self.timeout, trust_env=not is_loopback(address.host))
             with openai.OpenAI(
                 api_key=key or "none",
@@ -93,48 +93,48 @@ class Endpoint:
         except openai.APIStatusError as error:
             if error.response.has_redirect_location:
                 return b"", (
-                    f"the endpoint{self._place} redirects to another origin (HTTP {error.status_code}), which is "
+                    f"the endpoint{self._address} redirects to another origin (HTTP {error.status_code}), which is "
                     "refused; give the address of the endpoint itself"
                 )
             if error.status_code in (401, 403):
-                return b"", f"the endpoint{self._place} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
-            return b"", f"the endpoint{self._place} answered HTTP {error.status_code}: {line(error.message, key)}"
+                return b"", f"the endpoint{self._address} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
+            return b"", f"the endpoint{self._address} answered HTTP {error.status_code}: {line(error.message, key)}"
         except openai.APIConnectionError as error:
-            return b"", f"the endpoint{self._place} cannot be reached: {line(str(error.__cause__ or error), key)}"
+            return b"", f"the endpoint{self._address} cannot be reached: {line(str(error.__cause__ or error), key)}"
         except (openai.OpenAIError, ValueError) as error:
-            return b"", f"the endpoint{self._place} cannot be asked: {line(str(error), key)}"
+            return b"", f"the request to the endpoint{self._address} failed: {line(str(error), key)}"
 
     def _read(self, blocks: Iterator[bytes], deadline: float) -> tuple[bytes, str | None]:
-        """The bytes of an answer as they come in, or what went wrong."""
+        """The bytes of an answer as they arrive, or the problem."""
         data = bytearray()
         try:
             for block in blocks:
                 data += block
                 if len(data) > MOST:
-                    return b"", f"the endpoint{self._place} sent more than {MOST} bytes"
+                    return b"", f"the endpoint{self._address} sent more than {MOST} bytes"
                 if time.monotonic() > deadline:
                     return b"", self._late
-        except Exception as error:  # noqa: BLE001 - errors of the HTTP library beneath, which openai does not map here
+        except Exception as error:  # noqa: BLE001 - errors of the HTTP library, which openai does not map here
             is_late = "timeout" in type(error).__name__.lower()
-            return b"", self._late if is_late else f"the endpoint{self._place} broke off its answer"
+            return b"", self._late if is_late else f"the endpoint{self._address} broke off its answer"
         return bytes(data), None
 
     @property
     def _late(self) -> str:
-        return f"the endpoint{self._place} did not answer within {self.timeout:g} seconds"
+        return f"the endpoint{self._address} did not answer within {self.timeout:g} seconds"
 
 
 def _reply(data: bytes, who: str) -> Reply:
-    """The text and the usage in an answer."""
+    """The text and the usage of an answer."""
     try:
         answer = json.loads(data)
         text = answer["choices"][0]["message"]["content"]
         usage = answer.get("usage") or {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise SummaryError(f"{who} answered something that is no chat completion") from None
+        raise SummaryError(f"{who} returned an answer that is not a chat completion") from None
     if not isinstance(text, str) or not text.strip():
-        raise SummaryError(f"{who} answered without a text")
+        raise SummaryError(f"{who} returned an answer without text")
     return Reply(
         text.strip(),
         prompt if isinstance(prompt, int) else None,

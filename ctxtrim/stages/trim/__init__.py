@@ -1,7 +1,7 @@
-"""`trim`: drop what matters least until a transcript fits its budget.
+"""The stage `trim`: drop the least important messages until a transcript fits its budget.
 
-`stage` is the stage, `situation` the facts that decide, `priority` the order, `forms` the shorter forms of messages,
-`fit` fills the budget. May import what stages may; no other stage.
+`stage` is the stage, `situation` the facts that decide, `priority` the order, `forms` the shorter
+forms of messages, and `fit` fills the budget.
 """
 
 from ctxtrim.stages.trim.priority import STRATEGIES

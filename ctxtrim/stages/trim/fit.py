@@ -1,33 +1,34 @@
-"""Fill a budget with the units of a transcript, the most needed first.
+"""Fill a budget with the units of a transcript, most important first.
 
-1. Protected messages and, step by step, what the strategy asks for, as long as it fits. Clips are only planned.
-2. Each planned clip is made, once.
-3. Units that did not fit return with clipped results, where their smallest form fits.
-4. Shortened messages get longer while there is room.
+1. Keep protected messages, then plan units in the order of the strategy while they fit. Clips are only planned.
+2. Make each planned clip, once.
+3. Restore units that did not fit with clipped results if their smallest form fits.
+4. Lengthen shortened messages while there is room.
 
-So the result is maximal: no unit is dropped whose smallest form fits. Messages are measured once, and a unit that has
-no room is passed over without making a clip, so that the work grows with the number of messages.
+The result is maximal: no unit is dropped if its smallest form fits. Messages are measured once. A
+unit without room is skipped without making a clip, so the work grows linearly with the number of
+messages.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ctxtrim.conversation.alternation import set_apart
+from ctxtrim.conversation.alternation import separate_prompts
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
-from ctxtrim.stages.trim.priority import Step, Strategy
+from ctxtrim.stages.trim.priority import Allocation, Strategy
 from ctxtrim.stages.trim.situation import Situation, Unit, firsts
 
-_FIRST_SHARE = 8  # a result of a unit that comes before all others may take this part of the budget at first
-_GAIN = 16  # tokens by which a clip has to grow to be made anew
+_FIRST_SHARE = 8  # a result of a most important unit gets at most this fraction of the budget at first
+_GAIN = 16  # minimum tokens to gain by making a clip again
 
 
 @dataclass
 class Fit:
-    """What is kept of a transcript so far: by position its form, or the tokens planned for it, and the tokens in all.
+    """The messages kept so far: by position their form or planned tokens, and the total tokens.
 
-    `most` are the tokens that the request may have, `fixed` those that it has without messages. `units`: all that may
-    be kept, the most needed first; of these only `candidates` may return.
+    `most` is the budget of the request, `fixed` its cost without messages. `units` are all units
+    that may be kept, most important first; only `candidates` of them may be restored.
     """
 
     situation: Situation
@@ -42,66 +43,70 @@ class Fit:
     _turns: set[int | None] = field(default_factory=set)  # whose prompts are kept
 
     def __post_init__(self) -> None:
-        """Keep what is protected."""
+        """Keep the protected messages."""
         self.tokens = self.fixed
         for position in self.situation.protected:
             self._put(position, self.forms.full(position))
 
     @property
     def room(self) -> int:
-        """The tokens that are left; negative where the protected messages alone have too many."""
+        """The tokens left; negative if the protected messages alone exceed the budget."""
         return self.most - self.tokens
 
     def fill(self, strategy: Strategy) -> "Fit":
-        """Keep what fits, and return itself."""
+        """Keep as many units as fit, and return the object itself."""
         first = list(firsts(self.situation))
         steps = strategy.steps(self.situation)
         self.units = self.candidates = tuple(dict.fromkeys((*first, *(step.unit for step in steps))))
         if self.room < 0:
             return self
         for unit in first:
-            self._plan(Step(unit, self.most // _FIRST_SHARE))
+            self._plan(Allocation(unit, self.most // _FIRST_SHARE))
         for step in steps:
             if not self._plan(step) and strategy.is_contiguous:
                 break
         for position, tokens in self._planned.items():
             self.tokens -= tokens
             self._put(position, self.forms.within(position, tokens))
-        if strategy.is_contiguous:  # newer messages are read in full before older ones return
+        if strategy.is_contiguous:  # restore newer messages in full before older ones
             self._widen()
-        for number, unit in enumerate(self.units):
-            if not self._squeeze(unit) and strategy.is_contiguous and unit not in first:
-                self.candidates = self.units[: number + 1]
-                break
+        self._restore(first, strategy.is_contiguous)
         self._widen()
-        lost = self._set_apart()
-        if lost:  # their tokens are free again
+        dropped_prompts = self._separate_prompts()
+        if dropped_prompts:  # use the tokens that became free
             for unit in self.candidates:
-                if lost.isdisjoint(unit.positions):
+                if dropped_prompts.isdisjoint(unit.positions):
                     self._squeeze(unit)
-            self._set_apart()
+            self._separate_prompts()
         return self
+
+    def _restore(self, first: Sequence[Unit], is_contiguous: bool) -> None:
+        """Keep units that did not fit with clipped results. If contiguous, stop at the first that does not fit."""
+        for rank, unit in enumerate(self.units):
+            if not self._squeeze(unit) and is_contiguous and unit not in first:
+                self.candidates = self.units[: rank + 1]
+                return
 
     def smallest_dropped(self) -> Dropped | None:
         """The dropped unit that needs the fewest tokens, in its smallest form and with its prompts."""
-        found: Dropped | None = None
+        smallest: Dropped | None = None
         for unit in self.candidates:
             missing = self._missing(unit)
-            if missing and (found is None or self._floor(missing) < found.tokens):
-                tokens = sum(self.forms.least(at).tokens for at in missing)
-                if found is None or tokens < found.tokens:
-                    found = Dropped(self.situation.messages[unit.positions[0]].index, tokens)
-        return found
+            if missing and (smallest is None or self._floor(missing) < smallest.tokens):
+                tokens = sum(self.forms.least(position).tokens for position in missing)
+                if smallest is None or tokens < smallest.tokens:
+                    smallest = Dropped(self.situation.messages[unit.positions[0]].index, tokens)
+        return smallest
 
     def reasons(self) -> dict[int, str]:
-        """The rank of each message, which drops it or keeps it, by position."""
+        """By position, the rank that a message is kept or dropped for."""
         prompts = self.situation.prompts
         turns = {unit.turn: unit.reason for unit in reversed(self.units) if unit.turn is not None}
-        found = {at: reason for turn, reason in turns.items() for at in prompts.get(turn, ())}
-        return found | {at: unit.reason for unit in reversed(self.units) for at in unit.positions}
+        reasons = {position: reason for turn, reason in turns.items() for position in prompts.get(turn, ())}
+        return reasons | {position: unit.reason for unit in reversed(self.units) for position in unit.positions}
 
     def company(self) -> set[int]:
-        """The answers that are kept with a prompt only because roles alternate, by position."""
+        """The positions of answers that are kept only to separate two prompts."""
         answers = ("assistant", "tool")
         return {
             position
@@ -120,34 +125,36 @@ class Fit:
         return () if unit.turn is None or unit.turn in self._turns else self.situation.prompts.get(unit.turn, ())
 
     def _missing(self, unit: Unit) -> list[int]:
-        """The messages that have to be put so that a unit is kept."""
-        return [at for at in dict.fromkeys((*self._prompts(unit), *unit.positions)) if at not in self.kept]
+        """The positions that must be added to keep a unit."""
+        return [
+            position for position in dict.fromkeys((*self._prompts(unit), *unit.positions)) if position not in self.kept
+        ]
 
     def _floor(self, positions: Iterable[int]) -> int:
-        """Tokens that some messages have at least, found without making any shorter form."""
-        return sum(self.situation.costs[at] for at in positions if not self.forms.may_shrink(at))
+        """A lower bound of the tokens of some messages, without making any shorter form."""
+        return sum(self.situation.costs[position] for position in positions if not self.forms.may_shrink(position))
 
-    def _plan(self, step: Step) -> bool:
-        """Plan a unit with results of at most so many tokens, where it fits; more than was planned before."""
+    def _plan(self, step: Allocation) -> bool:
+        """Plan a unit with results of at most `step.level` tokens if it fits. Return whether the unit is planned."""
         planned = self._planned
         wanted = self._missing(step.unit)
-        new = [at for at in wanted if at not in planned]
-        if not new and (self.room <= 0 or not any(self.forms.may_shrink(at) for at in wanted)):
+        new = [position for position in wanted if position not in planned]
+        if not new and (self.room <= 0 or not any(self.forms.may_shrink(position) for position in wanted)):
             return not new
         if self._floor(new) > self.room:
             return False
-        tokens = {at: self._tokens_at(at, step.level) for at in wanted}
-        added = sum(max(0, tokens[at] - planned.get(at, 0)) for at in wanted)
+        tokens = {position: self._tokens_at(position, step.level) for position in wanted}
+        added = sum(max(0, tokens[position] - planned.get(position, 0)) for position in wanted)
         if added > self.room:
             return False
-        for at in wanted:
-            planned[at] = max(tokens[at], planned.get(at, 0))
+        for position in wanted:
+            planned[position] = max(tokens[position], planned.get(position, 0))
         self.tokens += added
         self._turns.add(step.unit.turn)
         return True
 
     def _tokens_at(self, position: int, level: int | None) -> int:
-        """The most tokens that a message has at a level; without one it is as it was read."""
+        """The maximum tokens of a message at a level; None is the message as read."""
         if level is None:
             return self.situation.costs[position]
         lean = self.forms.lean(position).tokens
@@ -156,51 +163,58 @@ class Fit:
         return max(level, self.forms.least(position).tokens)
 
     def _squeeze(self, unit: Unit) -> bool:
-        """Keep a unit with results that are clipped to one length, where there is room for the smallest."""
+        """Keep a unit with results clipped to one length, if there is room for its smallest form."""
         missing = self._missing(unit)
         if self._floor(missing) > self.room:
             return not missing
-        least = {at: self.forms.least(at).tokens for at in missing}
+        least = {position: self.forms.least(position).tokens for position in missing}
         if sum(least.values()) > self.room:
             return not missing
-        lean = {at: self.forms.lean(at).tokens for at in missing}
+        lean = {position: self.forms.lean(position).tokens for position in missing}
         low, high = 0, self.room
         while low < high:  # the largest length at which they fit
             length = (low + high + 1) // 2
-            if sum(max(least[at], min(lean[at], length)) for at in missing) <= self.room:
+            if sum(max(least[position], min(lean[position], length)) for position in missing) <= self.room:
                 low = length
             else:
                 high = length - 1
-        for at in missing:
-            self._put(at, self.forms.within(at, max(least[at], min(lean[at], low))))
+        for position in missing:
+            self._put(position, self.forms.within(position, max(least[position], min(lean[position], low))))
         self._turns.add(unit.turn)
         return True
 
     def _widen(self) -> None:
-        """Give the room that is left to messages that were shortened; to those that were repeated later at the end."""
-        short = [at for unit in self.candidates for at in reversed(unit.positions)]
-        short = [at for at in dict.fromkeys((*short, *self.kept)) if at in self.kept and self.kept[at].action != "kept"]
-        for at in sorted(short, key=lambda at: at in self.situation.stale):
-            tokens = self.kept[at].tokens
-            form = self.forms.full(at)
+        """Lengthen shortened messages into the free room; results that are repeated later come last."""
+        shortened = [position for unit in self.candidates for position in reversed(unit.positions)]
+        shortened = [
+            position
+            for position in dict.fromkeys((*shortened, *self.kept))
+            if position in self.kept and self.kept[position].action != "kept"
+        ]
+        for position in sorted(shortened, key=lambda position: position in self.situation.stale):
+            tokens = self.kept[position].tokens
+            form = self.forms.full(position)
             if form.tokens - tokens > self.room and self.room >= _GAIN:
-                form = self.forms.within(at, tokens + self.room)
+                form = self.forms.within(position, tokens + self.room)
             if tokens < form.tokens <= tokens + self.room:
-                self._put(at, form)
+                self._put(position, form)
 
-    def _set_apart(self) -> set[int]:
-        """Let no two prompts stand side by side where roles alternate, and return the messages dropped for it."""
+    def _separate_prompts(self) -> set[int]:
+        """Prevent adjacent prompts if roles alternate. Return the positions of messages dropped for it."""
         situation = self.situation
         if not situation.is_alternating:
             return set()
-        dropped = {at for at in range(len(situation.messages)) if at not in self.kept}
-        costs = [self.kept[at].tokens if at in self.kept else cost for at, cost in enumerate(situation.costs)]
-        set_apart(situation.messages, situation.shape, costs, self.room, dropped, situation.protected)
-        lost = dropped & self.kept.keys()
-        self._turns.difference_update(situation.turns[at] for at in lost)
-        for at in range(len(situation.messages)):
-            if at in lost:
-                self.tokens -= self.kept.pop(at).tokens
-            elif at not in dropped and at not in self.kept:
-                self._put(at, self.forms.full(at))
-        return lost
+        dropped = {position for position in range(len(situation.messages)) if position not in self.kept}
+        costs = [
+            self.kept[position].tokens if position in self.kept else cost
+            for position, cost in enumerate(situation.costs)
+        ]
+        separate_prompts(situation.messages, situation.shape, costs, self.room, dropped, situation.protected)
+        dropped_prompts = dropped & self.kept.keys()
+        self._turns.difference_update(situation.turns[position] for position in dropped_prompts)
+        for position in range(len(situation.messages)):
+            if position in dropped_prompts:
+                self.tokens -= self.kept.pop(position).tokens
+            elif position not in dropped and position not in self.kept:
+                self._put(position, self.forms.full(position))
+        return dropped_prompts

@@ -1,25 +1,25 @@
-"""The forms that a message may take in a trimmed transcript: in full, clipped, or with a placeholder.
+"""The forms of a message in a trimmed transcript: in full, clipped, or replaced by a placeholder.
 
-Each is measured once. Only tool results are shortened, and of old turns the reasoning is removed.
+Each form is measured once. Only tool results are shortened; old turns lose their reasoning.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ctxtrim.clipping import clip
-from ctxtrim.conversation.tool_results import Result
+from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.model import Message
 from ctxtrim.stage import Action
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.situation import Situation
 
-_SHORTEST = 32  # tokens of a clip; below that a placeholder says as much
-_TRIES = 3  # a clip may cost more in its message than by itself: its escapes count
+_SHORTEST = 32  # tokens of a clip; a shorter one is no better than a placeholder
+_TRIES = 3  # a clip may cost more inside its message because of JSON escapes
 _REPLACEMENT = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
 
 
 class Form(NamedTuple):
-    """A message, what it costs, and what was done to it."""
+    """A message, its cost in tokens, and the action with its reason."""
 
     message: Message
     tokens: int
@@ -40,16 +40,16 @@ class Forms:
         return Form(self.situation.messages[position], self.situation.costs[position])
 
     def lean(self, position: int) -> Form:
-        """Without what is lost cheaply: a result that was repeated later, reasoning of an old turn."""
+        """The message without content that is cheap to lose: a result repeated later, or reasoning of an old turn."""
         if position not in self._lean:
             self._lean[position] = self._shorter(self._without_stale(position), position)
         return self._lean[position]
 
     def least(self, position: int) -> Form:
-        """The smallest form: a result as a placeholder."""
+        """The smallest form; a result becomes a placeholder."""
         if position not in self._least:
             form = self.lean(position)
-            result = self._open(position)
+            result = self._shortenable(position)
             if result is not None and form.action == "kept":
                 reason = f"{self._rank(position)} result: step {self.situation.shape.step[position]}"
                 form = self._shorter(self._with_text(result, _REPLACEMENT.of(result, ""), reason), position)
@@ -57,15 +57,15 @@ class Forms:
         return self._least[position]
 
     def within(self, position: int, tokens: int) -> Form:
-        """The longest form of at most so many tokens that a clip can make, else the smallest."""
+        """The longest form of at most `tokens` tokens that a clip can make, else the smallest form."""
         if tokens >= self.situation.costs[position]:
             return self.full(position)
         lean = self.lean(position)
-        result = self._open(position)
+        result = self._shortenable(position)
         if lean.tokens <= tokens or lean.action != "kept" or result is None:
             return lean if lean.tokens <= tokens else self.least(position)
         counter, kept = self.situation.counter, self.situation.worth.get(position)
-        limit = _even(tokens - self._frame(position))
+        limit = _even(tokens - self._overhead(position))
         for _ in range(_TRIES):
             if limit < _SHORTEST:
                 break
@@ -77,58 +77,58 @@ class Forms:
         return self.least(position)
 
     def is_clippable(self, position: int) -> bool:
-        """Whether a message is a result that may be clipped."""
-        return self.lean(position).action == "kept" and self._open(position) is not None
+        """Whether a message is a result that can be clipped."""
+        return self.lean(position).action == "kept" and self._shortenable(position) is not None
 
     def may_shrink(self, position: int) -> bool:
-        """Whether a message may have a smaller form, found without making it."""
+        """Whether a message may have a smaller form, without making it."""
         if position in self.situation.results:
             return True
         return not self.situation.is_recent[position] and any(
             part.kind == "reasoning" for part in self.situation.messages[position].parts
         )
 
-    def _open(self, position: int) -> Result | None:
-        """The result at a position, where it may be shortened and was not replaced before."""
+    def _shortenable(self, position: int) -> ToolResult | None:
+        """The result at a position, if it may be shortened and was not replaced before."""
         result = self.situation.results.get(position)
         if result is None or position in self.situation.protected or not result.is_rewritable:
             return None
         return None if _REPLACEMENT.is_done(result.text) else result
 
-    def _frame(self, position: int) -> int:
-        """What a result costs beside its text."""
+    def _overhead(self, position: int) -> int:
+        """The cost of a result without its text."""
         situation = self.situation
         cost = situation.counter.cost(situation.messages[position], situation.shape.fan[position])
         kinds = (part.kind for part in situation.messages[position].parts)
         return cost.total - sum(tokens for kind, tokens in zip(kinds, cost.parts, strict=True) if kind == "tool_result")
 
     def _shorter(self, form: Form, position: int) -> Form:
-        """The form, or the full message where that costs no more."""
+        """The form, or the full message if that costs no more."""
         return form if form.tokens < self.situation.costs[position] else self.full(position)
 
     def _without_stale(self, position: int) -> Form:
         situation = self.situation
         if position in situation.stale:
-            result = self._open(position)
+            result = self._shortenable(position)
             return self.full(position) if result is None else self._with_text(result, *situation.stale[position])
         return self._without_reasoning(position)
 
     def _without_reasoning(self, position: int) -> Form:
-        """Without the reasoning of an old turn; some providers ask back reasoning fields next to calls."""
+        """The message without the reasoning of an old turn. Some providers require reasoning next to tool calls."""
         situation, message = self.situation, self.situation.messages[position]
         if situation.is_recent[position] or position in situation.protected:
             return self.full(position)
         has_calls = any(part.kind == "tool_call" for part in message.parts)
-        rest = tuple(
+        kept_parts = tuple(
             part
             for part in message.parts
             if part.kind != "reasoning" or part.block is None or (has_calls and part.span is not None)
         )
-        if len(rest) == len(message.parts) or all(part.kind == "reasoning" for part in rest):
+        if len(kept_parts) == len(message.parts) or all(part.kind == "reasoning" for part in kept_parts):
             return self.full(position)
-        return self._priced(replace(message, parts=rest), position, "stripped", "old reasoning")
+        return self._priced(replace(message, parts=kept_parts), position, "stripped", "old reasoning")
 
-    def _with_text(self, result: Result, text: str, reason: str) -> Form:
+    def _with_text(self, result: ToolResult, text: str, reason: str) -> Form:
         return self._priced(result.with_text(text), result.position, "truncated", reason)
 
     def _priced(self, message: Message, position: int, action: Action, reason: str) -> Form:
@@ -145,5 +145,5 @@ class Forms:
 
 
 def _even(limit: int) -> int:
-    """A limit in steps of an eighth or less, so that formats whose frames differ by a few tokens get the same clip."""
+    """A limit rounded down by at most an eighth, so that formats with slightly different overhead get the same clip."""
     return limit - limit % (1 << min(6, max(0, limit.bit_length() - 4))) if limit > 0 else limit

@@ -1,16 +1,17 @@
-"""In which order the budget is spent on exchanges, the most needed first.
+"""The order in which exchanges get tokens of the budget, most important first.
 
 ::
 
-    priority    the last turns and results worth keeping, then older turns, then demonstrations; in each what is needed
-                most for its tokens
+    priority    recent turns and results worth keeping, then older turns, then demonstrations; within each group by
+                need per token
     oldest      the newest exchange first, until one does not fit
     middle      the exchanges at both ends first
-    age         all exchanges without their results, the newest first; then the results, the newest first
+    age         all exchanges without their results, newest first; then the results, newest first
 
-`priority` weighs what a step costs against how likely it is needed again. The weights were chosen on recorded sessions
-(`benchmarks/kept.py`): need falls with age, grows slower than length beyond a thousand tokens, is half as large for
-what the assistant wrote itself, and larger for files and for results that later calls were made from.
+`priority` weighs the cost of a step against the likelihood that it is needed again. The weights
+were fitted on recorded sessions (`benchmarks/kept.py`): need falls with age, grows slower than
+length above a thousand tokens, is half as large for text of the assistant, and larger for files and
+for results that later calls used.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,25 +19,25 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxtrim.conversation.tool_results import Result
+from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.evidence import kind_of_tool
 from ctxtrim.stages.trim.situation import Situation, Unit, named
 
 LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
-"""Tokens that the results of an exchange may have, step by step; None: all of them."""
+"""Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
 
-_FADE, _SLOWNESS = 5, 0.7  # an exchange is needed (1 + age / 5) ** -0.7 as often as the newest; ages in exchanges
-_LONG, _GROWTH = 1000, 0.6  # what a message has beyond a thousand tokens counts with this power
-_PART = 0.85  # a clip keeps so much of the need: its share of the tokens to this power
+_FADE, _SLOWNESS = 5, 0.7  # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
+_LONG, _GROWTH = 1000, 0.6  # need grows with this power of the length above a thousand tokens
+_PART = 0.85  # need met by a clip: its share of the tokens to this power
 _OWN = 0.5  # for a token that the assistant wrote
 _FILES = 1.5  # for reads and edits of files
-_USES = (1, 1.6, 2.2, 2.8)  # for results that 0, 1, 2 to 3, more later calls took an argument from
+_USES = (1, 1.6, 2.2, 2.8)  # for results that 0, 1, 2 to 3, or more later calls took an argument from
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
-_PLACEHOLDER = 16  # tokens of a result that is replaced, about
+_PLACEHOLDER = 16  # approximate tokens of a replaced result
 
 
-class Step(NamedTuple):
-    """Spend tokens on a unit: its results may have `level` tokens each, None for all."""
+class Allocation(NamedTuple):
+    """Spend tokens on a unit: its results may have `level` tokens each, None for no limit."""
 
     unit: Unit
     level: int | None = None
@@ -44,38 +45,38 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a budget is filled: step after step; `is_contiguous`: until the first step that does not fit."""
+    """How a budget is filled, step by step. `is_contiguous`: stop at the first step that does not fit."""
 
-    steps: Callable[[Situation], list[Step]]
+    steps: Callable[[Situation], list[Allocation]]
     is_contiguous: bool = False
 
 
-def _by_priority(situation: Situation) -> list[Step]:
-    ranked: list[tuple[bool, bool, float, int, int, Step]] = []
+def _by_priority(situation: Situation) -> list[Allocation]:
+    ranked: list[tuple[bool, bool, float, int, int, Allocation]] = []
     for age, (home, positions) in enumerate(reversed(_units(situation).items())):
         is_demo = situation.messages[home].is_demo
         is_old = not (home in situation.soft or situation.is_recent[home])
         unit = _unit(situation, home, positions, _rank(situation, home))
         fade = (1 + age / _FADE) ** -_SLOWNESS
-        for number, (density, level) in enumerate(_increments(situation, home, positions)):
-            ranked.append((is_demo, is_old, -density * fade, -home, number, Step(unit, level)))
+        for order, (density, level) in enumerate(_increments(situation, home, positions)):
+            ranked.append((is_demo, is_old, -density * fade, -home, order, Allocation(unit, level)))
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
 
 
 class _Level(NamedTuple):
-    """A level of an exchange: the tokens that it costs, and the need that it meets."""
+    """A level of an exchange: its cost in tokens and the need that it meets."""
 
     level: int | None
     tokens: float
     need: float
 
     def density(self, before: "_Level") -> float:
-        """The need that it meets on top of a smaller one, for a token."""
+        """The additional need met per additional token, compared to a smaller level."""
         return (self.need - before.need) / max(1, self.tokens - before.tokens)
 
 
 def _increments(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[tuple[float, int | None]]:
-    """The levels of an exchange worth taking, each with the need that it adds for a token; these only fall."""
+    """The levels of an exchange worth taking, each with its additional need per token, in falling order."""
     hull = [_Level(None, 0, 0)]
     for level in _levels(situation, home, positions):
         while len(hull) > 1 and level.density(hull[-1]) >= hull[-1].density(hull[-2]):
@@ -86,20 +87,27 @@ def _increments(situation: Situation, home: int, positions: Sequence[int]) -> It
 
 def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[_Level]:
     costs = situation.costs
-    results = {at: _need_of_result(situation, situation.results[at]) for at in positions if at in situation.results}
-    rest = [at for at in positions if at not in results]
-    base = _prompt_share(situation, home) + sum(costs[at] for at in rest)
-    need = sum(_need_of_text(situation, at) for at in rest)
-    longest = max((costs[at] for at in results), default=0)
+    results = {
+        position: _need_of_result(situation, situation.results[position])
+        for position in positions
+        if position in situation.results
+    }
+    rest = [position for position in positions if position not in results]
+    base = _prompt_share(situation, home) + sum(costs[position] for position in rest)
+    need = sum(_need_of_text(situation, position) for position in rest)
+    longest = max((costs[position] for position in results), default=0)
     for level in LEVELS:
         if level is None or level < longest:
-            tokens = {at: costs[at] if level is None else min(costs[at], max(level, _PLACEHOLDER)) for at in results}
-            parts = (results[at] * _part(tokens[at], costs[at]) for at in results)
+            tokens = {
+                position: costs[position] if level is None else min(costs[position], max(level, _PLACEHOLDER))
+                for position in results
+            }
+            parts = (results[position] * _part(tokens[position], costs[position]) for position in results)
             yield _Level(level, base + sum(tokens.values()), need + sum(parts))
 
 
 def _part(kept: int, cost: int) -> float:
-    """The part of the need for a result that a clip meets."""
+    """The fraction of the need for a result that a clip meets."""
     if kept >= cost:
         return 1.0
     return float((max(0, kept - _PLACEHOLDER) / max(1, cost - _PLACEHOLDER)) ** _PART)
@@ -110,8 +118,8 @@ def _need_of_text(situation: Situation, position: int) -> float:
     return own * _length(situation.costs[position])
 
 
-def _need_of_result(situation: Situation, result: Result) -> float:
-    """What a result is needed for: nothing where it was repeated later."""
+def _need_of_result(situation: Situation, result: ToolResult) -> float:
+    """The need for a result; 0 if it is repeated later."""
     if result.position in situation.stale:
         return 0
     kept = situation.worth[result.position]
@@ -126,7 +134,7 @@ def _length(tokens: int) -> float:
 
 
 def _prompt_share(situation: Situation, home: int) -> float:
-    """The prompts of its turn cost each exchange its share."""
+    """The share of the prompts of its turn that an exchange pays for."""
     turn = situation.turns[home]
     homes = situation.of_turn.get(turn, ())
     return situation.prompt_costs.get(turn, 0) / len(homes) if homes else 0
@@ -140,25 +148,25 @@ def _rank(situation: Situation, home: int) -> str:
     return "recent exchange" if situation.is_recent[home] else "old exchange"
 
 
-def _oldest(situation: Situation) -> list[Step]:
+def _oldest(situation: Situation) -> list[Allocation]:
     units = _units(situation)
-    return [Step(_unit(situation, home, units[home], "oldest first")) for home in reversed(units)]
+    return [Allocation(_unit(situation, home, units[home], "oldest first")) for home in reversed(units)]
 
 
-def _middle(situation: Situation) -> list[Step]:
+def _middle(situation: Situation) -> list[Allocation]:
     units = _units(situation)
     homes, middle = list(units), (len(units) - 1) / 2
-    order = sorted(range(len(homes)), key=lambda place: (-abs(place - middle), -place))
-    return [Step(_unit(situation, homes[place], units[homes[place]], "middle first")) for place in order]
+    order = sorted(range(len(homes)), key=lambda position: (-abs(position - middle), -position))
+    return [Allocation(_unit(situation, homes[position], units[homes[position]], "middle first")) for position in order]
 
 
-def _age(situation: Situation) -> list[Step]:
+def _age(situation: Situation) -> list[Allocation]:
     steps = _oldest(situation)
     return [*(step._replace(level=0) for step in steps), *steps]
 
 
 def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
-    """All exchanges, and the prompts of turns that have no exchange, by their first message and in order."""
+    """All exchanges, and the prompts of turns without exchanges, by their first message and in order."""
     lone = {
         positions[0]: positions
         for turn, prompts in situation.prompts.items()
@@ -168,12 +176,12 @@ def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
 
 
 def _plain(situation: Situation, prompts: Sequence[int]) -> tuple[int, ...]:
-    """The prompts of a turn that have no rank of their own."""
-    return tuple(at for at in prompts if at not in situation.special)
+    """The prompts of a turn without a separate rank."""
+    return tuple(position for position in prompts if position not in situation.special)
 
 
-def _unit(situation: Situation, home: int, positions: tuple[int, ...], what: str) -> Unit:
-    return Unit(positions, named(what, situation, home), situation.turns[home])
+def _unit(situation: Situation, home: int, positions: tuple[int, ...], rank: str) -> Unit:
+    return Unit(positions, named(rank, situation, home), situation.turns[home])
 
 
 _PRIORITY = Strategy(_by_priority)

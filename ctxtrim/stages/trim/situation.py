@@ -1,11 +1,11 @@
-"""The facts about a transcript that decide what `trim` keeps, and the units that it keeps or drops whole."""
+"""The facts about a transcript that decide what `trim` keeps, and the units that it keeps or drops as a whole."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ctxtrim.conversation.alternation import is_answer
-from ctxtrim.conversation.tool_results import Result
+from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape, current_task, is_alternating, opening_task
 from ctxtrim.evidence import is_instructions
 from ctxtrim.model import Message
@@ -13,14 +13,14 @@ from ctxtrim.stages.keep import Kept
 from ctxtrim.tokens.counter import Counter
 
 APART = "answer between two prompts"
-"""Why an answer is kept that only keeps two prompts apart, where roles alternate."""
+"""The reason of an answer that is kept only to separate two prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Messages that are kept or dropped together, by position, and what drops them.
+    """Messages that are kept or dropped together, by position, and the reason.
 
-    An exchange also needs the prompts of its `turn`; None needs none.
+    An exchange also needs the prompts of its `turn`; None needs no prompt.
     """
 
     positions: tuple[int, ...]
@@ -30,11 +30,12 @@ class Unit:
 
 @dataclass(frozen=True)
 class Situation:
-    """A transcript and the facts about its messages, by position.
+    """The transcript and the facts that determine drop order, by position.
 
-    `costs` are tokens. `protected` messages are never dropped or shortened, each with the reason. `is_recent`: in the
-    last turns. `results` are the tool results that the model sees; `worth` says why some should be kept, and `stale`
-    holds the text that replaces a result repeated later. `drops_system`: system messages may be dropped.
+    `costs` are tokens. `protected` messages are never dropped or shortened, each with the reason.
+    `is_recent`: in the last turns. `results` are the visible tool results; `worth` says why some
+    should be kept, and `stale` has the replacement text of results repeated later. `drops_system`:
+    system messages may be dropped.
     """
 
     messages: Sequence[Message]
@@ -43,31 +44,31 @@ class Situation:
     counter: Counter
     protected: Mapping[int, str]
     is_recent: Sequence[bool]
-    results: Mapping[int, Result]
+    results: Mapping[int, ToolResult]
     worth: Mapping[int, Kept]
     stale: Mapping[int, tuple[str, str]]
     drops_system: bool
 
     @cached_property
     def asides(self) -> set[int]:
-        """Messages that the client injects among the steps of an agent, such as the text of a skill.
+        """The positions of messages that the client injects between the steps of an agent, such as the text of a skill.
 
-        The steps after such a message need the prompt that the person wrote, not that message.
+        The steps after such a message need the prompt that the person typed, not that message.
         """
-        found: set[int] = set()
+        asides: set[int] = set()
         follows_result = False
         for position, message in enumerate(self.messages):
             if not message.agent_visible:
                 continue
             if message.role == "user" and follows_result and _is_aside(message):
-                found.add(position)
+                asides.add(position)
             else:
                 follows_result = message.role == "tool"
-        return found
+        return asides
 
     @cached_property
     def turns(self) -> list[int]:
-        """The turn of each message, by position; asides are in the turn that they interrupt."""
+        """The turn of each message; asides belong to the turn that they interrupt."""
         turns: list[int] = []
         for position, turn in enumerate(self.shape.turn):
             is_same = position > 0 and turn == self.shape.turn[position - 1]
@@ -81,88 +82,107 @@ class Situation:
 
     @cached_property
     def is_alternating(self) -> bool:
-        """Whether user and assistant take turns."""
+        """Whether user and assistant alternate."""
         return is_alternating(self.messages, self.shape)
 
     @cached_property
     def soft(self) -> dict[int, str]:
         """By exchange, why one of its results is worth keeping."""
         exchange = self.shape.exchange
-        return {exchange[at]: kept.reason for at, kept in self.worth.items() if kept.reason is not None}
+        return {exchange[position]: kept.reason for position, kept in self.worth.items() if kept.reason is not None}
 
     @cached_property
     def exchanges(self) -> dict[int, tuple[int, ...]]:
-        """The exchanges that may be dropped, by their first message, in order; prompts are in none."""
-        found: dict[int, list[int]] = {}
+        """The exchanges that may be dropped, by their first message, in order, without prompts."""
+        positions_by_home: dict[int, list[int]] = {}
         for position in self._free:
             if not self._is_prompt(position):
-                found.setdefault(self.shape.exchange[position], []).append(position)
-        return {home: tuple(positions) for home, positions in found.items()}
+                positions_by_home.setdefault(self.shape.exchange[position], []).append(position)
+        return {home: tuple(positions) for home, positions in positions_by_home.items()}
 
     @cached_property
     def prompts(self) -> dict[int, tuple[int, ...]]:
         """By turn, the user messages that may be dropped, with the results of calls that they make."""
-        found: dict[int, list[int]] = {}
+        positions_by_turn: dict[int, list[int]] = {}
         for position in self._free:
             if self._is_prompt(position):
-                found.setdefault(self.turns[position], []).append(position)
-        return {turn: tuple(positions) for turn, positions in found.items()}
+                positions_by_turn.setdefault(self.turns[position], []).append(position)
+        return {turn: tuple(positions) for turn, positions in positions_by_turn.items()}
 
     @cached_property
     def prompt_costs(self) -> dict[int, int]:
         """By turn, the tokens of the prompts that may be dropped."""
-        return {turn: sum(self.costs[at] for at in positions) for turn, positions in self.prompts.items()}
+        return {turn: sum(self.costs[position] for position in positions) for turn, positions in self.prompts.items()}
 
     @cached_property
     def last_prompt(self) -> int | None:
-        """The newest user message that the model sees."""
-        places = range(len(self.messages) - 1, -1, -1)
-        return next((at for at in places if self.messages[at].agent_visible and self.messages[at].role == "user"), None)
+        """The position of the newest visible user message."""
+        positions = range(len(self.messages) - 1, -1, -1)
+        return next(
+            (
+                position
+                for position in positions
+                if self.messages[position].agent_visible and self.messages[position].role == "user"
+            ),
+            None,
+        )
 
     @cached_property
     def special(self) -> set[int]:
-        """Prompts with a rank of their own."""
+        """The positions of prompts with a separate rank."""
         opening = () if self.opening is None else (self.opening,)
         return {*self.instructions, *self.summaries, *opening}
 
     @cached_property
     def of_turn(self) -> dict[int, list[int]]:
         """By turn, the exchanges that may be dropped, by their first message."""
-        found: dict[int, list[int]] = {}
+        homes_by_turn: dict[int, list[int]] = {}
         for home in self.exchanges:
-            found.setdefault(self.turns[home], []).append(home)
-        return found
+            homes_by_turn.setdefault(self.turns[home], []).append(home)
+        return homes_by_turn
 
     @cached_property
     def instructions(self) -> list[int]:
-        """Messages that bring instructions to the agent."""
-        return [at for positions in self.prompts.values() for at in positions if is_instructions(self.messages[at])]
+        """The positions of messages with instructions to the agent."""
+        return [
+            position
+            for positions in self.prompts.values()
+            for position in positions
+            if is_instructions(self.messages[position])
+        ]
 
     @cached_property
     def summaries(self) -> list[int]:
-        """Messages that stand for what was said before."""
+        """The positions of summaries of earlier messages."""
         messages = self.messages
-        return [at for at in self._free if messages[at].is_summary and not is_instructions(messages[at])]
+        return [
+            position
+            for position in self._free
+            if messages[position].is_summary and not is_instructions(messages[position])
+        ]
 
     @cached_property
     def opening(self) -> int | None:
-        """The prompt that opened the session, where it may be dropped."""
+        """The position of the prompt that opened the session, if it may be dropped."""
         opening = opening_task(self.messages)
         return None if opening is None or opening in self.protected else opening
 
     @cached_property
     def newest(self) -> int | None:
-        """The exchange that the session ends with: its last answer, or the step that it is working on."""
+        """The exchange at the end of the session: its last answer, or the current step."""
         home = next(reversed(self.exchanges), None)
-        last = next((at for at in range(len(self.messages) - 1, -1, -1) if self.messages[at].agent_visible), None)
+        last = next(
+            (position for position in range(len(self.messages) - 1, -1, -1) if self.messages[position].agent_visible),
+            None,
+        )
         if home is None or last is None:
             return None
         return home if self.shape.exchange[last] == home else None
 
     def company(self, position: int) -> tuple[int, ...]:
-        """The cheapest exchange of a prompt's turn, which keeps it apart from the next prompt where roles alternate.
+        """The cheapest exchange of a prompt's turn, which separates it from the next prompt if roles alternate.
 
-        Answers in words first. Empty where the turn has none, or one that is protected.
+        Answers in words come first. Empty if the turn has no exchange, or a protected one.
         """
         if not self.is_alternating or self._has_protected(self.turns[position]):
             return ()
@@ -170,7 +190,7 @@ class Situation:
 
         def price(home: int) -> tuple[bool, int, int]:
             is_step = not is_answer(self.messages, self.shape, home)
-            return is_step, sum(self.costs[at] for at in self.exchanges[home]), -home
+            return is_step, sum(self.costs[position] for position in self.exchanges[home]), -home
 
         return self.exchanges[min(homes, key=price)] if homes else ()
 
@@ -179,14 +199,22 @@ class Situation:
 
     @cached_property
     def _answered(self) -> set[int]:
-        """The turns that have a protected message of the assistant."""
-        roles = {at: self.messages[at].role for at in self.protected if self.messages[at].agent_visible}
-        return {self.turns[at] for at, role in roles.items() if role == "assistant"}
+        """The turns with a protected message of the assistant."""
+        roles = {
+            position: self.messages[position].role
+            for position in self.protected
+            if self.messages[position].agent_visible
+        }
+        return {self.turns[position] for position, role in roles.items() if role == "assistant"}
 
     @cached_property
     def _free(self) -> list[int]:
-        """Messages that may be dropped, system messages apart."""
-        return [at for at, message in enumerate(self.messages) if at not in self.protected and message.role != "system"]
+        """The positions of messages that may be dropped, without system messages."""
+        return [
+            position
+            for position, message in enumerate(self.messages)
+            if position not in self.protected and message.role != "system"
+        ]
 
     def _is_prompt(self, position: int) -> bool:
         home = self.shape.exchange[position]
@@ -198,31 +226,35 @@ def _is_aside(message: Message) -> bool:
 
 
 def firsts(situation: Situation) -> Iterator[Unit]:
-    """The units that are kept before all other exchanges, the most needed first."""
+    """The units that are kept before all other exchanges, most important first."""
     messages = situation.messages
     if situation.drops_system:
-        for at in range(len(messages) - 1, -1, -1):
-            if messages[at].role == "system" and at not in situation.protected:
-                yield Unit((at,), "system")
-    for at in situation.protected:
-        company = situation.company(at) if messages[at].role == "user" and at != situation.last_prompt else ()
+        for position in range(len(messages) - 1, -1, -1):
+            if messages[position].role == "system" and position not in situation.protected:
+                yield Unit((position,), "system")
+    for position in situation.protected:
+        company = (
+            situation.company(position)
+            if messages[position].role == "user" and position != situation.last_prompt
+            else ()
+        )
         if company:
-            yield Unit(company, APART, situation.turns[at])
+            yield Unit(company, APART, situation.turns[position])
     if situation.newest is not None:
         home = situation.newest
         yield Unit(situation.exchanges[home], named("newest exchange", situation, home), situation.turns[home])
-    for at in reversed(situation.instructions):
-        yield Unit(_with_company(situation, at), "instructions to the agent")
+    for position in reversed(situation.instructions):
+        yield Unit(_with_company(situation, position), "instructions to the agent")
     if situation.opening is not None:
         yield Unit(_with_company(situation, situation.opening), "opening task")
-    for at in reversed(situation.summaries):
-        yield Unit(_with_company(situation, at), "summary of what was said before")
+    for position in reversed(situation.summaries):
+        yield Unit(_with_company(situation, position), "summary of earlier messages")
 
 
 def _with_company(situation: Situation, position: int) -> tuple[int, ...]:
     return tuple(sorted({position, *situation.company(position)}))
 
 
-def named(what: str, situation: Situation, home: int) -> str:
-    """What drops an exchange, with its turn and step."""
-    return f"{what}: turn {situation.shape.turn[home]}, step {situation.shape.step[home]}"
+def named(rank: str, situation: Situation, home: int) -> str:
+    """The rank of an exchange with its turn and step."""
+    return f"{rank}: turn {situation.shape.turn[home]}, step {situation.shape.step[home]}"

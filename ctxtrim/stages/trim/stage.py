@@ -1,9 +1,9 @@
-"""Make a transcript fit its budget, or say what cannot be dropped.
+"""Drop and shorten messages until a transcript fits its budget, or report which messages cannot be dropped.
 
-System messages (unless they may be dropped), the current task, pinned and hidden messages are never dropped. Of all
-others `priority` says which are needed most; `fit` keeps as many as fit. An exchange is dropped whole, so no call loses
-its result. A turn's user message is dropped with the last exchange of its turn, so what is kept begins with a user
-message wherever the input did.
+System messages (by default), the current task, and pinned and hidden messages are never dropped.
+`priority` ranks the others; `fit` keeps as many as fit. An exchange is dropped as a whole, so calls
+and results stay together. The user message of a turn is dropped with the last exchange of its turn,
+so the result begins with a user message if the input did.
 """
 
 import re
@@ -14,13 +14,13 @@ from operator import not_
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.recency import recent
-from ctxtrim.conversation.tool_results import Result, results
+from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import Summing, outcome_of, put_back, summed
-from ctxtrim.stage import Action, Change, Finding, Outcome, Written, change_of, describe, overflow, seam, setting
-from ctxtrim.stages.keep import Retaining, kept
+from ctxtrim.placement import SummaryWriter, place_summary, restore_summary, with_summary
+from ctxtrim.stage import Action, Change, Finding, Outcome, StoredSummary, change_of, describe, overflow, seam, setting
+from ctxtrim.stages.keep import KeepRules, kept
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
@@ -32,52 +32,54 @@ from ctxtrim.tokens.counter import Counter
 
 
 def share(text: str) -> None:
-    """A `ValueError` where a number is no share."""
+    """Raise a `ValueError` unless the text is a number above 0 and at most 1."""
     if not re.fullmatch(r"0*(?:\.\d+|1(?:\.0*)?|0\.\d+)", text) or float(text) == 0:
         raise ValueError("expected a share of the budget, above 0 and at most 1")
 
 
-_BESIDE = "it would stand next to the next prompt"
-_HASTE = 32  # each further attempt to fit takes this part of the budget more, so that there are few
-_SHARE = 8  # a summary takes at most this part of the budget
-_ACTIVE_STEPS = 5  # a file is in use that was read or changed in so many last steps
+_ADJACENT = "it would be adjacent to the next prompt"
+_STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
+_SHARE = 8  # a summary gets at most this fraction of the budget
+_ACTIVE_STEPS = 5  # default: files that were read or changed in the last N steps are in use
 
 
 @dataclass(frozen=True)
 class Trim:
-    """Never a transcript above its budget: with an `overflow` finding the outcome is what could not go."""
+    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be dropped."""
 
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
-    stored: Written | None = seam()
-    strategy: str = setting("priority", "What goes first.", choices=tuple(STRATEGIES))
-    target: float = setting(1.0, "Once over the budget, trim down to this share of it.", check=share)
-    keep_recent_turns: int = setting(5, "These last turns stay while anything older is left to go.", least=0)
-    keep_recent_messages: int = setting(0, "And these last messages.", least=0)
-    keep_recent_tokens: int = setting(0, "And what is in these last tokens.", least=0)
-    keep_errors: bool = setting(True, "Results that tell of an error go late.")
+    stored: StoredSummary | None = seam()
+    strategy: str = setting("priority", "Choose the order in which messages are dropped.", choices=tuple(STRATEGIES))
+    target: float = setting(1.0, "When over budget, trim to this fraction of it.", check=share)
+    keep_recent_turns: int = setting(5, "Keep the last N turns while older messages can still be dropped.", least=0)
+    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
+    keep_recent_tokens: int = setting(0, "Keep the messages in the last N tokens too.", least=0)
+    keep_errors: bool = setting(True, "Drop error results last.")
     errors: str = setting(
-        "strict", "What tells of one: flags, exit codes and first lines, or loose words.", choices=("strict", "loose")
+        "strict",
+        "Detect errors by flags, exit codes and first lines (strict), or by words anywhere (loose).",
+        choices=("strict", "loose"),
     )
-    keep_small: int = setting(0, "Results of fewer tokens than this go late.", least=0)
-    keep_quoted: bool = setting(True, "Results that the user quoted later go late.")
-    keep_chains: bool = setting(True, "Results that a recent call took its arguments from go late.")
-    keep_active_files: bool = setting(True, "Reads of files in use go late.")
+    keep_small: int = setting(0, "Drop results of fewer than N tokens last.", least=0)
+    keep_quoted: bool = setting(True, "Drop results quoted by the user last.")
+    keep_chains: bool = setting(True, "Drop results used by recent calls last.")
+    keep_active_files: bool = setting(True, "Drop reads of files in use last.")
     active_steps: int | None = setting(
-        None, "A file is in use that was read or changed in so many last steps. [default: 5]", least=0
+        None, "Treat files read or changed in the last N steps as in use. [default: 5]", least=0
     )
     keep_tools: tuple[str, ...] = setting(
-        (), "Results of these tools go late: a regular expression over names.", check=pins.expression
+        (), "Drop results of tools matching a regular expression last.", check=pins.expression
     )
-    preserve_system_prompt: bool = setting(True, "System messages never go; else they go last of all.")
+    preserve_system_prompt: bool = setting(True, "Never drop system messages; if off, drop them last of all.")
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
-    summarize: bool = setting(False, "Put one summary in the place of all that was dropped.")
-    summary_tokens: int = setting(1000, "The most tokens that a summary may have.", least=1)
+    summarize: bool = setting(False, "Replace all dropped messages by one summary.")
+    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
     redact: bool = setting(True, REDACT, is_restricted=not_)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Drop and shorten messages until the rest fits; changes then name every message."""
+        """Drop and shorten messages until the rest fits. Changes then name every message."""
         messages = transcript.messages
         costs = [cost.total for cost in self.counter.costs(messages)]
         fixed, available = self.counter.fixed(transcript), self.budget.available
@@ -93,14 +95,14 @@ class Trim:
         if outcome.findings:  # it does not fit
             return outcome
         if self.summarize and len(fit.kept) < len(messages):
-            outcome = self._summed(transcript, fit, outcome)
+            outcome = self._summarized(transcript, fit, outcome)
         else:
             outcome = self._with_stored(outcome)
         cached = tuple(_cached(situation, outcome.transcript.messages))
         return replace(outcome, findings=(*outcome.findings, *cached))
 
     def _fit(self, situation: Situation, forms: Forms, fixed: int, most: int) -> Fit:
-        """What is kept in at most so many tokens: in the target's share of them where protected messages fit there."""
+        """The messages kept within `most` tokens, or within the target if protected messages fit there."""
         goal = int(most * self.target)
         if Fit(situation, forms, fixed, goal).room < 0:
             goal = most
@@ -110,23 +112,25 @@ class Trim:
             excess = fixed + self._tokens(fit) - goal
             if excess <= 0 or fit.room < 0:
                 break
-            limit -= excess + attempt * goal // _HASTE
+            limit -= excess + attempt * goal // _STEP
         return fit
 
     def _tokens(self, fit: Fit) -> int:
-        """The tokens of the messages that are kept. A result without an id costs more as one of parallel results."""
-        return sum(cost.total for cost in self.counter.costs(tuple(fit.kept[at].message for at in sorted(fit.kept))))
+        """The tokens of the kept messages. A result without an id costs more if it is one of parallel results."""
+        messages = tuple(fit.kept[position].message for position in sorted(fit.kept))
+        return sum(cost.total for cost in self.counter.costs(messages))
 
     def _reserve(self, transcript: Transcript) -> int:
-        """Tokens for the summary that was stored, where it is to be put back."""
+        """The tokens to reserve for the stored summary if it will be restored."""
         if self.stored is None or self.summarize:
             return 0
-        found = put_back(self.counter, transcript, self.stored, self.counter.tokens(transcript) + self.budget.available)
-        return 0 if found is None else max(0, found.tokens - self.counter.tokens(transcript))
+        tokens = self.counter.tokens(transcript)
+        placed = restore_summary(self.counter, transcript, self.stored, tokens + self.budget.available)
+        return 0 if placed is None else max(0, placed.tokens - tokens)
 
-    def _summed(self, transcript: Transcript, fit: Fit, outcome: Outcome) -> Outcome:
-        """The outcome with a summary of what was dropped, where there is room for one."""
-        summing = Summing(
+    def _summarized(self, transcript: Transcript, fit: Fit, outcome: Outcome) -> Outcome:
+        """The outcome with a summary of the dropped messages if there is room."""
+        writer = SummaryWriter(
             self.counter,
             self.summary_tokens,
             self.summarizer,
@@ -134,137 +138,153 @@ class Trim:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        messages = transcript.messages
-        forms = tuple(fit.kept[at].message if at in fit.kept else one for at, one in enumerate(messages))
-        dropped = {at for at in range(len(messages)) if at not in fit.kept}
-        whole = replace(transcript, messages=forms)
-        found = summed(summing, messages, whole, dropped, self.budget.available)
-        return outcome if found is None else replace(outcome_of(outcome, found), smallest_dropped=None)
+        forms = list(transcript.messages)
+        for position, form in fit.kept.items():
+            forms[position] = form.message
+        dropped = set(range(len(forms))) - fit.kept.keys()
+        shortened = replace(transcript, messages=tuple(forms))
+        placed = place_summary(writer, transcript.messages, shortened, dropped, self.budget.available)
+        return outcome if placed is None else replace(with_summary(outcome, placed), smallest_dropped=None)
 
     def _with_stored(self, outcome: Outcome) -> Outcome:
-        """The outcome with the summary that was stored, where there is room for it."""
+        """The outcome with the stored summary if there is room."""
         if self.stored is None:
             return outcome
-        found = put_back(self.counter, outcome.transcript, self.stored, self.budget.available)
-        return outcome if found is None else outcome_of(outcome, found)
+        placed = restore_summary(self.counter, outcome.transcript, self.stored, self.budget.available)
+        return outcome if placed is None else with_summary(outcome, placed)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
-        """What is kept, with the reason for each message, and an overflow where it does not fit."""
-        messages, available = transcript.messages, self.budget.available
+        """The kept messages with reasons, and an overflow if they exceed the budget."""
+        available = self.budget.available
         positions = sorted(fit.kept)
-        rest = replace(transcript, messages=tuple(fit.kept[at].message for at in positions))
-        changes = tuple(self._changes(messages, fit))
+        rest = replace(transcript, messages=tuple(fit.kept[position].message for position in positions))
+        changes = tuple(self._changes(transcript.messages, fit))
         tokens = fit.fixed + self._tokens(fit)
         if tokens <= available:
             return Outcome(rest, changes, smallest_dropped=fit.smallest_dropped())
         exactness = self.counter.exactness(rest)
         situation = fit.situation
-        details = [
-            f"{describe(transcript, messages[at], situation.shape.call[at], fit.kept[at].tokens, exactness)}"
-            f" ({situation.protected[at]})"
-            for at in positions
-            if messages[at].agent_visible
-        ]
+        details = []
+        for position in positions:
+            message = transcript.messages[position]
+            if message.agent_visible:
+                call, cost = situation.shape.call[position], fit.kept[position].tokens
+                line = describe(transcript, message, call, cost, exactness)
+                details.append(f"{line} ({situation.protected[position]})")
         if fit.fixed:
-            details.append(f"tool schemas and the frame of the request: {MARKS[exactness]}{fit.fixed} tokens")
+            details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fit.fixed} tokens")
         return Outcome(rest, changes, (overflow(transcript, tokens, available, details, exactness),))
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
-        """What was done to each message, and why."""
+        """The change of each message, with its reason."""
         ranks, situation = fit.reasons(), fit.situation
         company = fit.company()
-        prompts = {at for positions in situation.prompts.values() for at in positions} - situation.special
-        for at in range(len(messages)):
-            form = fit.kept.get(at)
+        prompts = {position for positions in situation.prompts.values() for position in positions} - situation.special
+        for position in range(len(messages)):
+            form = fit.kept.get(position)
             action: Action = form.action if form else "dropped"
             if form is None:
-                reason = ranks.get(at, _BESIDE)
+                reason = ranks.get(position, _ADJACENT)
             elif action != "kept":
                 reason = form.reason
-            elif at in situation.protected:
-                reason = situation.protected[at]
-            elif at in prompts:
-                reason = f"prompt of turn {situation.shape.turn[at]}"
-            elif at in company or at not in ranks:
+            elif position in situation.protected:
+                reason = situation.protected[position]
+            elif position in prompts:
+                reason = f"prompt of turn {situation.shape.turn[position]}"
+            elif position in company or position not in ranks:
                 reason = APART
             else:
-                reason = f"{ranks[at]}, fits"
-            yield change_of(messages, at, action, reason)
+                reason = f"{ranks[position]}, fits"
+            yield change_of(messages, position, action, reason)
 
     def _situation(self, messages: Sequence[Message], costs: Sequence[int]) -> Situation:
         """The facts that decide what is kept."""
         shape = self.counter.shape(tuple(messages))
-        last = recent(
+        is_recent = recent(
             messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
         )
-        found = results(messages, shape, [shape.steps - step for step in shape.step])
-        rules = Retaining(
-            self.keep_errors,
-            self.errors == "loose",
-            self.keep_small,
-            self.keep_quoted,
-            self.keep_chains,
-            (_ACTIVE_STEPS if self.active_steps is None else self.active_steps) if self.keep_active_files else None,
-            self.keep_tools,
+        tool_results = results(messages, shape, [shape.steps - step for step in shape.step])
+        active_steps = _ACTIVE_STEPS if self.active_steps is None else self.active_steps
+        rules = KeepRules(
+            errors=self.keep_errors,
+            is_loose=self.errors == "loose",
+            small=self.keep_small,
+            quoted=self.keep_quoted,
+            chains=self.keep_chains,
+            active_steps=active_steps if self.keep_active_files else None,
+            tools=self.keep_tools,
             drops_outdated=True,
         )
+        by_position = {result.position: result for result in tool_results}
         return Situation(
-            messages,
-            shape,
-            costs,
-            self.counter,
-            self._protected(messages, shape),
-            last,
-            {result.position: result for result in found},
-            kept(rules, self.counter, messages, shape, found, last, shape.steps),
-            _stale(messages, shape, {result.position: result for result in found}),
-            not self.preserve_system_prompt,
+            messages=messages,
+            shape=shape,
+            costs=costs,
+            counter=self.counter,
+            protected=self._protected(messages, shape),
+            is_recent=is_recent,
+            results=by_position,
+            worth=kept(rules, self.counter, messages, shape, tool_results, is_recent, shape.steps),
+            stale=_stale(messages, shape, by_position),
+            drops_system=not self.preserve_system_prompt,
         )
 
     def _protected(self, messages: Sequence[Message], shape: Shape) -> dict[int, str]:
-        """Messages that are never dropped, and why; without a task, the last exchange. Pins keep their prompts."""
+        """The messages that are never dropped, and why. Without a task, the last exchange is protected.
+
+        The prompts of pinned messages are protected too.
+        """
         pinned = pins.pinned(messages, shape, self.pin)
-        turns = {shape.turn[at] for at in pinned}
+        turns = {shape.turn[position] for position in pinned}
         task = current_task(messages)
         if task is None:
-            spoken = [at for at, message in enumerate(messages) if message.agent_visible and message.role != "system"]
+            spoken = [
+                position
+                for position, message in enumerate(messages)
+                if message.agent_visible and message.role != "system"
+            ]
             task = shape.exchange[spoken[-1]] if spoken else None
         protected: dict[int, str] = {}
-        for at, message in enumerate(messages):
+        for position, message in enumerate(messages):
             if not message.agent_visible:
-                protected[at] = "hidden"
-            elif at in pinned:
-                protected[at] = pinned[at]
-            elif task is not None and shape.exchange[at] == task:
-                protected[at] = "current task" if messages[task].role == "user" else "last exchange"
+                protected[position] = "hidden"
+            elif position in pinned:
+                protected[position] = pinned[position]
+            elif task is not None and shape.exchange[position] == task:
+                protected[position] = "current task" if messages[task].role == "user" else "last exchange"
             elif message.role == "system" and self.preserve_system_prompt:
-                protected[at] = "system"
-            elif message.role == "user" and shape.turn[at] in turns:
-                protected[at] = "prompt of what is pinned"
+                protected[position] = "system"
+            elif message.role == "user" and shape.turn[position] in turns:
+                protected[position] = "prompt of a pinned message"
         return protected
 
 
-def _stale(messages: Sequence[Message], shape: Shape, found: Mapping[int, Result]) -> dict[int, tuple[str, str]]:
-    """Results that a later one repeats: the text that replaces each, and the reason."""
+def _stale(messages: Sequence[Message], shape: Shape, results: Mapping[int, ToolResult]) -> dict[int, tuple[str, str]]:
+    """The results that a later result repeats: the replacement text and the reason of each."""
     replacement = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
-    again = reread(messages, shape)
-    same = copies(messages, shape)
+    reread_by = reread(messages, shape)
+    copied_by = copies(messages, shape)
     stale: dict[int, tuple[str, str]] = {}
-    for at in found:
-        if same.get(at) in found:
-            stale[at] = replacement.pointing(found[same[at]]), "same as a newer result"
-        elif again.get(at) in found:
-            stale[at] = replacement.read_again(found[again[at]]), "read again later"
+    for position in results:
+        if copied_by.get(position) in results:
+            stale[position] = replacement.pointing(results[copied_by[position]]), "same as a newer result"
+        elif reread_by.get(position) in results:
+            stale[position] = replacement.read_again(results[reread_by[position]]), "read again later"
     return stale
 
 
-def _cached(situation: Situation, left: Sequence[Message]) -> Iterator[Finding]:
-    """From where on a provider has to read the prompt again, which it had in its cache."""
-    sent = [(place, one) for place, one in enumerate(situation.messages) if one.agent_visible]
-    now = [one for one in left if one.agent_visible]
-    same = next((at for at, ((_, old), new) in enumerate(zip(sent, now, strict=False)) if old != new), len(now))
-    if same < len(sent):
-        first, message = sent[same]
-        tokens, index = sum(situation.costs[:first]), message.index
-        text = f"a prompt cache holds for the messages before message {index}: {tokens} tokens, and what is sent before"
+def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
+    """The first message that a provider cannot read from its prompt cache."""
+    before = [position for position, message in enumerate(situation.messages) if message.agent_visible]
+    after = [message for message in rest if message.agent_visible]
+    same = 0
+    while same < min(len(before), len(after)) and situation.messages[before[same]] == after[same]:
+        same += 1
+    if same < len(before):
+        first = before[same]
+        tokens, index = sum(situation.costs[:first]), situation.messages[first].index
+        text = (
+            f"a prompt cache stays valid for the messages before message {index}: "
+            f"{tokens} tokens, plus the request overhead"
+        )
         yield Finding("prompt-cache", "info", text, index=index, tokens=tokens)

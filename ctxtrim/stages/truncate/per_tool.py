@@ -1,4 +1,4 @@
-"""Settings for one tool alone, as in `bash:max-tokens=500,mode=tail`."""
+"""Settings for one tool, as in `bash:max-tokens=500,mode=tail`."""
 
 from collections.abc import Sequence
 
@@ -12,21 +12,21 @@ Rule = dict[str, int | str]
 
 
 def rules(texts: Sequence[str]) -> dict[str, Rule]:
-    """The settings by the name of the tool in small letters; of two rules for one tool the later counts.
+    """The settings by lower-case tool name. The last value for a tool takes precedence.
 
-    A `ValueError` says what is wrong with a text.
+    A `ValueError` describes an invalid text.
     """
-    found: dict[str, Rule] = {}
+    settings: dict[str, Rule] = {}
     for text in texts:
         name, colon, rest = text.partition(":")
         if not (name and colon and rest):
             raise ValueError("expected NAME:key=value,key=value")
-        found.setdefault(name.lower(), {}).update(_pair(pair) for pair in rest.split(","))
-    return found
+        settings.setdefault(name.lower(), {}).update(_pair(pair) for pair in rest.split(","))
+    return settings
 
 
 def check(text: str) -> None:
-    """A `ValueError` says what is wrong with one rule."""
+    """Raise a `ValueError` for an invalid rule."""
     rules([text])
 
 
@@ -38,8 +38,8 @@ def _pair(text: str) -> tuple[str, int | str]:
             raise ValueError(f"{key}: expected a whole number, found {value or 'none'}")
         return field, int(value)
     if field not in _WORDS:
-        there = ", ".join(one.replace("_", "-") for one in (*_NUMBERS, *_WORDS))
-        raise ValueError(f"a tool has no setting {key} of its own; there are {there}")
+        names = ", ".join(name.replace("_", "-") for name in (*_NUMBERS, *_WORDS))
+        raise ValueError(f"unknown setting {key} for one tool; expected {names}")
     if value not in _WORDS[field]:
         raise ValueError(f"{key}: expected one of {', '.join(_WORDS[field])}, found {value or 'none'}")
     return field, value

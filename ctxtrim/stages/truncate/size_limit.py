@@ -1,4 +1,4 @@
-"""How long a tool result may be, and what becomes of one that is longer."""
+"""Size limits of tool results, and how longer results are shortened."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
 
 PathOf = Callable[[str], str]
-"""Where an original is kept, by its SHA-256."""
+"""The path of a stored original, by its SHA-256."""
 
 
 @dataclass(frozen=True)
-class Sizing:
-    """Limits of one result, 0 for none; `spill` in characters: what is longer goes to a file as a whole."""
+class SizeLimits:
+    """The limits of one result, 0 for none. `spill`, in characters: move longer results to a file as a whole."""
 
     tokens: int
     lines: int
@@ -28,7 +28,7 @@ class Sizing:
     def shortened(
         self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter, path_of: PathOf | None
     ) -> "Short | None":
-        """What is left of a text, and why; None where it is within all limits. `ranges` of it shall be left."""
+        """The shortened text and the reason; None if it is within all limits. Keep `ranges` of it if possible."""
         # An earlier run shortened a text with a notice; marker and notice may make it longer than the limit again.
         is_long = len(text) > self.spill and not is_limited(text)
         if self.spill and path_of is not None and is_long:
@@ -36,15 +36,15 @@ class Sizing:
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
         short = self._cut(text, ranges, counter)
-        while short is not None:  # a line that was clipped is two, so there may be too many of them now
-            again = self._cut(short.text, (), counter)
-            if again is None or counter.text(again.text) >= counter.text(short.text):  # in tokens, as stages judge
+        while short is not None:  # a clipped line becomes two lines, so the line limit may be exceeded again
+            shorter = self._cut(short.text, (), counter)
+            if shorter is None or counter.text(shorter.text) >= counter.text(short.text):  # in tokens, as stages judge
                 break
-            short = Short(again.text, short.reason)
+            short = Short(shorter.text, short.reason)
         return short
 
     def _cut(self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter) -> "Short | None":
-        """A text within the limits of lines, characters and bytes, then within that of tokens."""
+        """A text within the limits of lines, characters and bytes, then within the limit of tokens."""
         reasons = []
         ends = "head" if self.mode == "head" else "head_tail"
         limited = truncate_text(text, self.lines, self.bytes, self.characters, ends).text
@@ -60,7 +60,7 @@ class Sizing:
 
 @dataclass(frozen=True)
 class Short:
-    """What is left of a text, and why; `is_spilled`: the whole of it has to be kept elsewhere."""
+    """A shortened text and the reason. `is_spilled`: the whole text has to be stored in a file."""
 
     text: str
     reason: str

@@ -1,8 +1,8 @@
 """Masks keys, passwords and tokens, so that none is sent to a summarizer or written into a summary.
 
 A secret is identified by its own format (`key_formats`), by the PEM block around it (`private_keys`) or by its context
-(`contexts`): a URL, a header, a command line, an assignment. A UUID, a commit or a hash alone is no secret. Variables
-and placeholders (`$TOKEN`, `<token>`) stay. The time grows linearly with the text.
+(`contexts`): a URL, a header, a command line, an assignment. A UUID, a commit or a hash alone is not a secret.
+Variables and placeholders (`$TOKEN`, `<token>`) are kept. The time grows linearly with the text.
 """
 
 import re
@@ -52,7 +52,7 @@ def _without(context: Context, text: str) -> tuple[str, int]:
         if "[REDACTED" in match["secret"] or not context.is_secret(match):
             return match[0]
         masked += 1
-        start, end = (place - match.start() for place in match.span("secret"))
+        start, end = (offset - match.start() for offset in match.span("secret"))
         return f"{match[0][:start]}[REDACTED {context.kind}]{match[0][end:]}"
 
     return context.pattern.sub(mask, text), masked

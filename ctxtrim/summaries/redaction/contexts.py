@@ -13,7 +13,7 @@ _Match = re.Match[str]
 
 
 class Context(NamedTuple):
-    """Where a secret is found: the group `secret` of `pattern`, if `is_secret` agrees.
+    """A context of secrets: the group `secret` of `pattern` is a secret if `is_secret` agrees.
 
     `hints`: a text without any of them has no match; they are found much faster than the pattern.
     """
@@ -66,7 +66,7 @@ def _is_random(match: _Match) -> bool:
 
 
 def _is_url_password(match: _Match) -> bool:
-    """Whether `name:value@` in a URL is a login, and no `host:8080/path@…` or `image:tag@sha256:…`."""
+    """Whether `name:value@` in a URL is a login, not `host:8080/path@…` or `image:tag@sha256:…`."""
     is_port = re.match(r"[0-9]{1,5}(?:/|$)", match["secret"]) is not None and not match["user"]
     is_path = re.match(r"[0-9]{1,5}/", match["secret"]) is not None
     is_digest = match.string.startswith("@sha256:", match.end())

@@ -42,7 +42,7 @@ def without_private_keys(text: str) -> tuple[str, int]:
 
 
 def _start_of_key(text: str, floor: int, end: int) -> int:
-    """Where the lines of Base64 before `end` begin, not before `floor`; `end` where there are none."""
+    """The start of the lines of Base64 before `end`, not before `floor`; `end` if there are none."""
     first = max(floor, end - _LONGEST)
     breaks = list(_BREAK.finditer(text, first, end))
     starts = (first, *(line_break.end() for line_break in breaks))

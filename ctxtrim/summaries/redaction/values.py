@@ -27,7 +27,7 @@ _PROSE = re.compile(
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for a secret: a variable, a template or filling."""
+    """Whether a value is a placeholder for a secret: a variable, a template or filler text."""
     return value.lower().strip(".") in _PLAIN or _PLACEHOLDER.fullmatch(value) is not None
 
 

@@ -171,7 +171,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its home; one without is a part of the package itself."""
+    """Load a public name from its module."""
     if name in _HOMES:
         home = _HOMES[name]
         return getattr(import_module(f"ctxtrim.{home}"), name) if home else import_module(f"ctxtrim.{name}")

@@ -5,10 +5,10 @@ def main() -> None:
     """Run the command line."""
     try:
         from ctxtrim.cli.app import command_line
-        from ctxtrim.cli.exit_codes import concluded
+        from ctxtrim.cli.exit_codes import exit_code_of
 
-        code = concluded(command_line)
-    except KeyboardInterrupt:  # before `concluded` is loaded
+        code = exit_code_of(command_line)
+    except KeyboardInterrupt:  # before `exit_code_of` is loaded
         code = 130
     raise SystemExit(code)
 

@@ -1,19 +1,19 @@
-"""Everything that can go wrong, as one tree.
+"""The tree of errors.
 
 ::
 
     CtxtrimError            one line for the user: what, where, and what to do
-    ├── UsageError          the question makes no sense (exit 2)
-    ├── InputError          a file cannot be read, or is not what it should be (exit 1)
-    ├── OutputError         something cannot be written (exit 1)
+    ├── UsageError          options are invalid or contradict each other (exit 2)
+    ├── InputError          a file cannot be read or is invalid (exit 1)
+    ├── OutputError         a file cannot be written (exit 1)
     ├── ArchiveError        an original cannot be stored, found or trusted (exit 1)
-    │   └── NoArchiveError  a folder holds no archive
+    │   └── NoArchiveError  a folder has no archive
     ├── TokenizerError      a tokenizer is not available (exit 1)
-    ├── SummaryError        a summarizer has no answer; facts take its place
-    ├── ContextOverflowError   a prompt that a program asked for cannot be made to fit
-    └── SelfCheckError      what was written does not read back as what was meant: a bug here (exit 1)
+    ├── SummaryError        a summarizer failed; rules write the summary
+    ├── ContextOverflowError   a prompt of a program cannot fit
+    └── SelfCheckError      the output does not read back as intended: a bug in ctxtrim (exit 1)
 
-That a transcript of a file does not fit, or breaks a rule, is no error: it is a `Finding`.
+A transcript that does not fit, or that breaks a rule, is a `Finding`, not an error.
 """
 
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ STDIN = "-"
 
 
 class CtxtrimError(Exception):
-    """Something the user has to know; its text is the whole message."""
+    """An error for the user; its text is the whole message."""
 
 
 class UsageError(CtxtrimError):
-    """The options contradict each other or have no such value."""
+    """Options are invalid or contradict each other."""
 
 
 class InputError(CtxtrimError):
-    """A file cannot be read, or is not what it should be; `line` is where, counted from 1."""
+    """A file cannot be read or is invalid. `line` counts from 1."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -50,20 +50,23 @@ class ArchiveError(CtxtrimError):
 
 
 class NoArchiveError(ArchiveError):
-    """A folder holds no archive."""
+    """A folder has no archive."""
 
 
 class TokenizerError(CtxtrimError):
-    """A tokenizer that was asked for is not available."""
+    """A tokenizer is not available."""
 
 
 class SummaryError(CtxtrimError):
-    """A summarizer cannot be reached, or has no answer that can be used."""
+    """A summarizer cannot be reached, or its answer cannot be used."""
 
 
 @dataclass(frozen=True)
 class Irreducible:
-    """A message that cannot go: its index in the list that was given, None beside it; its role, its tokens, and why."""
+    """A message that cannot be dropped: its role, its tokens and the reason.
+
+    `index` is its position in the given list; None for a part of the request that is not in the list.
+    """
 
     index: int | None
     role: str
@@ -71,14 +74,14 @@ class Irreducible:
     reason: str
 
     def __str__(self) -> str:
-        place = "beside the messages" if self.index is None else f"message {self.index}"
+        place = "outside the message list" if self.index is None else f"message {self.index}"
         return f"{place} ({self.role}): {self.tokens} tokens ({self.reason})"
 
 
 class ContextOverflowError(CtxtrimError):
-    """A prompt cannot be made to fit: `current_tokens` cannot go, `max_tokens` are allowed.
+    """A prompt cannot fit: `current_tokens` cannot be dropped, `max_tokens` are allowed.
 
-    `irreducible` are the messages that cannot go, in their order; the text names each on a line of its own.
+    `irreducible` has the messages that cannot be dropped, in order; the text names each on a separate line.
     """
 
     def __init__(self, current_tokens: int, max_tokens: int, irreducible: Sequence[Irreducible] = ()) -> None:
@@ -91,7 +94,7 @@ class ContextOverflowError(CtxtrimError):
 
 
 class SelfCheckError(CtxtrimError):
-    """An edited transcript does not read back as what was meant."""
+    """An edited transcript does not read back as intended."""
 
 
 def source_name(path: str) -> str:
@@ -100,7 +103,7 @@ def source_name(path: str) -> str:
 
 
 def does_not_fit(current: int, most: int) -> str:
-    """The sentence that tells of an overflow; `current` is what could not go, both in tokens."""
+    """The message for an overflow. `current` is what cannot be dropped, `most` the limit, in tokens."""
     return (
         f"Cannot fit request within context limit. Current: {current} tokens, Max: {most} tokens. "
         "Please narrow the scope or start a new session."
@@ -108,7 +111,7 @@ def does_not_fit(current: int, most: int) -> str:
 
 
 def unexpected(error: BaseException) -> str:
-    """The line that describes an exception that no code foresaw, and how to report it."""
+    """The message for an unexpected exception, and how to report it."""
     if isinstance(error, MemoryError):
         return "not enough memory; split the input into smaller files"
     if isinstance(error, OSError):
@@ -118,10 +121,10 @@ def unexpected(error: BaseException) -> str:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused, in its own words."""
+    """The reason of the operating system, in lower case."""
     return (error.strerror or str(error)).lower()
 
 
 def too_large(what: str, most: int) -> str:
-    """The sentence for input that would need too much memory; `most` in bytes."""
+    """The message for input above the size limit; `most` in bytes."""
     return f"{what} has more than {most:,} bytes; raise --max-size to read it"

@@ -1,4 +1,4 @@
-"""Read, run, write: the whole program on one page.
+"""Read, run, write: from the chunks of a file to bytes and report rows.
 
 ::
 
@@ -34,13 +34,12 @@ Worked = tuple[Bound, PipelineRun]
 class Job:
     """What to do with every transcript.
 
-    `on_overflow`: leave out what does not fit, pass it on as it was, or write it as the stages left it.
-    `summarizer` writes the summaries that stages ask for, and `memory` keeps them from run to run,
-    new ones where it `remembers`. `on_event` is told of each compaction, with the path and the line of its transcript.
-    `thinking`: what becomes of it in edited transcripts, None for what the model needs. `keeps_snapshots`: snapshot and
-    progress lines of dropped messages stay. `is_quick`: an upper bound of
-    the tokens is enough wherever it fits. `keeps_changes`: rows carry every change. `shows_tracebacks`: the finding
-    about a transcript that cannot be handled has the traceback as its details.
+    `on_overflow`: leave out a transcript that does not fit (`fail`), keep it unchanged (`keep`), or write it as edited
+    (`write`). `summarizer` writes summaries. `memory` stores them between runs, and new ones if it `remembers`.
+    `on_event` is called for each compaction, with the path and the line of its transcript. `thinking`: what to do with
+    reasoning in edited transcripts, None for the default of the model. `keeps_snapshots`: keep snapshot and progress
+    lines of dropped messages. `is_quick`: an upper bound of the tokens is enough if it fits. `keeps_changes`: rows have
+    every change. `shows_tracebacks`: the finding about a transcript that cannot be handled includes the traceback.
     """
 
     specs: tuple[Spec, ...]
@@ -58,20 +57,20 @@ class Job:
     on_event: Callable[[str, int, Event], object] | None = None
 
     def __post_init__(self) -> None:
-        """What was recorded is no measure to edit by."""
+        """Raise `UsageError` if stages would edit by recorded usage."""
         editing = [spec.name for spec in self.specs if spec.name not in VERDICTS]
         if editing and self.binding.tokenizer == USAGE:
             raise UsageError(
-                f"--tokenizer {USAGE}: recorded usage is no measure to {editing[0]} by, since dropping messages does "
-                "not lower what was recorded before; count and check can use it, and --calibrate learns from it"
+                f"--tokenizer {USAGE}: recorded usage cannot be used for {editing[0]}, because dropping messages does "
+                "not lower it; use it with count and check, or use --calibrate"
             )
 
 
 @dataclass(frozen=True)
 class Done:
-    """One chunk, worked: the bytes read and those to write, None where it is left out; its rows and findings.
+    """The result of one chunk: the bytes read, the bytes to write (None: left out), rows and findings.
 
-    `is_lossy`: something was left out, so a file that is to hold everything must stay as it is.
+    `is_lossy`: a transcript was left out, so the file must not be replaced.
     """
 
     read: bytes
@@ -83,7 +82,7 @@ class Done:
 
 
 def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
-    """Every chunk of a file, one at a time; a keeper stores what is replaced."""
+    """The results of the chunks of a file, one at a time. A keeper stores originals."""
     for chunk in reading.chunks:
         yield _work(path, chunk, job, keeper)
 
@@ -103,7 +102,7 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     failed = [_is_left_out(result, job) for _, result in worked]
     try:
         data, worked, failed = _written_and_counted(chunk, worked, job, attempt)
-    except Exception as error:  # noqa: BLE001 - whatever it is, nothing of these lines is written
+    except Exception as error:  # noqa: BLE001 - after an unexpected error, nothing of these lines is written
         found = [not_written(error, chunk, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
         data, failed = None, [True] * len(failed)
         worked = [
@@ -135,15 +134,15 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
 def _attempt(
     transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
 ) -> Worked:
-    """The result of the stages; if they end in an unforeseen exception, the transcript as read and a finding."""
+    """The result of the stages; after an unexpected error, the transcript as read and a finding."""
     try:
         return _run(transcript, job, keeper, conversation, path)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other transcripts can still be handled
+    except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
         finding = not_handled(error, transcript.line, job.shows_tracebacks)
     try:
         bound = job.binding.bind(transcript)
         count = bound.counter.count(transcript)
-    except Exception:  # noqa: BLE001 - counting is what failed, so there is nothing to count
+    except Exception:  # noqa: BLE001 - counting failed, so count an empty transcript
         empty = replace(transcript, messages=(), tools=None, tool_choice=None, model=None, usages=())
         bound = job.binding.bind(empty)
         count = bound.counter.count(empty)
@@ -161,10 +160,10 @@ def _is_left_out(result: PipelineRun, job: Job) -> bool:
 def _written_and_counted(
     chunk: Chunk, worked: list[Worked], job: Job, attempt: Callable[[int, str | None], Worked]
 ) -> tuple[bytes | None, list[Worked], list[bool]]:
-    """The chunk as `written_chunk` makes it, the results counted as a reader counts them, and which were left out.
+    """The bytes of the chunk, the results counted as a reader counts them, and which transcripts are left out.
 
-    A stage may have dropped the message that names the model. Where the output does not fit the model that it names
-    instead, if any, the stages run once more for that one.
+    A stage may drop the message that names the model. If the output then names another model and does not fit it, the
+    stages run once more for that model.
     """
     tried: set[int] = set()
     while True:
@@ -176,15 +175,15 @@ def _written_and_counted(
             return data, fitting, failed
         over = {at for at, one in enumerate(counted) if one is None}
         if not tried.isdisjoint(over):
-            raise SelfCheckError("no edit fits the model that its own output names; name the model with --model")
+            raise SelfCheckError("no edit fits the model that the output names; name the model with --model")
         tried.update(over)
         worked = [attempt(at, again[at].model) if at in over else one for at, one in enumerate(worked)]
 
 
 def _recounted(job: Job, bound: Bound, result: PipelineRun, again: Transcript | None) -> Worked | None:
-    """A result counted as it reads back; None where it does not fit the model that the output names instead.
+    """A result counted as it reads back; None if the output names another model and does not fit it.
 
-    Neighbours may have become one message. If that does not fit although it should, a `SelfCheckError`.
+    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds the budget.
     """
     if again is None:
         return bound, result
@@ -194,14 +193,12 @@ def _recounted(job: Job, bound: Bound, result: PipelineRun, again: Transcript | 
         return bound, result
     count = bound.counter.fresh().count(again)
     if count.tokens > max(result.count.tokens, bound.budget.available):
-        raise SelfCheckError(
-            f"the edited transcript has {count.tokens} tokens, where {result.count.tokens} were meant; {BUG}"
-        )
+        raise SelfCheckError(f"the edited transcript has {count.tokens} tokens instead of {result.count.tokens}; {BUG}")
     return bound, replace(result, transcript=again, count=count)
 
 
 def _renamed(job: Job, bound: Bound, result: PipelineRun, again: Transcript) -> Worked | None:
-    """A result counted for the model that its output names; None where it does not fit although it is to."""
+    """A result counted for the model that the output names; None if it should fit and does not."""
     named = job.binding.bind(again)
     count = named.counter.count(again)
     is_to_fit = any(spec.name == "trim" for spec in job.specs) and not result.overflows
@@ -215,19 +212,19 @@ def _renamed(job: Job, bound: Bound, result: PipelineRun, again: Transcript) -> 
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
-    """Whether messages may have become one with their neighbours, so that the count has to be made again."""
+    """Whether messages may have been merged with their neighbors, so that the count must be repeated."""
     return len(meant.messages) != len(found.messages) or any(message.index is None for message in meant.messages)
 
 
 def _identity(transcript: Transcript, path: str, index: int, job: Job) -> Identity | None:
-    """What the memory knows a transcript by, None without a memory."""
+    """The identity of a transcript in the memory, None without a memory."""
     if job.memory is None:
         return None
     return identity(transcript.messages, transcript.id, path, transcript.line, index)
 
 
 def _remember(job: Job, conversation: Identity | None, result: PipelineRun) -> None:
-    """Keep the summary of a transcript for later runs."""
+    """Store the summary of a transcript for later runs."""
     if job.memory is None or conversation is None or not job.remembers or result.summary is None:
         return
     covered = () if result.summary_end is None else conversation.covered_until(result.summary_end)
@@ -275,7 +272,7 @@ def _recalled(job: Job, conversation: Identity | None) -> Recalled:
 
 
 def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -> PipelineRun:
-    """A transcript without any of the stages; where one of them was to make it fit, that it does not is said too."""
+    """The result for a transcript without the stages. If a stage should make it fit, an overflow finding is added."""
     count = bound.counter.count(transcript)
     findings = [finding]
     if count.tokens > bound.budget.available and any(spec.name == "trim" for spec in job.specs):

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from ctxtrim.cli.app import command_line
-from ctxtrim.cli.exit_codes import concluded
+from ctxtrim.cli.exit_codes import exit_code_of
 
 for name, number in (("quick", 10), ("exhaustive", 100)):
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -92,7 +92,7 @@ def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
             patch.setattr(sys, name, stream)
         patch.setattr(tempfile, "tempdir", None)  # it is read from the environment once
         patch.setattr("ctxtrim.cli.exit_codes.silence_stdout", lambda: None)  # it closes this process's output
-        code = concluded(command_line)
+        code = exit_code_of(command_line)
     written = [_bytes_of(stream) for stream in (out, err)]
     assert b"Traceback" not in written[1], written[1].decode()
     return Ran(code, written[0], written[1].decode())

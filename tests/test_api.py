@@ -354,7 +354,7 @@ def test_s1_13_what_a_prompt_took_is_told() -> None:
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        ({"maxContextToken": 5}, "maxContextToken: no such key (did you mean maxContextTokens?)"),
+        ({"maxContextToken": 5}, "maxContextToken: unknown key (did you mean maxContextTokens?)"),
         ({"maxContextTokens": "128000"}, "maxContextTokens: expected a whole number, found '128000'"),
         ({"maxContextTokens": 0}, "maxContextTokens 0: expected at least 1"),
         (
@@ -363,7 +363,7 @@ def test_s1_13_what_a_prompt_took_is_told() -> None:
         ),
         (
             {"tokenizer": "usage"},
-            "tokenizer usage: recorded usage is no measure to trim by; name another one",
+            "tokenizer usage: recorded usage cannot be used to trim; name another tokenizer",
         ),
     ],
 )
@@ -377,9 +377,9 @@ def test_a_wrong_config_is_one_clear_line(config: dict[str, Any], told: str) -> 
         (["hello"], "message 0: expected an object with a role, found hello"),
         (
             [{"role": "user", "content": "x"}, {"role": "banana", "content": "x"}],
-            "message 1: role 'banana' cannot be counted; expected a message of OpenAI or Anthropic",
+            "message 1: role 'banana' cannot be counted; expected a message in the shape of OpenAI or Anthropic",
         ),
-        ([{"role": "user", "content": {1, 2}}], "message 0: JSON cannot spell it: set is no JSON"),
+        ([{"role": "user", "content": {1, 2}}], "message 0: cannot be written as JSON: set is not JSON"),
     ],
 )
 def test_what_is_no_message_is_named(messages: Any, told: str) -> None:
@@ -389,7 +389,7 @@ def test_what_is_no_message_is_named(messages: Any, told: str) -> None:
 
 def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
     told = said(InputError, openai_turn(0), system="x", call=estimate_tokens)
-    assert told == "system stands beside Anthropic's messages; in a list as OpenAI has it, it is a message"
+    assert told == "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
     plain = [{"role": "user", "content": "hello"}]
     assert estimate_tokens(plain, system="x" * 400, **CHARS) >= estimate_tokens(plain, **CHARS) + 100
 

@@ -8,7 +8,7 @@ import pytest
 from serving import Server, local, sends
 
 from ctxtrim import ContextOverflowError, is_context_length_exceeded
-from ctxtrim.api.provider_errors import told_window
+from ctxtrim.api.provider_errors import stated_window
 
 TOO_LONG = (
     "This model's maximum context length is 8192 tokens. However, your messages resulted in 10020 tokens. "
@@ -131,4 +131,4 @@ def test_s3_12_an_error_behind_an_error_counts() -> None:
     ],
 )
 def test_the_window_that_an_error_tells(text: str, window: int | None) -> None:
-    assert told_window(ValueError(text)) == window
+    assert stated_window(ValueError(text)) == window

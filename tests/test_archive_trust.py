@@ -146,7 +146,7 @@ def test_an_original_that_cannot_be_replaced_is_not_replaced_in_the_transcript(c
     stored(folder).mkdir()
     ran = ctxtrim(*SPILL, "--archive", folder, stdin=line())
     assert (ran.code, ran.out) == (1, line())
-    assert "the transcript is left as it was" in ran.err
+    assert "the transcript is unchanged" in ran.err
 
 
 def test_an_archive_of_version_1_is_read_and_goes_on(ctxtrim: Run, tmp_path: Path) -> None:

@@ -42,10 +42,10 @@ def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_sta
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("--messages-path", "runs[*].nothing"), 2, "leads to no message list in <stdin>"),
+        (("--messages-path", "runs[*].nothing"), 2, "no message list at this path in <stdin>"),
         (("--messages-path", "runs[*"), 2, "expected keys and brackets, as in simulations[*].messages"),
-        (("--messages-path", "x", "--format", "claude-code"), 2, "claude-code has an event on each line"),
-        (("--format", "claude-code"), 1, "it is not claude-code; leave out --format"),
+        (("--messages-path", "x", "--format", "claude-code"), 2, "claude-code has one event per line"),
+        (("--format", "claude-code"), 1, "the format is not claude-code; omit --format"),
         (("--format", "clade-code"), 2, "--format clade-code: expected one of auto, claude-code"),
     ],
 )

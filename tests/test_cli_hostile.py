@@ -111,8 +111,14 @@ WHOLE = {
     "blank.jsonl": (b"\n\n", "no transcript found"),
     "binary.jsonl": (bytes(range(256)) * 40, "no transcript found"),
     "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
-    "text.jsonl": (b"Dear diary,\ntoday I read a transcript.\n", "no transcript found"),
-    "other.jsonl": (b'{"event": "tick"}\n{"event": "tock"}\n', "no transcript found"),
+    "text.jsonl": (
+        b"Dear diary,\ntoday I read a transcript.\n",
+        "no transcript found",
+    ),
+    "other.jsonl": (
+        b'{"event": "tick"}\n{"event": "tock"}\n',
+        'unrecognized format (starts with `{"event": "tick"} {"even…`); supported: ',
+    ),
     "cut.json": ((FIXTURES / "document.json").read_bytes()[:900], "ends in the middle"),
     "cut.jsonl": (line()[:300], "ends in the middle"),
     "broken.json": ((FIXTURES / "document.json").read_bytes().replace(b'"kite"', b'"kite'), "no JSON"),

@@ -50,7 +50,7 @@ def test_two_outputs_are_never_one_file(ctxtrim: Run, tmp_path: Path, one: str, 
     link.symlink_to("out")
     words = () if one == "-o" else ("-o", tmp_path / "other")
     err = refused(ctxtrim, tmp_path, *words, one, path, other, link, stdin=line())
-    assert f"{one} {path} and {other} {link} are the same file; give each a path of its own" in err
+    assert f"{one} {path} and {other} {link} are the same file; give each its own path" in err
 
 
 @pytest.mark.parametrize("option", OUTPUTS)
@@ -59,14 +59,14 @@ def test_no_output_lies_in_the_archive(ctxtrim: Run, tmp_path: Path, option: str
     path = archive / "objects" / "out"
     words = () if option == "-o" else ("-o", tmp_path / "out")
     err = refused(ctxtrim, tmp_path, "--archive", archive, *words, option, path, stdin=line())
-    assert f"{option} {path} lies in the archive {archive}; give a path outside of it" in err
+    assert f"{option} {path} is inside the archive {archive}; give a path outside the archive" in err
 
 
 def test_no_input_lies_in_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ctxtrim("truncate", *QUICK, "--archive", archive, stdin=line())
     (pack,) = (archive / "packs").iterdir()
-    assert f"{pack} lies in the archive" in refused(ctxtrim, tmp_path, "--in-place", "--archive", archive, pack)
+    assert f"{pack} is inside the archive" in refused(ctxtrim, tmp_path, "--in-place", "--archive", archive, pack)
 
 
 def test_files_of_an_output_folder_are_looked_at_as_well(ctxtrim: Run, tmp_path: Path) -> None:

@@ -42,13 +42,13 @@ def test_other_models_are_as_they_were(ctxtrim: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[models.m]\ncontext_windows = 5\n", "models.m.context_windows: no such key (did you mean context_window?)"),
+        ("[models.m]\ncontext_windows = 5\n", "models.m.context_windows: unknown key (did you mean context_window?)"),
         ('[models.m]\ncontext_window = "5"\n', "models.m.context_window: expected a number of tokens, found '5'"),
         ("[models.m]\nmax_input = 0\n", "models.m.max_input: expected a number of tokens, found 0"),
         ("[models.m]\ntokenizer = 5\n", "models.m.tokenizer: expected the name or the path of a tokenizer"),
         ("models = 5\n", "models: expected a table for each model"),
         ("models.m = 5\n", "models.m: expected a table, found 5"),
-        ("[models", "no TOML"),
+        ("[models", "invalid TOML"),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named_with_its_key(ctxtrim: Run, tmp_path: Path, text: str, told: str) -> None:

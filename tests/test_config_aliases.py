@@ -11,7 +11,7 @@ from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_toml import own_file
 from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.stage_specs import spelled
+from ctxtrim.config.stage_specs import option_name
 from ctxtrim.errors import UsageError
 
 # Settings that the table names and no stage has yet: a name of them is told as not known in this version.
@@ -79,16 +79,16 @@ OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
 def known(target: str) -> bool:
     stage, _, name = target.rpartition(".")
     names = SETTINGS.get(stage, {}) if stage else [*SHARED, *(name for all_ in SETTINGS.values() for name in all_)]
-    return name in map(spelled, names)
+    return name in map(option_name, names)
 
 
 def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, Any], list[str]]:
     """What `agents.config.json` says with one name in a block, by setting, and what is told of it."""
     path.write_text(json.dumps({block: {name: value}}))
     said = agents_file(path)
-    found = {spelled(key): one.value for key, one in said.shared.items()}
+    found = {option_name(key): one.value for key, one in said.shared.items()}
     found |= {
-        f"{stage}.{spelled(key)}": one.value for stage, all_ in said.settings.items() for key, one in all_.items()
+        f"{stage}.{option_name(key)}": one.value for stage, all_ in said.settings.items() for key, one in all_.items()
     }
     return found, [note.message for note in said.notes]
 
@@ -100,7 +100,7 @@ def test_a_name_of_another_program_is_a_setting_of_ours(
     found, told = said_of(tmp_path / "agents.config.json", block, name, value)
     assert found == {target: one for target, one in expected.items() if target not in PENDING}
     later = [target for target in expected if target in PENDING]
-    assert told == [f"{block}.{name}: {target} is not known in this version" for target in later]
+    assert told == [f"{block}.{name}: {target} is unknown in this version" for target in later]
 
 
 def test_every_row_of_the_table_is_tested() -> None:
@@ -143,7 +143,7 @@ def test_every_setting_is_known_in_kebab_snake_and_camel_case(tmp_path: Path, se
     value = {bool: True, int: 7, float: 1.0, tuple: ["x"], type(None): 7}.get(type(default), default)
     if name == "tool":
         value = ["bash:max-tokens=7"]
-    kebab = spelled(name)
+    kebab = option_name(name)
     camel = "".join(word.title() if place else word for place, word in enumerate(kebab.split("-")))
     for key in (kebab, kebab.replace("-", "_"), camel):
         own = tmp_path / "ctxtrim.toml"

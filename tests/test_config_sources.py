@@ -152,7 +152,7 @@ def test_lists_in_the_environment_are_one_text_or_a_json_array(sources: Sources)
     assert config.spec("trim").settings["pin"] == ("id:a, b",)
     assert [spec.name for spec in config.pipeline()] == ["truncate", "check"]
     sources.variables["CTXTRIM_PIN"] = "[id:a"
-    with pytest.raises(UsageError, match="CTXTRIM_PIN: expected a text or a JSON array"):
+    with pytest.raises(UsageError, match="CTXTRIM_PIN: expected a string or a JSON array"):
         sources.config()
 
 
@@ -213,14 +213,14 @@ def test_s1_12_the_block_of_the_prompt_layer(sources: Sources) -> None:
     assert shared == {"context_window": 128000, "reserve": 4096, "tokenizer": "auto"}
     assert config.settings("truncate")["replace"].value == "placeholder"
     assert [spec.name for spec in config.pipeline()] == ["truncate", "trim"]
-    assert all("is not known in this version" in note.message for _, note in config.notes)  # none else is strange
+    assert all("is unknown in this version" in note.message for _, note in config.notes)  # none else is strange
 
 
 OWN_FILE = {
-    "max-ages = 3": "max-ages: no such key (did you mean max-age?)",
-    "maxAges = 3": "maxAges: no such key (did you mean max-age?)",
-    "maxTokensPerOutputs = 3": "maxTokensPerOutputs: no such key (did you mean maxTokensPerOutput?)",
-    "output = 'x'": "output: it is of one run; give --output to the command",
+    "max-ages = 3": "max-ages: unknown key (did you mean max-age?)",
+    "maxAges = 3": "maxAges: unknown key (did you mean max-age?)",
+    "maxTokensPerOutputs = 3": "maxTokensPerOutputs: unknown key (did you mean maxTokensPerOutput?)",
+    "output = 'x'": "output: not a setting; pass --output on the command line",
     "max-age = '3'": "max-age: expected a whole number, found '3'",
     "max-age = true": "max-age: expected a whole number, found True",
     "max-age = 3.5": "max-age: expected a whole number, found 3.5",
@@ -232,21 +232,21 @@ OWN_FILE = {
     "enabled = 1": "enabled: expected true or false, found 1",
     "keep-errors = 'yes'": "keep-errors: expected true or false, found 'yes'",
     "mode = 'middle'": "mode middle: expected one of ",
-    "pin = [3]": "pin: expected a text or a list of texts, found [3]",
-    "pin = '('": "pin (: invalid regular expression",
-    "model = 3": "model: expected a text, found 3",
+    "pin = [3]": "pin: expected a string or a list of strings, found [3]",
+    "pin = '('": "pin (: no regular expression",
+    "model = 3": "model: expected a string, found 3",
     "color = 'red'": "color red: expected one of auto, always, never",
     "format = 'clade-code'": "format clade-code: expected one of auto, claude-code",
-    "preset = 'rollin'": "preset rollin: no such preset rollin; there are rolling",
-    "pipeline = ['truncat']": "pipeline truncat: no such stage (did you mean truncate?)",
-    "pipeline = ['trim:pins=x']": "pipeline trim:pins=x: trim has no setting pins (did you mean pin?)",
-    "pipeline = 3": "pipeline: expected a text or a list of texts, found 3",
-    "[truncate]\nmax-ages = 3": "truncate.max-ages: no such key (did you mean max-age?); truncate has ",
+    "preset = 'rollin'": "preset rollin: unknown preset rollin; expected one of rolling",
+    "pipeline = ['truncat']": "pipeline truncat: unknown stage (did you mean truncate?)",
+    "pipeline = ['trim:pins=x']": "pipeline trim:pins=x: unknown setting pins (did you mean pin?)",
+    "pipeline = 3": "pipeline: expected a string or a list of strings, found 3",
+    "[truncate]\nmax-ages = 3": "truncate.max-ages: unknown key (did you mean max-age?); settings of truncate: ",
     "[truncate]\nmax-age = '3'": "truncate.max-age: expected a whole number, found '3'",
-    "[truncat]\nmax-age = 3": "truncat: no such key (did you mean truncate?)",
-    "truncate = 3": "truncate: no such key",
-    "max-age =": "no TOML",
-    "x = " + "[" * 5000: "no TOML",
+    "[truncat]\nmax-age = 3": "truncat: unknown key (did you mean truncate?)",
+    "truncate = 3": "truncate: unknown key",
+    "max-age =": "invalid TOML",
+    "x = " + "[" * 5000: "invalid TOML",
 }
 
 
@@ -258,7 +258,7 @@ def test_what_is_wrong_in_a_file_of_our_own_is_named(sources: Sources, text: str
     assert str(caught.value).startswith(f"ctxtrim.toml: {told}")
 
 
-@pytest.mark.parametrize(("text", "told"), [one for one in OWN_FILE.items() if "no TOML" not in one[1]])
+@pytest.mark.parametrize(("text", "told"), [one for one in OWN_FILE.items() if "invalid TOML" not in one[1]])
 def test_the_same_in_pyproject_toml_names_the_table(sources: Sources, text: str, told: str) -> None:
     table = "[tool.ctxtrim." + text[1:] if text.startswith("[") else f"[tool.ctxtrim]\n{text}"
     (sources.project / "pyproject.toml").write_text(table)
@@ -268,15 +268,15 @@ def test_the_same_in_pyproject_toml_names_the_table(sources: Sources, text: str,
 
 
 AGENTS = {
-    '{"contextManagement": {"maxAges": 3}}': "contextManagement.maxAges: no such key (did you mean max-age?)",
+    '{"contextManagement": {"maxAges": 3}}': "contextManagement.maxAges: unknown key (did you mean max-age?)",
     '{"contextManagement": {"maxAge": "3"}}': "contextManagement.maxAge: expected a whole number, found '3'",
     '{"contextManagement": {"maxAge": -3}}': "contextManagement.maxAge -3: expected at least 0",
     '{"contextManagement": []}': "contextManagement: expected an object",
-    '{"compactor": {"model": "small"}}': "compactor.model: no such key",
-    '{"toolOutput": {"maxLine": 3}}': "toolOutput.maxLine: no such key (did you mean max-lines?)",
-    '{"contextManagement": ': "no JSON: ",
-    "\xff": "no JSON: ",
-    "[" * 100_000: "no JSON: ",
+    '{"compactor": {"model": "small"}}': "compactor.model: unknown key",
+    '{"toolOutput": {"maxLine": 3}}': "toolOutput.maxLine: unknown key (did you mean max-lines?)",
+    '{"contextManagement": ': "invalid JSON: ",
+    "\xff": "invalid JSON: ",
+    "[" * 100_000: "invalid JSON: ",
 }
 
 
@@ -300,17 +300,17 @@ def test_a_pyproject_that_does_not_speak_of_us_is_not_looked_into(sources: Sourc
     (sources.project / "pyproject.toml").write_text("[broken")
     assert age(sources) == (5, "default")
     (sources.project / "pyproject.toml").write_text("[broken ctxtrim")
-    with pytest.raises(UsageError, match=r"pyproject\.toml: no TOML"):
+    with pytest.raises(UsageError, match=r"pyproject\.toml: invalid TOML"):
         sources.config()
 
 
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("CTXTRIM_MAX_AGES", "3", "CTXTRIM_MAX_AGES: no such key (did you mean max-age?)"),
+        ("CTXTRIM_MAX_AGES", "3", "CTXTRIM_MAX_AGES: unknown key (did you mean max-age?)"),
         ("CTXTRIM_MAX_AGE", "three", "CTXTRIM_MAX_AGE three: expected a whole number"),
         ("CTXTRIM_ENABLED", "perhaps", "CTXTRIM_ENABLED perhaps: expected true or false"),
-        ("CTXTRIM_OUTPUT", "x", "CTXTRIM_OUTPUT: it is of one run; give --output to the command"),
+        ("CTXTRIM_OUTPUT", "x", "CTXTRIM_OUTPUT: not a setting; pass --output on the command line"),
     ],
 )
 def test_what_is_wrong_in_the_environment_is_named(sources: Sources, name: str, text: str, told: str) -> None:
@@ -353,7 +353,7 @@ def test_a_run_takes_all_of_it(ctxtrim: Run, tmp_path: Path) -> None:
         ("agents.config.json", "config", "warning")
     ]
     assert ran.code == 0
-    assert "agents.config.json: warning: contextManagement.maxAges: no such key" in ran.err
+    assert "agents.config.json: warning: contextManagement.maxAges: unknown key" in ran.err
     quiet = ctxtrim("trim", "--quiet", stdin=TALK, cwd=tmp_path)
     assert (quiet.out, quiet.err) == (TALK, "")
 

@@ -13,6 +13,7 @@ from ctxtrim.presets import PRESETS
 ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
 DESIGNS = (ROOT / "docs/from-the-designs.md").read_text()
+ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
 DEFAULTS = parse("truncate", {}).settings
 ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \| .", LIFECYCLE, re.MULTILINE)
 
@@ -79,3 +80,37 @@ def test_every_row_has_a_test_named_after_it() -> None:
     rows += [f"s2_{number}" for number in range(1, 8)]
     rows += [f"s4_{number}" for number in range(1, 8)] + [f"s3_{number}" for number in range(1, 14)]
     assert [row for row in rows if f"test_{row}_" not in names] == []
+
+
+def test_the_architecture_lists_the_rooms_in_their_order() -> None:
+    from test_layers import ROOMS
+
+    layout = ARCHITECTURE.partition("\n## Layout\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", layout, re.MULTILINE) == [room for room in ROOMS if room != "__main__"]
+
+
+def test_every_path_in_the_architecture_exists() -> None:
+    paths = re.findall(r"`((?:tests|benchmarks|scripts)/[\w/.]+|[\w/]+\.py|[a-z]+/[\w/]+)`", ARCHITECTURE)
+    assert len(paths) > 20
+    assert [path for path in paths if not any((root / path).exists() for root in (ROOT, ROOT / "ctxtrim"))] == []
+
+
+def test_the_index_lists_every_document_and_every_link_leads_to_a_file() -> None:
+    index = (ROOT / "docs/README.md").read_text()
+    listed = {(ROOT / "docs" / path).resolve() for path in re.findall(r"\]\(([^)#]+)\)", index)}
+    assert {path for path in (ROOT / "docs").rglob("*.md") if path.name != "README.md"} <= listed
+    assert "docs/README.md" in (ROOT / "README.md").read_text()
+    for document in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]:
+        prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
+            assert (document.parent / link).exists(), f"{document}: {link}"
+
+
+def test_no_document_links_an_index_of_packages() -> None:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks/README.md"]:
+        assert not re.search(r"https?://(?:www\.)?pypi", document.read_text()), document

@@ -381,7 +381,7 @@ def test_one_model_is_explained(ctxtrim: Run) -> None:
     assert "litellm" in facts["source"]
     assert facts["date"].count("-") == 2
     claude = ctxtrim("models", "claude-sonnet-4").out.decode()
-    assert "313 tokens beside tool schemas, 315 where one must be called" in claude
+    assert "313 tokens in addition to tool schemas, 315 with a forced tool call" in claude
     assert ("on Python 3.12 and newer ctok counts it" in claude) != available()
 
 

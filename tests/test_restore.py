@@ -206,7 +206,7 @@ def test_a_result_that_cannot_be_stored_stays_in_full(ctxtrim: Run, tmp_path: Pa
     words = ("--spill-above", "100", *QUICK, "--archive", archive)
     ran = ctxtrim("truncate", *words, stdin=line())
     assert (ran.code, ran.out) == (1, line())
-    assert "the transcript is left as it was" in ran.err
+    assert "the transcript is unchanged" in ran.err
     settings = "truncate:spill-above=100"
     ran = ctxtrim("run", "-s", settings, "-s", "trim", "--budget", "300", *QUICK, "--archive", archive, stdin=line())
     assert (ran.code, ran.out) == (1, b"")

@@ -68,12 +68,12 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
 def test_the_preference_is_stored_told_and_turned_over(home: Home) -> None:
     kept = home.config / "ctxtrim" / "rolling-context"
     told = home.run("rolling-context", "status")
-    assert told.out.decode() == f"rolling context is off (default; nothing is stored in {kept})\n"
+    assert told.out.decode() == f"rolling context is off (origin: default; no preference is stored in {kept})\n"
     assert not home.config.exists()
-    assert home.run("rolling-context").out.decode() == f"rolling context is on (kept in {kept})\n"
+    assert home.run("rolling-context").out.decode() == f"rolling context is on (stored in {kept})\n"
     assert kept.read_bytes() == b"on\n"
     assert home.automatic() == ["truncate", "trim"]
-    assert home.run("rolling-context").out.decode() == f"rolling context is off (kept in {kept})\n"
+    assert home.run("rolling-context").out.decode() == f"rolling context is off (stored in {kept})\n"
     assert home.automatic() == []
     assert home.run("rolling-context", "on").code == 0
     assert [path.name for path in kept.parent.iterdir()] == ["rolling-context"]  # nothing is left beside it
@@ -83,10 +83,12 @@ def test_the_preference_counts_more_than_files_and_less_than_the_environment(hom
     (home.here / "agents.config.json").write_text('{"contextManagement": {"enabled": true}}')
     assert home.automatic() == ["truncate", "trim"]
     kept = home.config / "ctxtrim" / "rolling-context"
-    assert home.run("rolling-context").out.decode() == f"rolling context is off (kept in {kept})\n"
+    assert home.run("rolling-context").out.decode() == f"rolling context is off (stored in {kept})\n"
     assert home.automatic() == []
     ran = home.run("rolling-context", "status", CTXTRIM_ENABLED="1")
-    assert ran.out.decode() == f"rolling context is on (CTXTRIM_ENABLED; what is stored says off in {kept})\n"
+    assert (
+        ran.out.decode() == f"rolling context is on (origin: CTXTRIM_ENABLED; the preference off is stored in {kept})\n"
+    )
 
 
 def test_a_preference_that_cannot_be_read_or_written_is_one_line(home: Home) -> None:
@@ -95,7 +97,7 @@ def test_a_preference_that_cannot_be_read_or_written_is_one_line(home: Home) -> 
     kept.write_text("perhaps")
     ran = home.run("run")
     assert (ran.code, ran.out) == (1, b"")
-    assert ran.err == f"ctxtrim: {kept}: expected on or off; ctxtrim rolling-context on|off writes it anew\n"
+    assert ran.err == f"ctxtrim: {kept}: expected on or off; run ctxtrim rolling-context on|off to rewrite it\n"
     assert home.run("rolling-context", "off").code == 0
     assert kept.read_bytes() == b"off\n"
     kept.unlink()
@@ -106,7 +108,7 @@ def test_a_preference_that_cannot_be_read_or_written_is_one_line(home: Home) -> 
     kept.rmdir()
     for word, state in (("enable", "on"), ("disable", "off")):
         ran = home.run("rolling-context", word)
-        assert (ran.code, ran.out.decode()) == (0, f"rolling context is {state} (kept in {kept})\n")
+        assert (ran.code, ran.out.decode()) == (0, f"rolling context is {state} (stored in {kept})\n")
         assert kept.read_text() == f"{state}\n"
     ran = home.run("rolling-context", "maybe")
     assert (ran.code, ran.err) == (2, "ctxtrim: rolling-context maybe: expected on, off or status\n")
@@ -143,12 +145,12 @@ def test_config_show_as_json_is_what_a_run_takes(home: Home) -> None:
     assert {key: one["value"] for key, one in values.items() if key.startswith("truncate.")} == {
         f"truncate.{key}": value for key, value in settings.items()
     }
-    assert ran.err.startswith("agents.config.json: warning: contextManagement.maxAges: no such key")
+    assert ran.err.startswith("agents.config.json: warning: contextManagement.maxAges: unknown key")
 
 
 def test_no_process_of_these_tests_reads_what_the_developer_has_configured(home: Home) -> None:
     ran = run("rolling-context", "status", cwd=home.here)
-    assert f"nothing is stored in {NOBODY.name}" in ran.out.decode()
+    assert f"no preference is stored in {NOBODY.name}" in ran.out.decode()
 
 
 def test_with_nothing_configured_a_run_is_the_identity(home: Home) -> None:

@@ -106,10 +106,10 @@ def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Pa
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"", "it is no JSON"),
-        (b"{", "it is no JSON"),
-        (b"\xff\xfe\x00", "it is no JSON"),
-        (b"[" * 99999, "it is no JSON"),
+        (b"", "it is not JSON"),
+        (b"{", "it is not JSON"),
+        (b"\xff\xfe\x00", "it is not JSON"),
+        (b"[" * 99999, "it is not JSON"),
         (b"[]", "it has no object 'conversation_summary'"),
         (b'{"version": 1}', "it has no object 'conversation_summary'"),
         (b'{"version": 2, "conversation_summary": {}}', "it has version 2, and this ctxtrim reads 1"),
@@ -127,7 +127,7 @@ def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(tmp_path: Pat
         with pytest.raises(InputError) as caught:
             use()
         assert str(caught.value) == (
-            f"{path}: the summary store cannot be read: {what}; it was left as it is: "
+            f"{path}: the summary store cannot be read: {what}; the file is unchanged: "
             "name another file, or move this one away"
         )
     assert path.read_bytes() == data

@@ -211,8 +211,8 @@ def test_a_secret_that_a_command_answers_is_masked(ctxtrim: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--llm-model", "m", "--llm-command", "cat"), 2, "--llm-model and --llm-command both write summaries"),
-        (("--llm-base-url", "http://localhost/v1"), 2, "--llm-base-url is the endpoint of a model; give --llm-model"),
+        (("--llm-model", "m", "--llm-command", "cat"), 2, "--llm-model and --llm-command cannot be combined"),
+        (("--llm-base-url", "http://localhost/v1"), 2, "--llm-base-url needs --llm-model; give both"),
         (("--llm-timeout", "0", "--llm-command", "cat"), 2, "--llm-timeout 0: expected at least 1"),
         (("--summary-tokens", "few"), 2, "--summary-tokens few: expected a whole number"),
         (("--log", "{tmp}/no/such/folder/log"), 1, "{tmp}/no/such/folder/log: cannot be written: "),

@@ -1,1 +1,1 @@
-"""What programs call: plain message lists in, new lists and small frozen values out, nothing changed in place."""
+"""The API for programs: message lists in, new lists and small frozen values out. Arguments are never changed."""

@@ -1,19 +1,19 @@
-"""How many tokens a list has, how many it may have, and a list cut down to so many."""
+"""Token counts and limits of message lists."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fit import fitted, understood
+from ctxtrim.api.fit import fitted, read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
-from ctxtrim.api.options import Options, settings
+from ctxtrim.api.options import Options, parse_options
 from ctxtrim.model import Source, Transcript
 
 
 @dataclass(frozen=True)
 class EnforcedLimit:
-    """A new list that keeps to a limit; whether anything was cut, how many messages went, and the tokens of the rest.
+    """A new list within a limit, whether it was truncated, the number of dropped messages, and its tokens.
 
-    A tool result counts as a message, whatever holds it.
+    Each tool result counts as a message.
     """
 
     messages: list[dict[str, Any]]
@@ -30,24 +30,24 @@ def estimate_tokens(
     tools: Tools = None,
     **options: Any,
 ) -> int:
-    """The tokens of a request: its messages, calls and results, what frames them, and what is sent beside them.
+    """The tokens of a request: messages, calls, results, framing, system prompt and tools.
 
-    Counted as the model counts, else too many rather than too few. `options` are those of `count`, such as `tokenizer`
-    and `safety`, by which counts that are estimates are multiplied.
+    The count is the model's own, or an estimate that is rather too high. `options` are those of `count`, such as
+    `tokenizer` and `safety`, the factor for estimates.
     """
-    asked = settings({"model": model, **options}, "estimate_tokens")
-    read = understood(messages, system, tools)
-    bound = asked.binding.bind(read.transcript)
+    settings = parse_options({"model": model, **options}, "estimate_tokens")
+    read = read_messages(messages, system, tools)
+    bound = settings.binding.bind(read.transcript)
     return bound.counter.tokens(read.transcript)
 
 
 def compute_max_input_tokens(config: Options | None = None) -> int:
-    """The tokens that a prompt may have: context window − reserve, never above the model's own max input.
+    """The most tokens of a prompt: context window − reserve, at most the model's max input. The default is 123,904.
 
-    123,904 by default. A `UsageError` where the reserve leaves nothing of the window.
+    Raises `UsageError` if the reserve is as large as the window.
     """
-    asked = settings(config, "compute_max_input_tokens")
-    return asked.binding.bind(Transcript((), Source((), ()))).budget.available
+    settings = parse_options(config, "compute_max_input_tokens")
+    return settings.binding.bind(Transcript((), Source((), ()))).budget.available
 
 
 def enforce_context_limit(
@@ -58,11 +58,13 @@ def enforce_context_limit(
     tools: Tools = None,
     **options: Any,
 ) -> EnforcedLimit:
-    """A list of at most so many tokens, or a `ContextOverflowError`; what fits already is not changed.
+    """A list of at most `max_input_tokens` tokens. A list that fits is not changed.
 
-    `options` are those of `trim`, and `model` or `tokenizer`.
+    `options` are those of `trim`, and `model` or `tokenizer`. Raises `ContextOverflowError` if no such list exists.
     """
-    done = fitted(messages, settings({**options, "budget": max_input_tokens}, "enforce_context_limit"), system, tools)
+    done = fitted(
+        messages, parse_options({**options, "budget": max_input_tokens}, "enforce_context_limit"), system, tools
+    )
     return EnforcedLimit(done.messages, done.usage.trimmed, done.usage.dropped, done.usage.final_tokens)
 
 
@@ -74,6 +76,6 @@ def trim_conversation(
     tools: Tools = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """A list of at most so many tokens, as `enforce_context_limit` makes it."""
-    asked = settings({**options, "budget": target_tokens}, "trim_conversation")
-    return fitted(messages, asked, system, tools).messages
+    """A list of at most `target_tokens` tokens, as from `enforce_context_limit`."""
+    settings = parse_options({**options, "budget": target_tokens}, "trim_conversation")
+    return fitted(messages, settings, system, tools).messages

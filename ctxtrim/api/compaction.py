@@ -1,11 +1,11 @@
-"""The compaction of a session: whether it is due, and a list with one summary in the place of what is old."""
+"""Compaction of a session: whether it is due, and the compacted list."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fit import Beside, ran, understood
+from ctxtrim.api.fit import Services, read_messages, run_stages
 from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
-from ctxtrim.api.options import Options, Settings, settings
+from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.events import OnEvent
 from ctxtrim.metering import Bound
 from ctxtrim.model import Source, Transcript
@@ -16,9 +16,9 @@ from ctxtrim.summaries import Summarizer
 
 @dataclass(frozen=True)
 class Compacted:
-    """A new list, its tokens before and after, and the summary that stands in it; None where nothing was compacted.
+    """A new list, its tokens before and after, and its summary; None if nothing was compacted.
 
-    `findings` say why nothing was, or what stood in for a summarizer.
+    `findings` explain why nothing was compacted, or why the summarizer was not used.
     """
 
     messages: list[dict[str, Any]]
@@ -29,25 +29,25 @@ class Compacted:
 
 
 def estimate_context_tokens(messages: PlainMessages) -> int:
-    """About how many tokens a session holds: what the last valid answer recorded as its `usage`, and what follows it.
+    """An estimate of the tokens of a session: the `usage` of the last valid answer, and the messages after it.
 
-    Where none did, a token for every four characters of texts, reasoning and call payloads, 1200 for an image, none for
-    what is hidden. It decides when to compact, and is no measure to trim by.
+    Without recorded usage: one token for every four characters of texts, reasoning and call payloads, 1200 for an
+    image, none for hidden messages. Use it to decide when to compact, not to trim.
     """
     return estimate(conversation(messages).transcript).tokens
 
 
 def effective_token_limit(config: Options | None = None) -> int | None:
-    """The tokens at which a session is compacted: window − reserve, else `maxTokens`; None where there is no limit."""
-    asked = _session(config, "effective_token_limit")
-    return _stage(asked, asked.binding.bind(Transcript((), Source((), ())))).limit
+    """The tokens at which a session is compacted: window − reserve, else `maxTokens`; None without a limit."""
+    settings = _session(config, "effective_token_limit")
+    return _stage(settings, settings.binding.bind(Transcript((), Source((), ())))).limit
 
 
 def should_compact(messages: PlainMessages, config: Options | None = None) -> bool:
-    """Whether a session is to be compacted: never with `autoCompact` false, else by tokens, else by messages."""
-    asked = _session(config, "should_compact")
+    """Whether compaction of a session is due: by tokens, else by messages; never with `autoCompact` false."""
+    settings = _session(config, "should_compact")
     read = conversation(messages)
-    return _stage(asked, asked.binding.bind(read.transcript)).trigger(read.transcript).is_due
+    return _stage(settings, settings.binding.bind(read.transcript)).trigger(read.transcript).is_due
 
 
 def compact(
@@ -59,27 +59,27 @@ def compact(
     tools: Tools = None,
     summarizer: Summarizer | None = None,
 ) -> Compacted:
-    """A list with one summary in the place of all that is not recent, and one digest of tool results in excess.
+    """Replace messages that are not recent by one summary, and excess tool results by a digest.
 
-    Whether it is due is asked by `should_compact`; here it is done. The config has the keys of the block `compactor`.
-    `on_event` is told of the start and the end. Never a longer list; where nothing would be won, the same.
+    Compacts even if `should_compact` is false. The config has the keys of the block `compactor`. `on_event` is called
+    at the start and at the end. If the result would not be shorter, the list does not change.
     """
-    asked = _session(config, "compact")
-    read = understood(messages, system, tools)
-    bound = asked.binding.bind(read.transcript)
-    beside = Beside(summarizer, on_event=on_event, cause="it was asked for")
-    result = ran(read, asked, bound, [asked.config.spec("compact")], beside)
-    said = tuple(one.message for step in result.steps for one in step.findings if one.code != "trigger")
+    settings = _session(config, "compact")
+    read = read_messages(messages, system, tools)
+    bound = settings.binding.bind(read.transcript)
+    services = Services(summarizer, on_event=on_event, cause="it was asked for")
+    result = run_stages(read, settings, bound, [settings.config.spec("compact")], services)
+    findings = tuple(finding.message for step in result.steps for finding in step.findings if finding.code != "trigger")
     summary = result.summary.text if result.summary is not None else None
-    return Compacted(read.with_messages(result.transcript), result.tokens_read, result.count.tokens, summary, said)
+    return Compacted(read.with_messages(result.transcript), result.tokens_read, result.count.tokens, summary, findings)
 
 
-def _stage(asked: Settings, bound: Bound) -> Compact:
-    return Compact(bound.counter, bound.budget, **asked.of_stage("compact"))
+def _stage(settings: Settings, bound: Bound) -> Compact:
+    return Compact(bound.counter, bound.budget, **settings.of_stage("compact"))
 
 
-def _session(config: Options | None, where: str) -> Settings:
-    """The settings of a config whose max tokens are those of the session, as in the block `compactor`."""
+def _session(config: Options | None, location: str) -> Settings:
+    """The settings of a config in which `maxTokens` means session tokens, as in the block `compactor`."""
     names = {"maxTokens": "session_tokens", "max_tokens": "session_tokens", "max-tokens": "session_tokens"}
     options = {names.get(key, key): value for key, value in (config or {}).items()}
-    return settings(options, where, "compact", is_session=True)
+    return parse_options(options, location, "compact", is_session=True)

@@ -1,20 +1,20 @@
-"""The prompt management layer: called before every request, it gives a list that fits, or says what does not."""
+"""The prompt management layer: a list that fits, for every request."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fit import Beside, OnUsage, PromptUsage, fitted, understood
+from ctxtrim.api.fit import OnUsage, PromptUsage, Services, fitted, read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
-from ctxtrim.api.options import Options, settings
+from ctxtrim.api.options import Options, parse_options
 from ctxtrim.summaries import Summarizer
 
 
 @dataclass(frozen=True)
 class FinalPrompt:
-    """A new list for the next request, its tokens with all that is sent beside it, and whether they are in the budget.
+    """A new list for the next request, its tokens with system prompt and tools, and whether they fit the budget.
 
-    They are, unless the config says that the layer is not enabled. `summary` is what was put in the place of messages
-    that went, to be given back with the next prompt; None where none was written.
+    They fit unless the config disables the layer. `summary` replaces the dropped messages: pass it with the next
+    prompt; None if no summary was written.
     """
 
     messages: list[dict[str, Any]]
@@ -34,22 +34,22 @@ def build_final_prompt(
     conversation_summary: str | None = None,
     on_usage: OnUsage | None = None,
 ) -> FinalPrompt:
-    """A list that fits what the config leaves for the prompt; what fits already is not changed.
+    """A list that fits the budget of the config. A list that fits is not changed.
 
-    The config has the keys of configuration files, and those of the block `contextManagement`. `system` is a prompt
-    beside Anthropic's messages, which always stays; `tools` are the schemas that will be sent. With `summarize` (or
-    `summarizeOnTruncate`) one summary stands for what went, of facts or by the summarizer; `conversation_summary` is
-    the one of an earlier prompt, which is put back where there is room and continued where more goes. `on_usage` is
-    told what the prompt took. A `ContextOverflowError` names what could not go.
+    The config has the keys of configuration files and of the block `contextManagement`. `system` is Anthropic's system
+    prompt, which is never dropped; `tools` are the schemas of the request. With `summarize` (or `summarizeOnTruncate`)
+    one summary replaces the dropped messages, written by rules or by the summarizer. `conversation_summary` is the
+    summary of an earlier prompt: it is inserted if there is room, and continued if more messages are dropped.
+    `on_usage` is called with the usage. Raises `ContextOverflowError` with the messages that cannot be dropped.
     """
-    asked = settings(config, "build_final_prompt")
-    if asked.is_on:
-        done = fitted(messages, asked, system, tools, Beside(summarizer, conversation_summary))
+    settings = parse_options(config, "build_final_prompt")
+    if settings.is_on:
+        done = fitted(messages, settings, system, tools, Services(summarizer, conversation_summary))
         written = done.summary.text if done.summary is not None else None
         prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, written)
     else:
-        read = understood(messages, system, tools)
-        bound = asked.binding.bind(read.transcript)
+        read = read_messages(messages, system, tools)
+        bound = settings.binding.bind(read.transcript)
         tokens, most = bound.counter.tokens(read.transcript), bound.budget.available
         usage = PromptUsage(tokens, tokens, most, trimmed=False, dropped=0)
         prompt = FinalPrompt(read.with_messages(read.transcript), tokens, tokens <= most, usage)

@@ -1,10 +1,10 @@
-"""From a list of messages to one that fits: read, run, write, as with the transcripts of files."""
+"""Fit a list of messages: read, run stages, write, as with the transcripts of files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxtrim.api.messages import Conversation, PlainMessages, System, Tools, conversation, place_of
+from ctxtrim.api.messages import Conversation, PlainMessages, System, Tools, conversation, position_of
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
 from ctxtrim.events import OnEvent
@@ -17,9 +17,9 @@ from ctxtrim.summaries import Summarizer, markers, sections
 
 @dataclass(frozen=True)
 class PromptUsage:
-    """What one prompt took: tokens before and after, and how many were allowed; whether anything was cut or dropped.
+    """The usage of one prompt: tokens before, after and allowed, and whether it was trimmed.
 
-    `dropped` is how many messages went.
+    `dropped` is the number of dropped messages.
     """
 
     original_tokens: int
@@ -30,7 +30,7 @@ class PromptUsage:
 
     @property
     def utilization(self) -> float:
-        """The share of the budget that is filled."""
+        """The used fraction of the budget."""
         return self.final_tokens / self.max_tokens if self.max_tokens > 0 else 1.0
 
 
@@ -38,10 +38,10 @@ OnUsage = Callable[[PromptUsage], object]
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What stages need from outside: who writes summaries, the text of one that was kept, who is told of compactions.
+class Services:
+    """Services for stages: the summarizer, the text of a stored summary, the callback for compaction events.
 
-    `cause` is why a session is to be compacted whatever the trigger says.
+    `cause` is the reason to compact a session regardless of the trigger.
     """
 
     summarizer: Summarizer | None = None
@@ -50,36 +50,42 @@ class Beside:
     cause: str | None = None
 
 
-NOTHING = Beside()
+NOTHING = Services()
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A new list, what it took, and the summary that was put into it."""
+    """A new list, its usage, and the summary in it."""
 
     messages: list[dict[str, Any]]
     usage: PromptUsage
     summary: StoredSummary | None
 
 
-def understood(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
-    """A conversation of which all messages can be counted; an `InputError` names one that cannot."""
+def read_messages(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
+    """The conversation of a message list. Raises `InputError` for a message that cannot be counted."""
     read = conversation(messages, system, tools)
-    known = {place_of(message) for message in read.transcript.messages}
+    known = {position_of(message) for message in read.transcript.messages}
     if read.transcript.uncounted or (messages and not known):
         place = next((place for place in range(len(messages)) if place not in known), 0)
         role = messages[place]["role"]
-        raise InputError(f"message {place}: role {role!r} cannot be counted; expected a message of OpenAI or Anthropic")
+        raise InputError(
+            f"message {place}: role {role!r} cannot be counted; expected a message in the shape of OpenAI or Anthropic"
+        )
     return read
 
 
 def fitted(
-    messages: PlainMessages, asked: Settings, system: System = None, tools: Tools = None, beside: Beside = NOTHING
+    messages: PlainMessages,
+    settings: Settings,
+    system: System = None,
+    tools: Tools = None,
+    services: Services = NOTHING,
 ) -> Fitted:
-    """A list that the stages have made fit, or a `ContextOverflowError`."""
-    read = understood(messages, system, tools)
-    bound = asked.binding.bind(read.transcript)
-    result = ran(read, asked, bound, asked.stages, beside)
+    """A list that fits after the stages. Raises `ContextOverflowError` if it does not."""
+    read = read_messages(messages, system, tools)
+    bound = settings.binding.bind(read.transcript)
+    result = run_stages(read, settings, bound, settings.stages, services)
     must_fit(result, bound)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
@@ -87,40 +93,42 @@ def fitted(
     return Fitted(read.with_messages(result.transcript), usage, result.summary)
 
 
-def ran(read: Conversation, asked: Settings, bound: Bound, stages: Sequence[Spec], beside: Beside) -> PipelineRun:
-    """What some stages make of a conversation.
+def run_stages(
+    read: Conversation, settings: Settings, bound: Bound, stages: Sequence[Spec], services: Services
+) -> PipelineRun:
+    """The result of some stages.
 
-    None has leave to drop a system prompt that stands beside the messages: who sends it would not know.
+    A system prompt that is not in the list is never dropped, because the caller sends it separately.
     """
     first = next(iter(read.transcript.messages), None)
-    has_system = first is not None and first.role == "system" and place_of(first) is None
+    has_system = first is not None and first.role == "system" and position_of(first) is None
     return run(
         read.transcript,
         _keeping(stages) if has_system else stages,
         bound.counter,
         bound.budget,
-        asked.thinking or thinking_of(bound.model),
-        summarizer=beside.summarizer,
-        stored=None if beside.stored is None else _kept(beside.stored, bound),
-        on_event=beside.on_event,
-        cause=beside.cause,
+        settings.thinking or thinking_of(bound.model),
+        summarizer=services.summarizer,
+        stored=None if services.stored is None else _kept(services.stored, bound),
+        on_event=services.on_event,
+        cause=services.cause,
     )
 
 
 def _kept(text: str, bound: Bound) -> StoredSummary:
-    """A summary that was kept as a text, which says for how many messages it stands, or counts as one."""
+    """A stored summary from its text, with the number of messages that it covers."""
     return StoredSummary(text, bound.counter.text(text), sections.read(markers.untitled(text)).messages)
 
 
 def must_fit(result: PipelineRun, bound: Bound) -> None:
-    """A `ContextOverflowError` that names what could not go, and why, where something is above the budget."""
+    """Raise `ContextOverflowError`, with the messages that cannot be dropped and why, if the result does not fit."""
     if result.count.tokens <= bound.budget.available:
         return
     left = result.transcript
-    why = {one.change.message: one.change.reason for step in result.steps for one in step.changes}
+    reasons = {measured.change.message: measured.change.reason for step in result.steps for measured in step.changes}
     costs = bound.counter.costs(left.messages)
     rows = [
-        Irreducible(place_of(message), message.role, cost.total, why.get(message.index, "cannot go"))
+        Irreducible(position_of(message), message.role, cost.total, reasons.get(message.index, "cannot be dropped"))
         for message, cost in zip(left.messages, costs, strict=True)
         if message.agent_visible
     ]
@@ -130,6 +138,6 @@ def must_fit(result: PipelineRun, bound: Bound) -> None:
 
 
 def _keeping(stages: Sequence[Spec]) -> list[Spec]:
-    """The stages without leave to drop a system prompt."""
+    """The stages, with the setting that protects system prompts."""
     name = "preserve_system_prompt"
-    return [replace(one, settings=one.settings | {name: True}) if name in one.settings else one for one in stages]
+    return [replace(spec, settings=spec.settings | {name: True}) if name in spec.settings else spec for spec in stages]

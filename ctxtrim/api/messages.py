@@ -1,7 +1,7 @@
-"""Plain message lists, as programs hold them, to transcripts and back.
+"""From message lists of programs to transcripts and back.
 
-The way leads through the bytes of a file, so what is true of files is true here: what is not edited comes out as it
-went in, and the list that was given is never touched.
+The list is written as the bytes of a file and read from them, so the promises for files hold here too: values that are
+not edited do not change. The given list is never changed.
 """
 
 import json
@@ -26,13 +26,13 @@ _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
 
 @dataclass(frozen=True)
 class Conversation:
-    """A message list, read: its transcript, and the lines it would be in a file."""
+    """The transcript of a message list, and the lines of the file that it would be."""
 
     chunk: Chunk
     transcript: Transcript
 
     def with_messages(self, transcript: Transcript) -> list[dict[str, Any]]:
-        """A new list for a transcript that stages have made of this one."""
+        """A new list for an edited transcript."""
         chunk = self.chunk
         if chunk.format is None or transcript.messages == transcript.source.messages:
             lines = tuple(line.data for line in chunk.lines)
@@ -44,24 +44,24 @@ class Conversation:
 
 
 def conversation(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
-    """The conversation of a list of messages in the shape of OpenAI or Anthropic, and what is sent beside it.
+    """The conversation of a list of messages in the shape of OpenAI or Anthropic, with system prompt and tools.
 
-    A system prompt stands beside Anthropic's messages alone: a text or blocks. `tools` are schemas in either shape.
-    An `InputError` names a message, counted from 0, that is none, or that JSON cannot spell.
+    `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises `InputError` for a
+    value that is not a message or not JSON, with its position, counted from 0.
     """
     listed = b'"messages": [' + b", ".join(_message(one, place) for place, one in enumerate(messages)) + b"]"
-    beside = (("system", system), ("tools", tools))
-    members = [b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in beside if value]
+    services = (("system", system), ("tools", tools))
+    members = [b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in services if value]
     chunks = list(open_reading([b"{" + b", ".join((listed, *members)) + b"}"], _FORMATS).chunks)
     found = [transcript for chunk in chunks for transcript in chunk.transcripts]
     chunk, transcript = chunks[0], found[0] if found else Transcript((), Source(chunks[0].lines, ()))
     if system and (chunk.format is None or chunk.format.name != "anthropic"):
-        raise InputError("system stands beside Anthropic's messages; in a list as OpenAI has it, it is a message")
+        raise InputError("system is for Anthropic's messages only; in a list of OpenAI, pass a system message")
     return Conversation(chunk, transcript)
 
 
-def place_of(message: Message) -> int | None:
-    """The index in its list of what a message was read from; None for what stands beside it, or was inserted."""
+def position_of(message: Message) -> int | None:
+    """The index of a message in the given list; None for a message that is not in it or was inserted."""
     path = message.spans[0].path if message.spans else ()
     return int(path[1]) if path[:1] == ("messages",) else None
 
@@ -76,10 +76,10 @@ def _spelled(value: object, name: str) -> bytes:
     try:
         return json.dumps(value, default=_mapping).encode("utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: JSON cannot spell it: {error}") from error
+        raise InputError(f"{name}: cannot be written as JSON: {error}") from error
 
 
 def _mapping(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,4 +1,4 @@
-"""What a program asks for, by the names that files of ours have, and those of the designs that ctxtrim grew from.
+"""Options of the API, with the keys of `ctxtrim.toml` or the names in other programs.
 
 ::
 
@@ -23,9 +23,9 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What prompts are measured with, and the stages that make them fit.
+    """The settings of a call: tokenizer, model, budget and stages.
 
-    `is_on`: unless the config says that it is not enabled. `thinking`: None for what the model needs.
+    `is_on` is false if the config disables the layer. `thinking`: None for the default of the model.
     """
 
     config: Config
@@ -35,27 +35,31 @@ class Settings:
     thinking: Thinking | None
 
     def of_stage(self, name: str) -> dict[str, Any]:
-        """The settings of a stage, whether it is one of those that run or not."""
+        """The settings of a stage, which need not be one of `stages`."""
         return self.config.spec(name).settings
 
 
-def settings(options: Options | None, where: str, preset: str = "budget", *, is_session: bool = False) -> Settings:
-    """The settings that some options are; what they leave out is as a preset has it.
+def parse_options(
+    options: Options | None, location: str, preset: str = "budget", *, is_session: bool = False
+) -> Settings:
+    """The settings from options. Missing options have the values of the preset.
 
-    A `UsageError` begins with `where` they were given, and names what is none of ours or has no such value.
-    `is_session`: as in `Config.binding`.
+    Raises `UsageError`, beginning with `location`, for an unknown option or an invalid value. `is_session`: as in
+    `Config.binding`.
     """
-    config = program(dict(options or {}), where, preset)
+    config = program(dict(options or {}), location, preset)
     values = config.values
     if values["tokenizer"] == USAGE:
-        raise UsageError(f"{where}: tokenizer {USAGE}: recorded usage is no measure to trim by; name another one")
+        raise UsageError(
+            f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name another tokenizer"
+        )
     binding = config.binding(tokenizer, _with_own(config.model_of), is_session=is_session)
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, binding, config.pipeline(), config.enabled.value, thinking)
 
 
 def _with_own(model_of: Callable[[str | None], Model]) -> Callable[[str | None], Model]:
-    """What a model's name means, with the tokenizer that the program has added for its family."""
+    """A function from a model's name to the model, with the tokenizer that the program registered for its family."""
 
     def found(name: str | None) -> Model:
         model = model_of(name)

@@ -110,7 +110,7 @@ _WINDOW = re.compile(
 )
 
 
-def told_window(error: BaseException) -> int | None:
+def stated_window(error: BaseException) -> int | None:
     """The smallest number of tokens that an error names as what the model can hold; None where it names none."""
     found = [
         int((match[1] or match[2]).replace(",", ""))

@@ -1,13 +1,13 @@
-"""A request that is sent again, once, with a shorter prompt where the provider says that it was too long."""
+"""Send a request again, once, with a shorter prompt if the provider reports that the prompt is too long."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ctxtrim.api.fit import Beside, must_fit, ran, understood
+from ctxtrim.api.fit import Services, must_fit, read_messages, run_stages
 from ctxtrim.api.messages import Conversation, PlainMessages, System, Tools
-from ctxtrim.api.options import Options, settings
-from ctxtrim.api.provider_errors import is_context_length_exceeded, told_window
+from ctxtrim.api.options import Options, parse_options
+from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
 from ctxtrim.events import Event, OnEvent, announced
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
@@ -17,7 +17,7 @@ from ctxtrim.summaries import Summarizer
 T = TypeVar("T")
 
 _CAUSE = "the provider says that the prompt is too long"
-_LEFT = 3, 4  # of what was refused, where nobody says how much is too much
+_LEFT = 3, 4  # fraction of the refused prompt to keep
 
 
 def with_recovery(
@@ -30,27 +30,29 @@ def with_recovery(
     summarizer: Summarizer | None = None,
     on_event: OnEvent | None = None,
 ) -> T:
-    """What `send` gives for the messages; on a context-length error it is called once more, with a compacted list.
+    """The result of `send(messages)`. After a context-length error, `send` is called once more with a compacted list.
 
-    The list is compacted to half at least, and trimmed where that is not enough: to the window that the error tells,
-    else the one in force, and to three quarters of what was refused. All other errors are raised as they come, and so
-    is that of the second call. A `ContextOverflowError` from the first one where the list cannot be made to fit.
-    `on_event` is told when the compaction starts and how it ended.
+    The list is compacted to at most half, then trimmed to the window in the error (else the configured one) and to
+    three quarters of the refused prompt. Other errors are raised unchanged, and so is an error of the second call.
+    Raises `ContextOverflowError` from the first error if the list cannot fit. `on_event` is called when the compaction
+    starts and ends.
     """
     try:
         return send(list(messages))
     except Exception as error:
         if not is_context_length_exceeded(error):
             raise
-        beside = Beside(summarizer, on_event=on_event)
-        shorter = _shorter(understood(messages, system, tools), config, told_window(error), beside)
+        services = Services(summarizer, on_event=on_event)
+        shorter = _shorter(read_messages(messages, system, tools), config, stated_window(error), services)
     return send(shorter)
 
 
-def _shorter(read: Conversation, config: Options | None, window: int | None, beside: Beside) -> list[dict[str, Any]]:
-    """The messages, compacted and trimmed; `window` is what the model is told to hold."""
-    asked = settings(config, "with_recovery", "compact,budget")
-    bound = asked.binding.bind(read.transcript)
+def _shorter(
+    read: Conversation, config: Options | None, window: int | None, services: Services
+) -> list[dict[str, Any]]:
+    """The messages, compacted and trimmed. `window` is the context window in the error."""
+    settings = parse_options(config, "with_recovery", "compact,budget")
+    bound = settings.binding.bind(read.transcript)
     tokens, most = bound.counter.tokens(read.transcript), bound.budget.available
     if window is not None:
         most = min(most, window - min(bound.budget.reserve, window // 2))
@@ -58,28 +60,28 @@ def _shorter(read: Conversation, config: Options | None, window: int | None, bes
     bound = replace(bound, budget=replace(bound.budget, limit=most, known_room=most))
 
     def work() -> PipelineRun:
-        spec = asked.config.spec("compact")
+        spec = settings.config.spec("compact")
         recent = min(spec.settings["keep_recent_tokens"], estimate(read.transcript).tokens // 2)
         spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
-        stages = [spec, asked.config.spec("trim")]
-        result = ran(read, asked, bound, stages, replace(beside, on_event=None, cause=_CAUSE))
+        stages = [spec, settings.config.spec("trim")]
+        result = run_stages(read, settings, bound, stages, replace(services, on_event=None, cause=_CAUSE))
         must_fit(result, bound)
         return result
 
     start = Event("start", _CAUSE, tokens, _visible(read.transcript))
-    result = announced(beside.on_event or _nobody, start, work, _told)
+    result = announced(services.on_event or _ignore, start, work, _end_of)
     return read.with_messages(result.transcript)
 
 
-def _told(result: PipelineRun) -> tuple[int, int, str | None]:
-    """What is told at the end."""
-    troubles = [one.message for step in result.steps for one in step.findings if one.severity != "info"]
-    return result.count.tokens, _visible(result.transcript), "; ".join(troubles) or None
+def _end_of(result: PipelineRun) -> tuple[int, int, str | None]:
+    """The values of the end event: tokens, messages, problems."""
+    problems = [finding.message for step in result.steps for finding in step.findings if finding.severity != "info"]
+    return result.count.tokens, _visible(result.transcript), "; ".join(problems) or None
 
 
 def _visible(transcript: Transcript) -> int:
     return sum(message.agent_visible for message in transcript.messages)
 
 
-def _nobody(event: Event) -> None:
-    """Nobody is told."""
+def _ignore(event: Event) -> None:
+    """Ignore an event."""

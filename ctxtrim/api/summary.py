@@ -1,20 +1,20 @@
-"""A summary of a list of messages: facts in the words that were used, or what a summarizer writes."""
+"""A summary of a list of messages, written by rules or by a summarizer."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fit import understood
+from ctxtrim.api.fit import read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
-from ctxtrim.api.options import settings
+from ctxtrim.api.options import parse_options
 from ctxtrim.placement import SummaryWriter
 from ctxtrim.summaries import Summarizer
 
 
 @dataclass(frozen=True)
 class ContextSummary:
-    """A summary and the tokens of what it is of; who wrote it, and why it was not the summarizer (None: it was).
+    """A summary, the tokens of the summarized messages, its writer, and why the summarizer failed (None: it did not).
 
-    `summary` is empty where nothing is to be told, or it would not be shorter.
+    `summary` is empty if there are no facts, or if it would not be shorter.
     """
 
     summary: str
@@ -31,15 +31,17 @@ def summarize_context(
     summarizer: Summarizer | None = None,
     **options: Any,
 ) -> ContextSummary:
-    """The summary of all messages but system messages, never longer than they are.
+    """The summary of all messages except system messages, never longer than the messages.
 
-    `options` are those of `summarize`, such as `summary_tokens` (1000) and `redact`, and `model` or `tokenizer`. Where
-    the summarizer fails, facts take its place. Summaries in the list are merged into the new one.
+    `options` are those of `summarize`, such as `summary_tokens` (1000) and `redact`, and `model` or `tokenizer`. If the
+    summarizer fails, rules write the summary. Summaries in the list are merged into the new one.
     """
-    asked = settings(options, "summarize_context")
-    said = asked.of_stage("summarize")
-    read = understood(messages, system, tools)
-    counter = asked.binding.bind(read.transcript).counter
-    told = [message for message in read.transcript.messages if message.role != "system"]
-    found = SummaryWriter(counter, said["summary_tokens"], summarizer, said["redact"]).of(told, said["summary_tokens"])
+    settings = parse_options(options, "summarize_context")
+    said = settings.of_stage("summarize")
+    read = read_messages(messages, system, tools)
+    counter = settings.binding.bind(read.transcript).counter
+    usable = [message for message in read.transcript.messages if message.role != "system"]
+    found = SummaryWriter(counter, said["summary_tokens"], summarizer, said["redact"]).of(
+        usable, said["summary_tokens"]
+    )
     return ContextSummary(found.text, counter.tokens(read.transcript), found.by, found.trouble)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.api.messages import PlainMessage, PlainMessages, conversation, place_of
-from ctxtrim.api.options import Options, settings
+from ctxtrim.api.messages import PlainMessage, PlainMessages, conversation, position_of
+from ctxtrim.api.options import Options, parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
@@ -23,7 +23,7 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
     where = shape(found)
     steps: dict[int, int] = {}
     for message, step in zip(found, where.step, strict=True):
-        place = place_of(message)
+        place = position_of(message)
         if place is not None:
             steps.setdefault(place, step)
     last, tags = 0, []
@@ -72,14 +72,14 @@ def truncate_old_tool_outputs(
     """
     options = dict(config or {})
     is_on = bool(options.pop("enabled", False)) if enabled is None else enabled
-    asked = settings(options, "truncate_old_tool_outputs", "rolling")
+    settings = parse_options(options, "truncate_old_tool_outputs", "rolling")
     read = conversation(messages)
     if not is_on:
         return read.with_messages(read.transcript)
-    binding = asked.binding if model is None else replace(asked.binding, model=model)
-    spec = asked.config.spec("truncate")
+    binding = settings.binding if model is None else replace(settings.binding, model=model)
+    spec = settings.config.spec("truncate")
     if current_step is not None:
         spec = replace(spec, settings={**spec.settings, "current_step": current_step})
     bound = binding.bind(read.transcript)
-    thinking = asked.thinking or thinking_of(bound.model)
+    thinking = settings.thinking or thinking_of(bound.model)
     return read.with_messages(run(read.transcript, [spec], bound.counter, bound.budget, thinking).transcript)

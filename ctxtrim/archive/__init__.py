@@ -1,1 +1,1 @@
-"""Originals and how to undo: the archive, its folders, what a run records, and the summary store."""
+"""Originals and how to undo edits: the archive, its folders, the recording of a run, and the summary store."""

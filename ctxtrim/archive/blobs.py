@@ -1,4 +1,4 @@
-"""Texts in a folder by their SHA-256: never changed once they are there, and the user's alone.
+"""Texts in a folder by their SHA-256, private to the user and never changed.
 
 A file is on the disk before its name is returned, so neither a crash nor another process finds half a file. Its content
 is compared with its name whenever it is used: to read it, and to store the same text again.
@@ -22,12 +22,12 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 def sha256(data: bytes) -> str:
-    """The name of some bytes, in hexadecimal digits."""
+    """The SHA-256 of some bytes in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 class Objects:
-    """The files of a folder, `3f/9a…` for what is named 3f9a…; an `ArchiveError` where they cannot be used."""
+    """The files of a folder: `3f/9a…` has the text with the name 3f9a…. Methods raise `ArchiveError`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Objects:
         return name
 
     def take(self, name: str) -> bytes:
-        """The bytes of a name, compared with it."""
+        """The bytes with a name, checked against the name."""
         with self._trouble():
             data = _read(self.path(name)) if _NAME.fullmatch(name) else None
         if data is None:
@@ -74,7 +74,7 @@ class Objects:
             return sorted(file.parent.name + file.name for file in self.folder.glob("??/[0-9a-f]*"))
 
     def path(self, name: str) -> Path:
-        """Where something is, or would be."""
+        """The path of the file with a name, whether it exists or not."""
         return self.folder / name[:2] / name[2:]
 
     @contextmanager
@@ -88,7 +88,7 @@ class Objects:
 def open_regular(path: Path) -> BinaryIO:
     """A regular file, open to read; an `ArchiveError` for a link or a special file."""
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ArchiveError(f"{path}: is no regular file; it is not what was stored")
+        raise ArchiveError(f"{path}: is not a regular file; the archive was changed")
     return os.fdopen(os.open(path, _FLAGS), "rb")
 
 

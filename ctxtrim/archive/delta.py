@@ -1,4 +1,4 @@
-"""How an input is made again from the output of a run: what is in both is copied, the rest comes from an archive.
+"""Restore an input from the output of a run: common bytes are copied, the other bytes come from an archive.
 
 ::
 
@@ -11,21 +11,20 @@ from typing import NamedTuple
 
 
 class Copy(NamedTuple):
-    """A stretch of the output, in bytes."""
+    """A range of the output, in bytes."""
 
     start: int
     length: int
 
 
 Segment = Copy | bytes
-"""A stretch of the output, or bytes that are not in it."""
+"""A range of the output, or bytes that are not in it."""
 
 
 def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> Iterator[Segment]:
-    """How some lines are made from those that were written for them, which begin at an offset of the output.
+    """The segments that make `lines` from the `written` lines, which begin at the offset `start` of the output.
 
-    A line that was written as it was is copied from where it stands; order is kept, so each is looked for behind the
-    one before it.
+    An unchanged line is copied. Order is kept, so each line is searched after the previous one.
     """
     places: dict[bytes, list[int]] = {}
     position = start
@@ -75,7 +74,7 @@ def joined(parts: Iterator[Segment]) -> Iterator[Segment]:
 def restored(
     recipe: Sequence[tuple[int, int] | str], output: bytes, original: Callable[[str], bytes]
 ) -> Iterator[bytes]:
-    """The input: stretches of the output, and originals by their hash."""
+    """The input, from ranges of the output and originals by their hash."""
     for part in recipe:
         if isinstance(part, str):
             yield original(part)

@@ -1,4 +1,4 @@
-"""Where originals are kept, so that every edit can be undone.
+"""The archive of originals, with which every edit can be undone.
 
 ::
 
@@ -6,8 +6,8 @@
     DIR/objects/3f/9a…      results that were written to files of their own, by their SHA-256
     DIR/index.sqlite3       archives of version 1 have one, and all originals in `objects` (see `old_index`)
 
-New folders and files are the user's alone. An existing folder keeps its mode; a folder that other users can write to is
-refused, and so are symbolic links in it.
+New folders and files are private to the user. An existing folder keeps its mode. A folder that other users can write to
+is refused, and so are symbolic links in it.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ from ctxtrim.text.escaping import clean
 
 @dataclass(frozen=True)
 class Trace:
-    """An original by the id of its result: where it was, what made it, and which stage replaced it when.
+    """An original tool result: its id, its place in the input, its tool, and the stage and time of its replacement.
 
-    `pack` has the original; None where it is a file of its own.
+    `pack` has the original; None if the original is a separate file.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Run:
-    """A run that made an output from an input, both by their SHA-256; the recipe is a name or in a pack."""
+    """A run from an input to an output, both by their SHA-256. The recipe is a name or in a pack."""
 
     output: str
     input: str
@@ -53,7 +53,7 @@ class Run:
 
 
 class Archive:
-    """An archive in a folder; an `ArchiveError` where it cannot be read, written or trusted."""
+    """An archive in a folder. Methods raise `ArchiveError` if it cannot be read, written or trusted."""
 
     def __init__(self, folder: Path, makes: bool = True) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class Archive:
                 self._old = OldIndex(index)
 
     def _must_be_ours(self) -> None:
-        """An `ArchiveError` where other users can change the archive, or parts of it lie elsewhere."""
+        """Raise `ArchiveError` if other users can change the archive, or if parts of it are outside the folder."""
         must_be_folder(self.folder, is_named=True)
         for folder in (self._packs, self._objects.folder):
             with suppress(FileNotFoundError):
@@ -100,12 +100,12 @@ class Archive:
             return PackWriter(self._packs, path, pipeline)
 
     def put(self, data: bytes) -> str:
-        """Store a text in a file of its own and return its name once it is on the disk."""
+        """Store a text in a separate file and return its name once it is on the disk."""
         self._objects.make()
         return self._objects.put(data)
 
     def path(self, name: str) -> Path:
-        """The path of a text in a file of its own, whether it exists or not."""
+        """The path of the separate file of a text, whether it exists or not."""
         return self._objects.path(name).absolute()
 
     def original(self, trace: Trace) -> bytes:
@@ -118,7 +118,7 @@ class Archive:
         raise ArchiveError(f"{trace.pack.path}: the original {trace.sha256} is missing")
 
     def runs(self, output: str) -> list[Run]:
-        """The runs that gave an output, the newest last."""
+        """The runs that produced an output, the newest last."""
         found = []
         if self._old is not None:
             found += [Run(output, *row) for row in self._old.runs(output)]
@@ -137,10 +137,10 @@ class Archive:
                 yield from self._old.restored(run.recipe, output, self._objects.take)
 
     def traces(self, name: str | None = None) -> list[Trace]:
-        """The originals of an id, or all of them, the oldest first.
+        """The originals with an id, or all originals, the oldest first.
 
-        An id with characters that cannot be typed is also found by its escaped form, as `trace list` shows it. A pack
-        that was changed is an `ArchiveError`, unless the id is found elsewhere.
+        An id with unprintable characters is also found by its escaped form, as `trace list` shows it. Raises
+        `ArchiveError` for a pack that was changed, unless another pack has the id.
         """
         found = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
         errors = []

@@ -1,4 +1,4 @@
-"""Where things are kept that nobody named a place for."""
+"""Default locations of the archive, the settings and spilled results."""
 
 import os
 import tempfile
@@ -18,7 +18,7 @@ def own_settings() -> Path:
 
 
 def spill_folder() -> Path:
-    """Where results go that are too large for a transcript: the user's own folder among the temporary files.
+    """The default folder for spilled results, among the temporary files.
 
     The id of the user is part of the name, so that several users of a machine do not share one folder.
     """

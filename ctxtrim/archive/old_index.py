@@ -1,4 +1,4 @@
-"""The index of archives of version 1, which is only read.
+"""The index of archives of version 1. It is only read.
 
 ::
 
@@ -21,7 +21,7 @@ _PATIENCE = 30.0  # seconds to wait for another process that is writing
 
 
 class OldIndex:
-    """An index in a file; an `ArchiveError` where it cannot be read."""
+    """An index in a file. Methods raise `ArchiveError` if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
@@ -56,7 +56,7 @@ class OldIndex:
             parts = json.loads(original(name))
             recipe = [part if isinstance(part, str) else (int(part[0]), int(part[1])) for part in parts]
         except (ValueError, TypeError, LookupError, RecursionError):
-            raise ArchiveError(f"{self._folder}: {name} is no recipe of ctxtrim: the index was changed") from None
+            raise ArchiveError(f"{self._folder}: {name} is not a recipe of ctxtrim: the index was changed") from None
         return restored(recipe, output, original)
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
@@ -74,5 +74,5 @@ class OldIndex:
 
 
 def _read(value: Any) -> Any:
-    """A text of the index: one with lone surrogates, for which SQLite has no form, is stored as bytes."""
+    """A value of the index. Texts with lone surrogates, which SQLite cannot store, are stored as bytes."""
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

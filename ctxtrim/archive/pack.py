@@ -43,12 +43,12 @@ _NAME = re.compile("[0-9a-f]{64}-[0-9a-f]{64}|partial-[0-9a-f]{16}")
 
 
 def is_pack(path: Path) -> bool:
-    """Whether a file has the name of a pack."""
+    """Whether a file name is that of a pack."""
     return _NAME.fullmatch(path.name) is not None
 
 
 class PackedTrace(NamedTuple):
-    """A trace as a record has it; `place` is where the text is in the bytes of the record."""
+    """A trace in a record. `place` is the position of its text in the bytes of the record."""
 
     id: str
     tool: str | None
@@ -58,7 +58,7 @@ class PackedTrace(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A part of the input: how it is made from the output and `data`, and the results in `data`."""
+    """A part of the input: the recipe to make it from the output and `data`, and the results in `data`."""
 
     data: bytes
     recipe: Sequence[Any]
@@ -102,12 +102,12 @@ class PackWriter:
         self._add(data)
 
     def text(self, data: bytes) -> None:
-        """Store bytes that are no part of the input."""
+        """Store bytes that are not part of the input."""
         self._recipe.append(-len(data))
         self._add(data)
 
     def trace(self, trace: PackedTrace) -> None:
-        """Store what a text of this record is."""
+        """Store the trace of a text in this record."""
         self._traces.append(trace)
 
     def end_chunk(self) -> None:

@@ -1,6 +1,6 @@
-"""Which folders and files may hold originals: those that other users cannot change.
+"""Checks of the folders and files of an archive: other users must not be able to change them.
 
-Windows has no such modes and owners; there only links and special files are refused.
+Windows has no such modes and owners. There only links and special files are refused.
 """
 
 import os
@@ -14,18 +14,18 @@ _HAS_OWNERS = hasattr(os, "geteuid")
 
 
 def make_folder(folder: Path, *, is_named: bool = False) -> None:
-    """Create a folder that is the user's alone, unless there is one, which keeps its mode.
+    """Create a private folder. An existing folder keeps its mode.
 
-    An `ArchiveError` for a folder that other users own or can write to, and for a symbolic link unless the user named
-    the folder (`is_named`).
+    Raises `ArchiveError` for a folder that other users own or can write to, and for a symbolic link unless the user
+    named the folder (`is_named`).
     """
-    with suppress(FileExistsError):  # what is there is named below
+    with suppress(FileExistsError):  # `must_be_folder` reports it
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     must_be_folder(folder, is_named=is_named)
 
 
 def must_be_folder(folder: Path, *, is_named: bool = False) -> None:
-    """An `ArchiveError` for anything but a folder that only the user (or root) can write to."""
+    """Raise `ArchiveError` unless the path is a folder that only the user (or root) can write to."""
     found = folder.stat() if is_named else folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise ArchiveError(f"{folder}: is {_kind(found)} where a folder is expected; remove it or name another folder")
@@ -33,7 +33,7 @@ def must_be_folder(folder: Path, *, is_named: bool = False) -> None:
 
 
 def must_be_private(folder: Path) -> None:
-    """An `ArchiveError` for anything but a folder of the user that nobody else can read."""
+    """Raise `ArchiveError` unless the path is a folder of the user that other users cannot read."""
     must_be_folder(folder)
     found = folder.lstat()
     if _HAS_OWNERS and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
@@ -44,7 +44,7 @@ def must_be_private(folder: Path) -> None:
 
 
 def must_be_file(path: Path) -> None:
-    """An `ArchiveError` for anything but a regular file that only the user (or root) can write to."""
+    """Raise `ArchiveError` unless the path is a regular file that only the user (or root) can write to."""
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode):
         raise ArchiveError(f"{path}: is {_kind(found)} where a file is expected; remove it or name another folder")

@@ -1,4 +1,4 @@
-"""Where the texts of results are in JSON lines that are stored anyway, so that no text is stored twice.
+"""The places of tool results in stored JSON lines, so that no text is stored twice.
 
 A place is a list of offsets in bytes. The first is the offset of a JSON string; each further offset is that of a JSON
 string in the text of the string before it (a result that is itself JSON, as in Codex).
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_SHORTEST = 48  # bytes of a JSON string that is worth looking for: shorter texts are stored again
+_SHORTEST = 48  # bytes of the shortest JSON string to search for: shorter texts are stored again
 _DEEPEST = 3
 
 

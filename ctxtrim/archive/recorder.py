@@ -1,4 +1,4 @@
-"""One output being written, and everything an archive needs to make its input again from it."""
+"""The recording of a run: the data with which an archive can restore the input from the output."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -16,24 +16,24 @@ from ctxtrim.stage import Original
 
 
 class Recording:
-    """Stores what undoes a run: the bytes that its output lacks, and the places of the replaced results in them.
+    """Stores the input bytes that the output does not have, and the places of the replaced results in them.
 
-    Every method is an `ArchiveError` where something cannot be stored. `path` names the input, `did` the stages.
-    Nothing may be written to a file before `finish`, and nothing to standard output before `sync`.
+    `path` names the input, `pipeline` the stages. Methods raise `ArchiveError` if data cannot be stored. Call `finish`
+    before the output is written to a file, and `sync` before it is written to standard output.
     """
 
-    def __init__(self, archive: Archive, path: str, did: str) -> None:
+    def __init__(self, archive: Archive, path: str, pipeline: str) -> None:
         self._archive = archive
-        self._pack = archive.writer(path, did)
+        self._pack = archive.writer(path, pipeline)
         self._input, self._output = hashlib.sha256(), hashlib.sha256()
         self._position = 0
         self._originals: list[tuple[Original, str]] = []  # of the current chunk, with their stages
         self._error: ArchiveError | None = None
 
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
-        """Take in what a stage replaces; the SHA-256 of the originals by the index of their message.
+        """Record the originals that a stage replaces; returns their SHA-256 by the index of their message.
 
-        A result that the transcript refers to by its path gets a file of its own at once.
+        A result that the transcript refers to by path is stored in a separate file at once.
         """
         names = {}
         for original in originals:
@@ -43,11 +43,11 @@ class Recording:
         return names
 
     def path_of(self, name: str) -> str:
-        """The file of its own of an original, by its SHA-256."""
+        """The path of the separate file of an original, by its SHA-256."""
         return str(self._archive.path(name))
 
     def chunk(self, before: bytes, after: bytes | None, added: bytes = b"") -> None:
-        """Take in some lines and what was written for them (None: nothing), after `added` bytes that no input had."""
+        """Record input lines and their output (None: nothing), after `added` output bytes that are in no input."""
         out = added + (after or b"")
         start = self._position + len(added)
         with self._trouble():
@@ -61,19 +61,19 @@ class Recording:
         self._position += len(out)
 
     def sync(self) -> None:
-        """Bring everything so far to the disk; after an error it is raised again."""
+        """Write everything so far to the disk. An earlier error is raised again."""
         if self._error is not None:
             raise self._error
         with self._trouble():
             self._pack.sync()
 
     def finish(self) -> None:
-        """Store the run: from now on its output can be undone."""
+        """Store the run. After this, its output can be undone."""
         with self._trouble():
             self._pack.finish(self._output.hexdigest(), self._input.hexdigest())
 
     def discard(self) -> None:
-        """Remove what was stored, unless it is finished or was synced."""
+        """Remove the recording, unless it is finished or was synced."""
         self._pack.discard()
 
     def _take(self, before: bytes, after: bytes, start: int) -> None:
@@ -116,19 +116,19 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 class Spills:
-    """Keeps nothing but results that were spilled, in a folder of their own: what there is without an archive."""
+    """Stores spilled results in a folder: the keeper of a run without an archive."""
 
     def __init__(self, folder: Path) -> None:
         self._objects = Objects(folder)
 
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
-        """Store what was spilled; the names by the index of their message."""
-        spilled = [one for one in originals if one.action == "archived"]
+        """Store spilled results; returns their names by the index of their message."""
+        spilled = [original for original in originals if original.action == "archived"]
         if spilled:
             self._objects.make()
             must_be_private(self._objects.folder)
-        return {one.index: self._objects.put(_bytes(one)) for one in spilled}
+        return {original.index: self._objects.put(_bytes(original)) for original in spilled}
 
     def path_of(self, name: str) -> str:
-        """The file that a result is in, by its SHA-256."""
+        """The path of a result, by its SHA-256."""
         return str(self._objects.path(name).absolute())

@@ -1,4 +1,4 @@
-"""Summaries that are put back into later prompts: one JSON file with an entry for each conversation.
+"""The summary store: a JSON file with one entry for each conversation, whose summary is inserted into later prompts.
 
 ::
 
@@ -8,9 +8,9 @@
                                      "created": "2025-01-31T12:00:00.000Z", "updated": "…", "version": 3,
                                      "id": "the transcript's id", "fingerprint": "5f0c…", "covered": ["90ab…", …]}}}
 
-The file is the user's alone and is replaced as a whole, once per run. It is written under a lock of the folder, after
-it was read again, so that several processes lose nothing; where a system has no such locks, the last one wins. A file
-that cannot be read is left as it is.
+The file is private to the user and is replaced as a whole, once per run. The store is read again and written under a
+lock of the folder, so that several processes lose nothing. On systems without such locks the last process wins. A file
+that cannot be read is not changed.
 """
 
 import json
@@ -61,7 +61,7 @@ class Entry:
 
 
 class Store:
-    """A summary store in a file, which need not exist yet. What is remembered is written by `commit`."""
+    """A summary store in a file, which need not exist yet. `commit` writes the remembered summaries."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,7 +77,7 @@ class Store:
         private(self.path).discard()
 
     def recall(self, identity: Identity) -> Recalled:
-        """The summary that belongs to a transcript, or why the one that is stored does not."""
+        """The stored summary of a transcript, or a warning if the stored one belongs to another conversation."""
         key = self._key(identity)
         if key is not None:
             entry = self._all[key]
@@ -106,7 +106,7 @@ class Store:
         self._all[key or identity.key] = self._changed[key or identity.key] = entry
 
     def commit(self) -> None:
-        """Write what was remembered since the last commit, if that changes anything."""
+        """Write the summaries remembered since the last commit, if they change the store."""
         if not self._changed:
             return
         with self._locked():
@@ -147,12 +147,12 @@ class Store:
         try:
             value = json.loads(data)
         except (ValueError, RecursionError):
-            raise self._strange("it is no JSON") from None
+            raise self._strange("it is not JSON") from None
         if not isinstance(value, dict) or not isinstance(value.get(_ENTRIES), dict):
             raise self._strange(f"it has no object {_ENTRIES!r}")
         if value.get("version") != _VERSION:
             raise self._strange(f"it has version {value.get('version')!r}, and this ctxtrim reads {_VERSION}")
-        return {key: self._entry(key, one) for key, one in value[_ENTRIES].items()}
+        return {key: self._entry(key, entry) for key, entry in value[_ENTRIES].items()}
 
     def _entry(self, key: str, value: Any) -> Entry:
         import msgspec  # most runs have no store
@@ -164,7 +164,7 @@ class Store:
 
     def _strange(self, what: str) -> InputError:
         return InputError(
-            f"{self.path}: the summary store cannot be read: {what}; it was left as it is: name another file, "
+            f"{self.path}: the summary store cannot be read: {what}; the file is unchanged: name another file, "
             "or move this one away"
         )
 
@@ -179,7 +179,7 @@ class Store:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Nobody else writes a store in this folder meanwhile."""
+        """Lock the folder, so that no other process writes a store in it."""
         if fcntl is None:
             yield
             return

@@ -1,4 +1,4 @@
-"""The group of commands. A command's module is imported when the command is run or its help is asked for."""
+"""The group of commands. A command's module is imported when the command runs or its help is shown."""
 
 from contextlib import suppress
 from importlib import import_module
@@ -11,35 +11,35 @@ from ctxtrim import __version__
 from ctxtrim.text.escaping import clean
 
 COMMANDS = {
-    "count": "How many tokens, and where they sit.",
+    "count": "Count tokens and show where they are.",
     "truncate": "Shorten tool results that are too old or too long.",
-    "trim": "Let go of the least important until the budget is met.",
-    "summarize": "Put one summary in the place of all that is old.",
-    "check": "Does it fit, and does every call have its result?",
-    "run": "Several stages in one pass.",
-    "trace": "Originals of tool results from an archive: get, list, verify.",
-    "restore": "The input of a run back, byte for byte, from its output and an archive.",
-    "models": "What is known of a model: window, limits, tokenizer.",
-    "config": "The settings in force, and where each came from: show.",
+    "trim": "Drop the least important messages until the transcript fits the budget.",
+    "summarize": "Replace old messages by one summary.",
+    "check": "Check that transcripts fit the budget and that every call has its result.",
+    "run": "Run several stages in one pass.",
+    "trace": "Get, list or verify original tool results in an archive.",
+    "restore": "Restore the input of a run, byte for byte, from its output and an archive.",
+    "models": "Show the window, limits and tokenizer of a model.",
+    "config": "Show every setting and its origin.",
     "rolling-context": "Turn the automatic pipeline of run on or off.",
 }
 
 
-class Lazy(TyperGroup):
-    """Knows its commands by name and loads them when they are wanted."""
+class LazyGroup(TyperGroup):
+    """A group that loads a command when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order in which they are told."""
+        """The names in the order of the help text."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a name, None where there is none."""
+        """The command with a name, None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         return import_module(f"ctxtrim.cli.commands.{cmd_name.replace('-', '_')}").COMMAND
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list in the help text, without loading any of them."""
+        """Write the list of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -48,7 +48,7 @@ _USAGE_ERROR: Any = typer.BadParameter.__base__
 """The base class of wrong usage, which Typer does not export by name."""
 
 app = typer.Typer(
-    cls=Lazy,
+    cls=LazyGroup,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -72,7 +72,7 @@ def main(
 
     Every command is a filter: without FILE, or with -, it reads standard input.
 
-    Exit codes: 0 done, 1 no complete answer, 2 wrong usage, 3 overflow, 4 structure broken (check).
+    Exit codes: 0 success, 1 incomplete result, 2 wrong usage, 3 overflow, 4 invalid structure (check).
     """
 
 
@@ -81,7 +81,7 @@ def command_line() -> int:
     try:
         return app(prog_name="ctxtrim", standalone_mode=False) or 0
     except _USAGE_ERROR as error:
-        error.message = clean(error.message)  # quotes what the user typed
-        with suppress(OSError):  # standard error cannot be written
+        error.message = clean(error.message)  # it quotes user input
+        with suppress(OSError):  # standard error may be closed
             error.show()
         return int(error.exit_code)

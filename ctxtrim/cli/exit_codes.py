@@ -1,4 +1,4 @@
-"""From an exception to a line on standard error and an exit code: the one place where that is decided."""
+"""From an exception to a line on standard error and an exit code."""
 
 import os
 import traceback
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ctxtrim.cli.terminal import say
+from ctxtrim.cli.terminal import print_error
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
@@ -15,33 +15,33 @@ from ctxtrim.io.signals import Terminated, termination_raises
 
 DEBUG_HELP = "Show the traceback of an unexpected error."
 Debug = Annotated[bool, typer.Option("--debug", help=DEBUG_HELP)]
-"""The option `--debug` of a command that runs no stages."""
+"""The option `--debug` of commands that run no stages."""
 
 
-def concluded(command: Callable[[], int], *, shows_traceback: bool = False) -> int:
+def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -> int:
     """Run a command and return its exit code. Every error is one line on standard error.
 
-    `shows_traceback`: so is the traceback of an unforeseen exception. The variable `CTXTRIM_DEBUG` does the same.
+    With `shows_traceback` or the variable `CTXTRIM_DEBUG`, the traceback of an unexpected error follows.
     """
     try:
         with termination_raises():
             return command()
     except CtxtrimError as error:
-        say(f"ctxtrim: {error}")
+        print_error(f"ctxtrim: {error}")
         if isinstance(error, OutputError):
             silence_stdout()
         return 2 if isinstance(error, UsageError) else 1
-    except Terminated as signal:  # what was begun has been removed; the code is the one that a shell shows
+    except Terminated as signal:  # temporary files are removed by now; shells use the same code
         return 128 + signal.signum
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output has read enough
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         silence_stdout()
         return 0
     except Exception as error:  # noqa: BLE001 - no exception may reach a user as a traceback
-        say(f"ctxtrim: {unexpected(error)}")
+        print_error(f"ctxtrim: {unexpected(error)}")
         for line in _frames(error) if shows_traceback or os.environ.get(DEBUG) else ():
-            say(line)
+            print_error(line)
         silence_stdout()
         return 1
 

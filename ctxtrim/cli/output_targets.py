@@ -1,4 +1,4 @@
-"""Where the output of each input goes, settled before a byte is written."""
+"""The output target of each input, checked before a byte is written."""
 
 import os
 import stat
@@ -13,9 +13,9 @@ from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
 @dataclass(frozen=True)
 class Targets:
-    """One of four: standard output, files (by input path), in place, or nowhere.
+    """The target of a run: standard output, `files` by input path, in place, or none (not `writes`).
 
-    `shares_stdout`: several inputs go to standard output. `frees_stdout`: no transcript goes there.
+    `shares_stdout`: several inputs are written to standard output.
     """
 
     files: dict[str, Path] | None = None
@@ -25,16 +25,16 @@ class Targets:
 
     @property
     def frees_stdout(self) -> bool:
-        """Whether a report may go to standard output."""
+        """Whether a report may be written to standard output."""
         return not self.writes or self.in_place or self.files is not None
 
     @property
     def holds_back(self) -> bool:
-        """Whether a file is only replaced once all of its transcripts are settled."""
+        """Whether a file is replaced only after all of its transcripts are finished."""
         return self.writes and self.frees_stdout
 
     def sink(self, source: Input) -> Sink:
-        """Where the bytes of an input go."""
+        """The sink for the output of an input."""
         if not self.writes:
             return Nowhere()
         if self.in_place:
@@ -44,12 +44,12 @@ class Targets:
         return Stdout()
 
 
-def targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_place: bool) -> Targets:
-    """The targets that the options ask for; a `UsageError` where they contradict each other or the inputs."""
+def resolve_targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_place: bool) -> Targets:
+    """The targets from the options. Raises `UsageError` if they contradict each other or the inputs."""
     if in_place and output is not None:
-        raise UsageError("--in-place and -o exclude each other")
+        raise UsageError("--in-place and -o cannot be combined; give one of them")
     if in_place and any(source.is_stdin for source in sources):
-        raise UsageError(f"--in-place needs files; {source_name(STDIN)} has no place to write back to")
+        raise UsageError(f"--in-place needs files; {source_name(STDIN)} cannot be replaced")
     if not writes:
         return Targets(writes=False)
     if in_place:
@@ -59,31 +59,31 @@ def targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_pl
     return Targets(files=_files([source for source in sources if source.problem is None], Path(output), output))
 
 
-def must_be_distinct(sources: Sequence[Input], aims: Targets, others: Mapping[str, Path | None]) -> None:
-    """A `UsageError` if two outputs are one file, if an output is an input, or if one of them lies in the archive.
+def must_be_distinct(sources: Sequence[Input], targets: Targets, others: Mapping[str, Path | None]) -> None:
+    """Raise `UsageError` if two outputs are one file, if an output is an input, or if a path is inside the archive.
 
-    `others` are the other outputs by their options, `--archive` (a folder) among them. Links, hard links and different
-    spellings of a path are seen through. Devices, such as /dev/null, may be named twice.
+    `others` are the other outputs by option, including `--archive` (a folder). Symbolic links, hard links and different
+    forms of a path are resolved. Devices, such as /dev/null, may be named twice.
     """
     archive = others.get("--archive")
-    outputs = [(f"-o {path}", path) for path in (aims.files or {}).values()]
+    outputs = [(f"-o {path}", path) for path in (targets.files or {}).values()]
     outputs += [(f"{option} {path}", path) for option, path in others.items() if path and option != "--archive"]
-    if not aims.frees_stdout:
+    if not targets.frees_stdout:
         outputs.append(("standard output", Path("/dev/stdout")))
     named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     written: dict[_Place, str] = {}
     for name, place in _places(outputs):
         if place in written:
-            raise UsageError(f"{written[place]} and {name} are the same file; give each a path of its own")
+            raise UsageError(f"{written[place]} and {name} are the same file; give each its own path")
         written[place] = name
     read: dict[_Place, str] = {}
-    for name, place in _places(named) if written or aims.in_place else ():
+    for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
             raise UsageError(
                 f"{written[place]} and the input {name} are the same file; give another path, or replace the input "
                 "with --in-place"
             )
-        if aims.in_place and place in read:
+        if targets.in_place and place in read:
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")
         read[place] = name
     if archive is None:
@@ -91,7 +91,7 @@ def must_be_distinct(sources: Sequence[Input], aims: Targets, others: Mapping[st
     inside = Path(os.path.realpath(archive))
     for name, path in [*named, *outputs]:
         if Path(os.path.realpath(path)).is_relative_to(inside):
-            raise UsageError(f"{name} lies in the archive {archive}; give a path outside of it")
+            raise UsageError(f"{name} is inside the archive {archive}; give a path outside the archive")
 
 
 _Place = tuple[int | str, ...]
@@ -99,44 +99,47 @@ _STDIN = Path("/dev/stdin")
 
 
 def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, _Place]]:
-    """What identifies each file: device and inode, or the folder's and the name of a file that is still to be made."""
+    """The identity of each file: device and inode; for a file that does not exist, those of its folder and its name."""
     for name, path in paths:
         try:
-            found = path.stat()
+            status = path.stat()
         except OSError:
-            yield name, _place_to_be(Path(os.path.realpath(path)))
+            yield name, _future_place(Path(os.path.realpath(path)))
         else:
-            if stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode):
-                yield name, (found.st_dev, found.st_ino)
+            if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+                yield name, (status.st_dev, status.st_ino)
 
 
-def _place_to_be(path: Path) -> _Place:
+def _future_place(path: Path) -> _Place:
     try:
         folder = path.parent.stat()
-    except OSError:  # that is still to be made as well
+    except OSError:  # the folder does not exist either
         return (os.path.normcase(path),)
     return (folder.st_dev, folder.st_ino, os.path.normcase(path.name))
 
 
-def _files(sources: Sequence[Input], output: Path, spelled: str) -> dict[str, Path]:
+def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]:
+    """The output file of each input by its path. `text` is the output path as the user wrote it."""
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
-        is_folder = stat.S_ISDIR(mode_of(output)) or spelled.endswith("/")
+        is_folder = stat.S_ISDIR(mode_of(output)) or text.endswith("/")
         if is_folder and sources[0].is_stdin:
-            raise UsageError(f"-o {spelled}: {sources[0].name} has no file name; give a file")
+            raise UsageError(f"-o {text}: {sources[0].name} has no file name; give the path of a file")
         return {sources[0].path: output / sources[0].relative if is_folder else output}
     mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
-        raise UsageError(f"-o {spelled}: several inputs need a folder, and this is a file")
-    found: dict[str, Path] = {}
+        raise UsageError(f"-o {text}: expected a folder for several inputs, found a file")
+    files: dict[str, Path] = {}
     taken: dict[Path, str] = {}
     for source in sources:
         if source.is_stdin:
-            raise UsageError(f"-o {spelled}: {source.name} has no file name to write under; read it alone")
+            raise UsageError(f"-o {text}: {source.name} has no file name; read it in a separate run")
         target = output / source.relative
         if taken.get(target) == source.path:
-            raise UsageError(f"{source.path} is named twice")
+            raise UsageError(f"{source.path} is named twice; name it once")
         if target in taken:
-            raise UsageError(f"{taken[target]} and {source.path} would both be written to {target}; write them apart")
+            raise UsageError(
+                f"{taken[target]} and {source.path} would both be written to {target}; write them in separate runs"
+            )
         taken[target] = source.path
-        found[source.path] = target
-    return found
+        files[source.path] = target
+    return files

@@ -1,4 +1,4 @@
-"""What the user asked for, as values: checked before anything is read or written."""
+"""The request of a run: the options as checked values, before anything is read or written."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.archive.summary_store import Store
-from ctxtrim.cli.output_targets import Targets, must_be_distinct, targets
+from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.summarizing import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
@@ -31,18 +31,18 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """A run: inputs, targets, what to do, and how to tell of it.
+    """Inputs, targets, job and reports of a run.
 
-    `formats` are those that an input may have; `max_size` are the bytes that a line or a document may have; `report` is
-    the file of the report, None where there is none; `form` the form asked for; `archive` keeps all originals, else
-    `spills` those of spilled results; `shows`: the report goes to standard output; `writes`: it is a command whose
-    output is the transcript; `notes` are findings about configuration files and files that are not read, with their
-    paths; `log` gets a line for each transcript, `events` one for the start and the end of each compaction; `store`
-    keeps summaries and is written at the end.
+    `formats`: the formats to detect. `max_size`: the most bytes of a line or document. `report`: the file of the
+    report, `form` its format, `shows`: the report is printed on standard output. `archive`: the folder for all
+    originals; without one, `spills` is the folder for spilled results. `writes`: the command's output is the
+    transcript. `notes`: findings about configuration files and skipped files, with their paths. `log`: the file with a
+    line for each transcript. `events`: the file with a line when a compaction starts and ends. `store`: the summary
+    store, written at the end.
     """
 
     sources: tuple[Input, ...]
-    aims: Targets
+    targets: Targets
     job: Job
     formats: tuple[Format, ...]
     messages_path: str | None
@@ -63,27 +63,27 @@ class Request:
     store: Store | None
 
 
-def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
-    """The request that some options make; a `UsageError` where they make none."""
+def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
+    """The request from the options of a command. Raises `UsageError` for invalid options."""
     output = values.get("output")
     is_fixing = bool(values.get("fix"))
     config = configuration(values, is_automatic=stages is None and not (values["stage"] or values["preset"]))
     specs = _specs(stages, values, config)
     if values.get("archive") is not None and not writes:
-        raise UsageError("--archive keeps what an edit removes; check edits nothing without --fix")
+        raise UsageError("--archive needs --fix; check edits nothing without it")
     values = {**values, **config.values}
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
-    found = inputs(values["files"] or (), skip)
-    sources = found.inputs
-    aims = targets(
+    listing = inputs(values["files"] or (), skip)
+    sources = listing.inputs
+    targets = resolve_targets(
         sources,
         writes=writes and not values.get("dry_run"),
         output=output,
         in_place=bool(values.get("in_place")),
     )
     report = Path(path) if path not in (None, "-") else None
-    archive = _archive(values, writes, aims, config.preset)
+    archive = _archive(values, writes, targets, config.preset)
     others = {
         "--report": report,
         "--log": _path(values, "log"),
@@ -91,7 +91,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         "--summary-store": _path(values, "summary_store") if writes else None,
         "--archive": archive,
     }
-    must_be_distinct(sources, aims, others)
+    must_be_distinct(sources, targets, others)
     store = store_of(values) if writes else None
     job = Job(
         specs,
@@ -111,7 +111,7 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
     )
     return Request(
         sources,
-        aims,
+        targets,
         job,
         _formats(values),
         values["messages_path"],
@@ -120,13 +120,13 @@ def request(stages: Sequence[str] | None, writes: bool, values: Values) -> Reque
         form,
         report,
         archive,
-        _spills(specs) if aims.writes else None,
-        shows=path == "-" or (path is None and (not aims.writes or (is_fixing and aims.frees_stdout))),
+        _spills(specs) if targets.writes else None,
+        shows=path == "-" or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
         color=values["color"],
-        notes=(*config.notes, *((path, Finding("skipped", "info", why)) for path, why in found.skipped)),
+        notes=(*config.notes, *((path, Finding("skipped", "info", why)) for path, why in listing.skipped)),
         log=others["--log"],
         store=store,
         events=others["--events"],
@@ -138,10 +138,10 @@ def _path(values: Values, name: str) -> Path | None:
 
 
 def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
-    """The form of the report asked for and its path, None where none was."""
+    """The format and the path of the report, None for each that is not given."""
     path, form = values["report"], values["report_format"]
     if form is not None and form not in REPORTS:
-        raise UsageError(f"--report-format {form}: no such format; there are {', '.join(REPORTS)}")
+        raise UsageError(f"--report-format {form}: unknown format; expected one of {', '.join(REPORTS)}")
     if values["json"]:
         if path is not None or form not in (None, "json"):
             raise UsageError("--json is the JSON report on standard output; leave out --report and --report-format")
@@ -153,17 +153,19 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
         path = "-"
     frees = values.get("output") or values.get("in_place") or values.get("dry_run")
     if path == "-" and writes and not frees:
-        raise UsageError("standard output carries the transcript; give --report a path, or the transcript with -o")
+        raise UsageError(
+            "standard output is used for the transcript; write the report with --report FILE or the transcript with -o"
+        )
     return form, path
 
 
 def configuration(values: Values, *, is_automatic: bool = False) -> Config:
-    """What some options and all other sources say."""
+    """The configuration from options and all other sources."""
     return configured(values, os.environ, own_settings(), is_automatic=is_automatic)
 
 
 def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tuple[Spec, ...]:
-    """The stages that the command or the options name; else those of the automatic pipeline, where that is on."""
+    """The stages that the command or the options name, else those of the automatic pipeline if it is on."""
     if config.is_automatic:
         return config.pipeline() if config.enabled.value else ()
     named = stages if stages is not None else values["stage"] or config.stages
@@ -176,19 +178,19 @@ def _binding(sources: Sequence[Input], config: Config) -> Binding:
     return config.binding(partial(tokenizer, is_light=is_light), config.model_of)
 
 
-def _archive(values: Values, writes: bool, aims: Targets, preset: Preset) -> Path | None:
-    """The folder in which originals are kept, None where nothing is written."""
+def _archive(values: Values, writes: bool, targets: Targets, preset: Preset) -> Path | None:
+    """The folder for originals, None if nothing is written."""
     folder = values["archive"] or (own_archive() if preset.archives else None)
-    return Path(folder) if folder is not None and writes and aims.writes else None
+    return Path(folder) if folder is not None and writes and targets.writes else None
 
 
 def _spills(specs: Sequence[Spec]) -> Path | None:
-    """The folder of spilled results where there is no archive, None where nothing is spilled."""
+    """The folder for spilled results of a run without an archive, None if no stage spills."""
     return spill_folder() if any(spec.settings.get("spill_above") for spec in specs) else None
 
 
 def _on_overflow(values: Values, writes: bool) -> Any:
-    """What to do with what does not fit; where the point is to repair, it is repaired and written all the same."""
+    """What to do with transcripts that do not fit. `--fix` repairs and writes them."""
     if values.get("fix"):
         return "write"
     return values["on_overflow"] if writes else "fail"
@@ -200,12 +202,12 @@ def _thinking(values: Values) -> Thinking | None:
 
 
 def _formats(values: Values) -> tuple[Format, ...]:
-    """The formats to try: all of them or the one asked for, where they are known to be or at the path asked for."""
+    """The formats to detect, with message lists at `--messages-path` if it is given."""
     name, path = values["format"], values["messages_path"]
     known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
     if path is None:
         return known
-    placed = tuple(one.placed(path) for one in known if one.placed is not None)
+    placed = tuple(form.placed(path) for form in known if form.placed is not None)
     if not placed:
-        raise UsageError(f"--messages-path {path}: {name} has an event on each line, not message lists in documents")
+        raise UsageError(f"--messages-path {path}: {name} has one event per line, not message lists in documents")
     return placed

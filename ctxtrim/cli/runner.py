@@ -1,4 +1,4 @@
-"""One run of a command: options to values, values to the stream, the stream to files, report and exit code."""
+"""One run of a command: from options to a request, to the stream, to files, report and exit code."""
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording, Spills
 from ctxtrim.cli import terminal
-from ctxtrim.cli.exit_codes import concluded
-from ctxtrim.cli.request import Request, request
+from ctxtrim.cli.exit_codes import exit_code_of
+from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
 from ctxtrim.formats import FORMATS
@@ -27,173 +27,177 @@ from ctxtrim.reports.usage_log import entry
 from ctxtrim.stage import Finding
 from ctxtrim.stream import stream
 
-_FINDING = 8  # values in a finding about a file
+_FINDING = 8  # size of a finding in a `Spool`
+_START = 200  # bytes of an input whose beginning a message may quote
+_QUOTED = 24  # characters of that beginning
 
 
-def work(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
-    """Do it and return the exit code. Every trouble a user can have ends here as one line on standard error."""
+def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
+    """Run a command and return its exit code. Every error is one line on standard error."""
     calm_collector()
-    return concluded(lambda: _work(request(stages, writes, values)), shows_traceback=values["debug"])
+    return exit_code_of(lambda: _run(parse_request(stages, writes, values)), shows_traceback=values["debug"])
 
 
 def calm_collector() -> None:
-    """Look for reference cycles rarely: decoded JSON has none, and looking through it takes a third of the time."""
+    """Look for reference cycles rarely: decoded JSON has none, and the search takes a third of the time."""
     gc.set_threshold(200_000, 20, 100)
 
 
-def _work(asked: Request) -> int:
+def _run(request: Request) -> int:
     with ExitStack() as stack:
-        keeps_rows = asked.shows or asked.form is not None or asked.job.explains
+        keeps_rows = request.shows or request.form is not None or request.job.explains
         rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
         findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: _FINDING)))
-        troubled = terminal.Troubled(asked.is_quiet)
-        report = Report(asked.job.specs, keeps_rows, rows, findings, [troubled.take])
-        for path, finding in asked.notes:
+        problems = terminal.Problems(request.is_quiet)
+        report = Report(request.job.specs, keeps_rows, rows, findings, [problems.take])
+        for path, finding in request.notes:
             report.note(path, finding)
         sink = None
-        if asked.report is not None:  # known to be writable before anything is edited
-            sink = write_to(asked.report)
+        if request.report is not None:  # fail before anything is edited if the report cannot be written
+            sink = write_to(request.report)
             stack.callback(sink.discard)
-        if asked.log is not None:
-            log = Appended(asked.log)
+        if request.log is not None:
+            log = Appended(request.log)
             stack.callback(log.close)
             report.listeners.append(lambda row: log.add([entry(row, now())]))
-        if asked.events is not None:
-            asked = _watched(asked, Appended(asked.events), stack)
-        held = _hold(asked, stack) if asked.aims.shares_stdout else {}
-        archive = Archive(asked.archive) if asked.archive is not None else None
+        if request.events is not None:
+            request = _with_events(request, Appended(request.events), stack)
+        readings = _open_all(request, stack) if request.targets.shares_stdout else {}
+        archive = Archive(request.archive) if request.archive is not None else None
         if archive is not None:
             stack.callback(archive.close)
-        with terminal.progress(asked.sources, enabled=asked.has_progress) as watch:
-            recordings = Recordings(archive, asked)
+        with terminal.progress(request.sources, enabled=request.has_progress) as watch:
+            recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
-            _each(asked, held, recordings, report, watch)
-        if asked.store is not None:
-            asked.store.commit()
+            _process_all(request, readings, recordings, report, watch)
+        if request.store is not None:
+            request.store.commit()
         if sink is not None:
-            for block in blocks(REPORTS[asked.form or "text"](report)):
+            for block in blocks(REPORTS[request.form or "text"](report)):
                 sink.write(block.encode(errors="backslashreplace"))
             sink.commit()
-        is_shown = asked.shows and asked.form in (None, "text")
-        terminal.tell(report, asked, None if is_shown else troubled)
-        if asked.shows:
-            terminal.show(report, asked.form or "text", asked.color)
-        if asked.writes and not asked.is_quiet:
-            terminal.summary(report)
+        is_shown = request.shows and request.form in (None, "text")
+        terminal.print_findings(report, request, None if is_shown else problems)
+        if request.shows:
+            terminal.print_report(report, request.form or "text", request.color)
+        if request.writes and not request.is_quiet:
+            terminal.print_summary(report)
         return report.exit_code
 
 
-def _watched(asked: Request, events: Appended, stack: ExitStack) -> Request:
-    """The request, whose compactions are told as they happen."""
+def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
+    """The request with a callback that appends compaction events to a file."""
     stack.callback(events.close)
 
-    def tell(path: str, line: int, event: Event) -> None:
+    def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    return replace(asked, job=replace(asked.job, on_event=tell))
+    return replace(request, job=replace(request.job, on_event=append))
 
 
-def _hold(asked: Request, stack: ExitStack) -> dict[str, Reading]:
-    """Look at all inputs that are to share standard output before any of them is written.
+def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
+    """Open all inputs that share standard output before any output is written.
 
-    Only files with a conversation on each line can. What can be read only once is held open.
+    Raises `UsageError` unless every input has one conversation per line. Inputs that can be read only once stay open
+    and are returned by their paths.
     """
-    held: dict[str, Reading] = {}
-    for source in asked.sources:
+    readings: dict[str, Reading] = {}
+    for source in request.sources:
         with ExitStack() as own:
             try:
-                found = open_reading(own.enter_context(reading(source, asked.max_size)), asked.formats, asked.max_size)
+                lines = own.enter_context(reading(source, request.max_size))
+                content = open_reading(lines, request.formats, request.max_size)
             except InputError:
-                continue  # it is told when its turn comes
-            if not found.is_lines:
+                continue  # `_process_all` reports it
+            if not content.is_lines:
                 raise UsageError(
-                    f"{source.name} is not one conversation a line, so it cannot share standard output with "
-                    "other inputs; write into a folder with -o"
+                    f"{source.name} does not have one conversation per line, so it cannot share standard output with "
+                    "other inputs; write to a folder with -o"
                 )
             if not source.is_regular:
-                held[source.path] = found
+                readings[source.path] = content
                 stack.push(own.pop_all())
-    return held
+    return readings
 
 
 class Recordings:
-    """What is recorded of each output: standard output that several inputs share is one."""
+    """The archive recording of each output. Inputs that share standard output have one recording."""
 
-    def __init__(self, archive: Archive | None, asked: Request) -> None:
-        self._archive, self._asked = archive, asked
-        self.spills = Spills(asked.spills) if archive is None and asked.spills is not None else None
+    def __init__(self, archive: Archive | None, request: Request) -> None:
+        self._archive, self._request = archive, request
+        self.spills = Spills(request.spills) if archive is None and request.spills is not None else None
         self._shared = (
-            self._new(", ".join(source.path for source in asked.sources)) if asked.aims.shares_stdout else None
+            self._new(", ".join(source.path for source in request.sources)) if request.targets.shares_stdout else None
         )
 
     def of(self, source: Input) -> Recording | None:
-        """The recording that an input belongs to."""
+        """The recording of an input."""
         return self._shared or self._new(source.path)
 
     def finish(self, recording: Recording | None) -> None:
-        """Remember the run of an output that is its own."""
+        """Finish a recording, unless it is the shared one."""
         if recording is not None and recording is not self._shared:
             recording.finish()
 
     def close(self) -> None:
-        """Remember the run of the output that was shared."""
+        """Finish the shared recording."""
         if self._shared is not None:
             self._shared.finish()
 
     def sink(self, recording: Recording | None, sink: Sink) -> Sink:
-        """The sink of an output. Standard output gets nothing before its originals are on the disk."""
-        if recording is None or self._asked.aims.holds_back:
+        """The sink of an output. Nothing is written to standard output before the originals are on the disk."""
+        if recording is None or self._request.targets.holds_back:
             return sink
         return Delayed(sink, recording.sync)
 
     def discard(self, recording: Recording | None = None) -> None:
-        """Remove what was recorded of an output of its own (None: of the shared one) and is not finished."""
+        """Discard an unfinished recording; None discards the shared one."""
         if recording is None and self._shared is not None:
             self._shared.discard()
         elif recording is not None and recording is not self._shared:
             recording.discard()
 
     def _new(self, path: str) -> Recording | None:
-        did = ", ".join(spec.name for spec in self._asked.job.specs)
-        return Recording(self._archive, path, did) if self._archive is not None else None
+        pipeline = ", ".join(spec.name for spec in self._request.job.specs)
+        return Recording(self._archive, path, pipeline) if self._archive is not None else None
 
 
-def _each(
-    asked: Request, held: Mapping[str, Reading], recordings: Recordings, report: Report, watch: terminal.Watch
+def _process_all(
+    request: Request, readings: Mapping[str, Reading], recordings: Recordings, report: Report, watch: terminal.Watch
 ) -> None:
     ends_line = True
-    for source in asked.sources:
+    for source in request.sources:
         try:
-            if source.path in held:
-                ends_line = _one(source, held[source.path], asked, recordings, report, ends_line)
-            elif asked.aims.writes and asked.aims.in_place:
-                _in_place(source, asked, recordings, report, watch)
+            if source.path in readings:
+                ends_line = _process(source, readings[source.path], request, recordings, report, ends_line)
+            elif request.targets.writes and request.targets.in_place:
+                _in_place(source, request, recordings, report, watch)
             else:
-                with reading(source, asked.max_size) as lines:
-                    found = open_reading(watch(lines), asked.formats, asked.max_size)
-                    ends_line = _one(source, found, asked, recordings, report, ends_line)
+                with reading(source, request.max_size) as lines:
+                    content = open_reading(watch(lines), request.formats, request.max_size)
+                    ends_line = _process(source, content, request, recordings, report, ends_line)
         except InputError as error:
             report.note(source.path, Finding("unreadable", "error", str(error), error.line))
         except (OutputError, ArchiveError) as error:
-            if not asked.aims.holds_back:
+            if not request.targets.holds_back:
                 raise
             code = "not-written" if isinstance(error, OutputError) else "not-archived"
             report.note(source.path, Finding(code, "error", str(error)))
         except (CtxtrimError, BrokenPipeError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other inputs can still be handled
-            report.note(source.path, not_handled(error, None, asked.job.shows_tracebacks))
+        except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other inputs
+            report.note(source.path, not_handled(error, None, request.job.shows_tracebacks))
     recordings.close()
 
 
-def _in_place(source: Input, asked: Request, recordings: Recordings, report: Report, watch: terminal.Watch) -> None:
-    """Replace one file; read it again if it changed meanwhile."""
+def _in_place(source: Input, request: Request, recordings: Recordings, report: Report, watch: terminal.Watch) -> None:
+    """Replace one file. If it changed in the meantime, read it again."""
     for attempt in range(1, ATTEMPTS + 1):
-        sink = asked.aims.sink(source)  # before the file is read, so that it shows every later change
+        sink = request.targets.sink(source)  # created before the file is read, so that it detects every later change
         try:
-            with reading(source, asked.max_size) as lines:
-                found = open_reading(watch(lines), asked.formats, asked.max_size)
-                _one(source, found, asked, recordings, report, True, sink)
+            with reading(source, request.max_size) as lines:
+                content = open_reading(watch(lines), request.formats, request.max_size)
+                _process(source, content, request, recordings, report, True, sink)
             return
         except ChangedError:
             if attempt == ATTEMPTS:
@@ -202,55 +206,56 @@ def _in_place(source: Input, asked: Request, recordings: Recordings, report: Rep
             sink.discard()
 
 
-def _one(
+def _process(
     source: Input,
-    found: Reading,
-    asked: Request,
+    content: Reading,
+    request: Request,
     recordings: Recordings,
     report: Report,
     ends_line: bool,
     sink: Sink | None = None,
 ) -> bool:
-    """One input from its first line to its target; returns whether what was written ends with a line break."""
-    aims = asked.aims
-    if found.format is None and asked.messages_path is not None:
-        raise UsageError(f"--messages-path {asked.messages_path} leads to no message list in {source.name}")
-    sink = sink or aims.sink(source)
+    """Process one input and write it to its target. Returns whether the output so far ends with a line break."""
+    targets = request.targets
+    if content.format is None and request.messages_path is not None:
+        raise UsageError(f"--messages-path {request.messages_path}: no message list at this path in {source.name}")
+    sink = sink or targets.sink(source)
     recording = recordings.of(source)
     sink = recordings.sink(recording, sink)
-    rows: Spool[Row] = Spool(lambda row: row.size)  # of a file that is held back
+    rows: Spool[Row] = Spool(lambda row: row.size)  # reported after the file is replaced
     findings: Spool[Finding] = Spool(lambda finding: _FINDING)
-    is_empty, has_rows, has_written, is_changed, is_lossy = True, False, False, False, False
+    start = b""
+    has_rows, has_written, is_changed, is_lossy = False, False, False, False
     try:
-        for done in stream(source.path, found, asked.job, recording or recordings.spills):
-            is_empty = False
+        for done in stream(source.path, content, request.job, recording or recordings.spills):
+            start = start or done.read[:_START].strip()
             added = b"" if ends_line or not done.data else b"\n"
             if recording is not None:
                 recording.chunk(done.read, done.data, added)
             if done.data:
                 sink.write(added + done.data)
-                ends_line = done.data.endswith(b"\n") or not aims.shares_stdout
+                ends_line = done.data.endswith(b"\n") or not targets.shares_stdout
             has_rows |= bool(done.rows)
             is_changed |= done.is_changed
             is_lossy |= done.is_lossy
             has_written |= any(row.is_written for row in done.rows)
             findings.extend(done.findings)
-            if aims.holds_back:
+            if targets.holds_back:
                 rows.extend(done.rows)
             else:
                 report.add(done.rows)
-        stays = is_lossy and (aims.in_place or not has_written)
-        if not (stays and aims.holds_back):
+        stays = is_lossy and (targets.in_place or not has_written)
+        if not (stays and targets.holds_back):
             recordings.finish(recording)
-        if stays or (aims.in_place and not is_changed):
+        if stays or (targets.in_place and not is_changed):
             sink.discard()
         else:
             sink.commit()
         report.add((replace(row, is_written=False) for row in rows) if stays else rows)
-        for finding in _taken_for(found, asked):
+        for finding in _format_findings(content, request):
             report.note(source.path, finding)
         if not has_rows and not is_lossy:
-            report.note(source.path, _nothing(found, is_empty, asked, next(iter(findings), None)))
+            report.note(source.path, _no_transcript(content, start, request, next(iter(findings), None)))
             return ends_line
         for finding in findings:
             report.note(source.path, finding)
@@ -265,25 +270,27 @@ def _one(
     return ends_line
 
 
-def _nothing(found: Reading, is_empty: bool, asked: Request, first: Finding | None) -> Finding:
-    """Why a file has no transcript in it."""
-    if is_empty:
+def _no_transcript(content: Reading, start: bytes, request: Request, first: Finding | None) -> Finding:
+    """The finding that explains why a file has no transcript; `start` has its first bytes."""
+    if not start:
         return Finding("no-transcript", "error", "no transcript found: the input is empty")
-    if found.format is not None:
-        return Finding("no-transcript", "error", f"no messages found, though it looks like {found.format.name}")
+    if content.format is not None:
+        return Finding("no-transcript", "error", f"no messages found, though it looks like {content.format.name}")
     if first is not None:
         return Finding(
             "no-transcript", "error", f"no transcript found: {first.message.split('; the line')[0]}", first.line
         )
-    known = ", ".join(one.name for one in asked.formats)
-    if len(asked.formats) < len(FORMATS):
-        return Finding("no-transcript", "error", f"no transcript found: it is not {known}; leave out --format")
-    return Finding("no-transcript", "error", f"no transcript found; the formats understood are {known}")
+    known = ", ".join(form.name for form in request.formats)
+    if len(request.formats) < len(FORMATS):
+        return Finding("no-transcript", "error", f"no transcript found: the format is not {known}; omit --format")
+    text = start.decode(errors="replace").replace("\n", " ")
+    quoted = f"{text[:_QUOTED]}{'…' if len(text) > _QUOTED else ''}"
+    return Finding("no-transcript", "error", f"unrecognized format (starts with `{quoted}`); supported: {known}")
 
 
-def _taken_for(found: Reading, asked: Request) -> Iterator[Finding]:
-    """What a file was taken for, where that was asked or is not sure."""
-    if found.is_mixed:
-        yield Finding("mixed-formats", "warning", f"{found.taken_for}; what is not understood is kept as it is")
-    elif asked.explains_format:
-        yield Finding("format", "info", found.taken_for)
+def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:
+    """The finding about the detected format, if the user wants it or if the format is uncertain."""
+    if content.is_mixed:
+        yield Finding("mixed-formats", "warning", f"{content.taken_for}; what is not understood is kept as it is")
+    elif request.explains_format:
+        yield Finding("format", "info", content.taken_for)

@@ -1,4 +1,4 @@
-"""What stages need from outside: who writes summaries, and where they are kept."""
+"""The summarizer and the summary store from the options."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +10,12 @@ from ctxtrim.summaries import Summarizer
 
 
 def summarizer_of(values: Mapping[str, Any]) -> Summarizer | None:
-    """The model or the command that writes summaries, None for facts alone."""
+    """The model or command that writes summaries, None for summaries by rules."""
     model, command, url = values["llm_model"], values["llm_command"], values["llm_base_url"]
     if model and command:
-        raise UsageError("--llm-model and --llm-command both write summaries; give one of them")
+        raise UsageError("--llm-model and --llm-command cannot be combined; give one of them")
     if url and not model:
-        raise UsageError("--llm-base-url is the endpoint of a model; give --llm-model too")
+        raise UsageError("--llm-base-url needs --llm-model; give both")
     if model:
         from ctxtrim.summarizers import Endpoint
 
@@ -28,7 +28,7 @@ def summarizer_of(values: Mapping[str, Any]) -> Summarizer | None:
 
 
 def store_of(values: Mapping[str, Any]) -> Store | None:
-    """The summary store, known to be of use before anything is edited."""
+    """The summary store, None without one. Raises `CtxtrimError` if the store cannot be read or written."""
     if not values["summary_store"]:
         return None
     store = Store(Path(values["summary_store"]))

@@ -1,4 +1,4 @@
-"""What people see: messages on standard error, the report on standard output, a progress bar on long work."""
+"""Output for people: messages on standard error, the report on standard output, a progress bar for long runs."""
 
 import os
 import sys
@@ -19,28 +19,28 @@ from ctxtrim.stage import Severity
 from ctxtrim.text.escaping import clean, clean_lines
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
-_WIDTH = 120  # columns of tables that go to no terminal
-_DRAWN = 2000  # rows of a table on a terminal
-_TOLD = 20  # transcripts whose findings are told on standard error; the report has all of them
+_WIDTH = 120  # columns of tables if standard output is not a terminal
+_DRAWN = 2000  # most rows of a table on a terminal
+_MOST_TRANSCRIPTS = 20  # transcripts whose findings are printed on standard error; the report has all of them
 
 
 Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 
-def say(line: str) -> None:
-    """One line on standard error, safe to print. If standard error cannot be written, the line is lost."""
+def print_error(line: str) -> None:
+    """Print a line on standard error, with control characters escaped. Errors of standard error are ignored."""
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(clean(line) + "\n")
 
 
 def print_text(text: str) -> None:
-    """Lines on standard output, safe to print."""
+    """Print lines on standard output, with control characters escaped."""
     Stdout().write(_encoded(clean_lines(text)))
 
 
-class Troubled:
-    """The transcripts whose findings standard error shows: the first of them, and how many there are."""
+class Problems:
+    """The transcripts whose findings are printed on standard error: the first rows, and the count of all."""
 
     def __init__(self, is_quiet: bool) -> None:
         self._severities = _severities(is_quiet)
@@ -48,46 +48,51 @@ class Troubled:
         self.count = 0
 
     def take(self, row: Row) -> None:
-        """Look at one transcript."""
-        findings = [one for one in row.findings if one.severity in self._severities and one.code not in ASIDE]
+        """Add a row if it has findings to print."""
+        findings = [
+            finding for finding in row.findings if finding.severity in self._severities and finding.code not in ASIDE
+        ]
         if findings:
             self.count += 1
-            if len(self.rows) < _TOLD:
+            if len(self.rows) < _MOST_TRANSCRIPTS:
                 self.rows.append(replace(row, findings=tuple(findings), steps=(), lines={}, explained=()))
 
 
 def _severities(is_quiet: bool) -> tuple[Severity, ...]:
-    """The severities of findings that standard error shows."""
+    """The severities of findings to print on standard error."""
     return ("error",) if is_quiet else ("error", "warning", "info")
 
 
-def tell(report: Report, asked: Request, troubled: Troubled | None) -> None:
-    """On standard error: findings about files, and those about transcripts if no report on standard output has them."""
-    severities = _severities(asked.is_quiet)
+def print_findings(report: Report, request: Request, problems: Problems | None) -> None:
+    """Print findings on standard error: about files, and with `problems` about transcripts too.
+
+    `problems` is None if the report on standard output shows the findings about transcripts.
+    """
+    severities = _severities(request.is_quiet)
     for line in text.file_lines(item for item in report.findings if item[1].severity in severities):
-        say(line)
-    if troubled is None:
+        print_error(line)
+    if problems is None:
         return
-    for line in text.finding_lines(troubled.rows):
-        say(line)
-    if troubled.count > len(troubled.rows):
-        say(f"… and {troubled.count - len(troubled.rows)} transcripts more; --report has all of them")
-    if not asked.job.explains or (asked.is_quiet and asked.report is not None):  # the report has the rows
+    for line in text.finding_lines(problems.rows):
+        print_error(line)
+    if problems.count > len(problems.rows):
+        print_error(f"… and {problems.count - len(problems.rows)} transcripts more; --report has all of them")
+    if not request.job.explains or (request.is_quiet and request.report is not None):  # the report has the rows
         return
     for row in report.rows:
         for line in text.plain(text.explained(row)).split("\n"):
-            say(line)
+            print_error(line)
 
 
-def summary(report: Report) -> None:
-    """What was done, in one line on standard error."""
-    did = ", ".join(spec.name for spec in report.pipeline) or "no stages, passed through unchanged"
+def print_summary(report: Report) -> None:
+    """Print the stages and the totals in one line on standard error."""
+    stages = ", ".join(spec.name for spec in report.pipeline) or "no stages, passed through unchanged"
     left_out = f", {report.left_out} not written" if report.left_out else ""
-    say(f"ctxtrim: {did}: {text.totals_line(report)}{left_out}")
+    print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
 
 
-def show(report: Report, form: str, color: str) -> None:
-    """The report on standard output: as rich tables on a terminal, else as its form spells it."""
+def print_report(report: Report, form: str, color: str) -> None:
+    """Print the report on standard output: as rich tables on a terminal, else in its format."""
     if form == "text" and not report.rows:
         return
     shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
@@ -103,7 +108,7 @@ def show(report: Report, form: str, color: str) -> None:
 
 
 def _drawn(report: Report) -> Iterator[str]:
-    """The report with rich tables. A table has as many rows as people read; files have all of them."""
+    """The report with rich tables of at most `_DRAWN` rows."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -124,11 +129,11 @@ def _drawn(report: Report) -> Iterator[str]:
     for table in text.tables(report):
         title = Text(table.title) if table.title else None
         rich_table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-        left = iter(table.rows)
-        rows = list(islice(left, _DRAWN))
-        for place, name in enumerate(table.columns):
+        remaining = iter(table.rows)
+        rows = list(islice(remaining, _DRAWN))
+        for column, name in enumerate(table.columns):
             header, is_number = name.removeprefix(">"), name.startswith(">")
-            widest = max(len(cells[place]) for cells in (*rows, (header,) * len(table.columns)))
+            widest = max(len(cells[column]) for cells in (*rows, (header,) * len(table.columns)))
             rich_table.add_column(
                 Text(header),
                 justify="right" if is_number else "left",
@@ -138,7 +143,7 @@ def _drawn(report: Report) -> Iterator[str]:
         for cells in rows:
             rich_table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
         yield drawn(rich_table)
-        if more := sum(1 for _ in left):
+        if more := sum(1 for _ in remaining):
             yield drawn(Text(f"  … and {more:,} rows more; --report FILE has all of them\n"))
     for line in text.row_lines(report):
         yield drawn(Text(line))
@@ -146,7 +151,7 @@ def _drawn(report: Report) -> Iterator[str]:
 
 
 def _encoded(shown: str) -> bytes:
-    """A text in the encoding of standard output; what that cannot spell is told in ASCII."""
+    """A text in the encoding of standard output. If it cannot encode the symbols of reports, they become ASCII."""
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
     try:
         shown.encode(encoding)
@@ -155,7 +160,7 @@ def _encoded(shown: str) -> bytes:
     return shown.encode(encoding, errors="backslashreplace")
 
 
-_LEAST = 16  # columns of a text that may fold
+_LEAST = 16  # least width of a column whose texts may wrap
 _WHOLE = ("verdict", "decision", "role")
 _ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
 _STYLES = {"fits": "green", "overflow": "bold red", "malformed": "yellow", "dropped": "red", "truncated": "yellow"}
@@ -163,7 +168,7 @@ _STYLES = {"fits": "green", "overflow": "bold red", "malformed": "yellow", "drop
 
 @contextmanager
 def progress(sources: Sequence[Input], *, enabled: bool) -> Iterator[Callable[[Iterable[bytes]], Iterable[bytes]]]:
-    """A wrapper for the lines of each input that shows how far the work is, once it takes a while."""
+    """A wrapper for the lines of each input that shows a progress bar after `_PATIENCE` seconds."""
     if not enabled or sys.stderr is None or not sys.stderr.isatty():
         yield lambda lines: lines
         return
@@ -176,7 +181,7 @@ def progress(sources: Sequence[Input], *, enabled: bool) -> Iterator[Callable[[I
 
 
 class _Bar:
-    """A rich progress bar over bytes that is made when the patience is over."""
+    """A rich progress bar over bytes that appears after `_PATIENCE` seconds."""
 
     def __init__(self, total: int | None) -> None:
         self._total = total
@@ -186,7 +191,7 @@ class _Bar:
         self._task: Any = None
 
     def watch(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """The lines, counted as they pass."""
+        """Yield the lines and update the bar."""
         for line in lines:
             yield line
             self._done += len(line)
@@ -206,6 +211,6 @@ class _Bar:
         self._progress.start()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._progress is not None:
             self._progress.stop()

@@ -1,8 +1,8 @@
-"""What people say beside the command line, from where, and what of it is in force.
+"""Settings and their sources, in order of precedence.
 
 ::
 
-    command line        --max-age 3                                       the strongest
+    command line        --max-age 3                                       highest precedence
     environment         CTXTRIM_MAX_AGE=3
     --config FILE       max-age = 3
     ./ctxtrim.toml      the same, and [truncate] max-age = 3, pipeline = ["truncate", "trim"], [models.our-model]
@@ -10,7 +10,7 @@
     ./agents.config.json    {"contextManagement": {"maxAge": 3}}, and the blocks compactor and toolOutput
     the user's folder   config.toml, as ctxtrim.toml
     the preset
-    the default of the setting                                            the weakest
+    the default of the setting                                            lowest precedence
 """
 
 from ctxtrim.config.automatic import WORDS, Preference
@@ -19,7 +19,7 @@ from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.own_models import ModelOf
 from ctxtrim.config.resolved import DEFAULT, Config, configured
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.source import Said, Value
+from ctxtrim.config.source import SettingsSource, Value
 
 __all__ = [
     "DEFAULT",
@@ -29,7 +29,7 @@ __all__ = [
     "Config",
     "ModelOf",
     "Preference",
-    "Said",
+    "SettingsSource",
     "Value",
     "configured",
     "program",

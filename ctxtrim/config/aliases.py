@@ -1,7 +1,7 @@
-"""What other programs call our settings: the names and values of the designs that ctxtrim grew from.
+"""Aliases: the names and values that other programs use for the settings of ctxtrim.
 
-A name of ours in camelCase needs no row. What a row leads to is `stage.setting`, or `setting` alone: one of the whole
-run, or of every stage that has it.
+A camelCase form of a ctxtrim name needs no row. The target of a row is `stage.setting`, or `setting` alone for a run
+setting and for every stage that has the setting.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Alias:
-    """A name, and what it is here. A flag that is no flag here has `values` for true and false; None says nothing."""
+    """An alias and its target. `values` maps true and false to values of a target that is not a flag; None is unset."""
 
     name: str
     target: str
@@ -54,7 +54,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("largeOutputThreshold", "truncate.spill-above"),
     ),
 }
-"""By the block in which other programs say it. In files of our own every name may stand anywhere."""
+"""Aliases by the block that other programs use. Files of ctxtrim accept every alias in any place."""
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "truncate.mode": {"head_tail": "head-tail"},
@@ -65,7 +65,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "age-based": "age",
     },
 }
-"""What values are called there, by setting."""
+"""Aliases of values, by setting."""
 
 STAGES_OF: Mapping[str, tuple[str, ...]] = {COMPACTOR: ("cutoff", "compact", "summarize"), OUTPUT: ("truncate",)}
-"""The stages that a block is about; what it does not name is about all of them, and about the whole run."""
+"""The stages that a block configures. Other blocks configure the run and all stages."""

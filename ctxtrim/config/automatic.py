@@ -1,4 +1,4 @@
-"""Whether the automatic pipeline runs, as `ctxtrim rolling-context` stores it: a file that says `on` or `off`."""
+"""The preference that `ctxtrim rolling-context` stores: a file with the word `on` or `off`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,18 +7,18 @@ from ctxtrim.config.source import Value
 from ctxtrim.errors import InputError, reason
 
 WORDS = {"on": True, "off": False, "enable": True, "disable": False}
-"""The words that turn it on or off. Only `on` and `off` are written."""
+"""The words that turn the automatic pipeline on or off. Only `on` and `off` are written."""
 
 
 @dataclass(frozen=True)
 class Preference:
-    """The preference that is kept in a file."""
+    """The preference in a file."""
 
     path: Path
 
     @property
     def value(self) -> Value | None:
-        """What is stored, None where nothing is; an `InputError` where that cannot be read."""
+        """The stored preference, None without a file. Raises `InputError` if the file cannot be read."""
         try:
             word = self.path.read_bytes().decode(errors="replace").strip()
         except FileNotFoundError:
@@ -26,5 +26,5 @@ class Preference:
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {reason(error)}") from error
         if word not in WORDS:
-            raise InputError(f"{self.path}: expected on or off; ctxtrim rolling-context on|off writes it anew")
+            raise InputError(f"{self.path}: expected on or off; run ctxtrim rolling-context on|off to rewrite it")
         return Value(WORDS[word], str(self.path))

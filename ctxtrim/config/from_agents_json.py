@@ -1,4 +1,4 @@
-"""`agents.config.json`, which belongs to other programs: what it says of contexts; warnings where that is unclear."""
+"""Settings from `agents.config.json`, which belongs to other programs: invalid keys are warnings, not errors."""
 
 import json
 from pathlib import Path
@@ -6,34 +6,34 @@ from pathlib import Path
 from ctxtrim.config import mappings
 from ctxtrim.config.aliases import ALIASES
 from ctxtrim.config.contents import contents
-from ctxtrim.config.source import Said
+from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import InputError
 from ctxtrim.text.escaping import clean
 
 
-def agents_file(path: Path, *, is_named: bool = False) -> Said:
-    """What the blocks for us say; one that comes first counts more. Nothing where there is no file.
+def agents_file(path: Path, *, is_named: bool = False) -> SettingsSource:
+    """The settings in the blocks that ctxtrim reads; earlier blocks take precedence. Empty without a file.
 
     A named file must exist and is trusted.
     """
-    said = Said(str(path), is_named)
+    source = SettingsSource(str(path), is_named)
     try:
         data = contents(path, is_named=is_named)
         if data is None:
-            return said
+            return source
         document = json.loads(data)
     except InputError as error:
         if is_named:
             raise
-        said.note(str(error).removeprefix(f"{path}: "))
-        return said
+        source.note(str(error).removeprefix(f"{path}: "))
+        return source
     except (ValueError, RecursionError) as error:
-        said.note(f"no JSON: {clean(str(error))}")
-        return said
+        source.note(f"invalid JSON: {clean(str(error))}")
+        return source
     for block in ALIASES:
-        found = document.get(block, {}) if isinstance(document, dict) else {}
-        if isinstance(found, dict):
-            mappings.read(said, found, block, block=block, is_ours=False)
+        values = document.get(block, {}) if isinstance(document, dict) else {}
+        if isinstance(values, dict):
+            mappings.read(source, values, block, block=block, is_ours=False)
         else:
-            said.note(f"{block}: expected an object")
-    return said
+            source.note(f"{block}: expected an object")
+    return source

@@ -1,4 +1,4 @@
-"""What a program says in a call: one mapping, and nothing of files, the environment or the user."""
+"""Settings from an API call: one mapping. Files, the environment and the user's preference are not read."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,14 +7,17 @@ from typing import Any
 from ctxtrim.config import mappings
 from ctxtrim.config.automatic import Preference
 from ctxtrim.config.resolved import Config
-from ctxtrim.config.source import Said, Value
+from ctxtrim.config.source import SettingsSource, Value
 
 
-def program(options: Mapping[str, Any], where: str, preset: str) -> Config:
-    """What some options say, by the names that files of ours may have; what they leave out is as a preset has it.
+def program(options: Mapping[str, Any], location: str, preset: str) -> Config:
+    """The configuration of `options`, with the keys of `ctxtrim.toml`. Missing keys have the values of the preset.
 
-    A `UsageError` begins with `where` they were said. They are in force unless they say `enabled` themselves, so no
-    stored preference is ever looked for.
+    Raises `UsageError`; its message begins with `location`. `enabled` is true unless `options` sets it, so the stored
+    preference is never read.
     """
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
-    return Config((mappings.read(Said(where), options), Said("default", shared=assumed)), Preference(Path()))
+    return Config(
+        (mappings.read(SettingsSource(location), options), SettingsSource("default", shared=assumed)),
+        Preference(Path()),
+    )

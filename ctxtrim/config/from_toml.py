@@ -1,4 +1,4 @@
-"""Files of our own: `ctxtrim.toml`, the one that `--config` names, the user's, and our table in `pyproject.toml`."""
+"""Settings from TOML: `ctxtrim.toml`, the file of `--config`, the user's file, `[tool.ctxtrim]` of `pyproject.toml`."""
 
 from pathlib import Path
 from typing import Any
@@ -6,51 +6,51 @@ from typing import Any
 from ctxtrim.config import mappings
 from ctxtrim.config.contents import contents
 from ctxtrim.config.own_models import checked_models
-from ctxtrim.config.source import Said
+from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokenizers.tokenizer_files import is_path
 
 
-def own_file(path: Path, *, is_named: bool = False, is_trusted: bool = False) -> Said:
-    """What a file of ours says; nothing where there is none.
+def own_file(path: Path, *, is_named: bool = False, is_trusted: bool = False) -> SettingsSource:
+    """The settings in a file with the layout of `ctxtrim.toml`. Empty without a file.
 
-    A named file must exist and is trusted.
+    A file named by the user must exist and is trusted.
     """
-    said = Said(str(path), is_named or is_trusted)
+    source = SettingsSource(str(path), is_named or is_trusted)
     data = contents(path, is_named=is_named)
-    return _read(said, path, _document(path, data)) if data else said
+    return _read(source, path, _document(path, data)) if data else source
 
 
-def project_table(path: Path, *, is_named: bool = False) -> Said:
-    """What `[tool.ctxtrim]` of a `pyproject.toml` says. One that does not speak of us is not looked into.
+def project_table(path: Path, *, is_named: bool = False) -> SettingsSource:
+    """The settings in `[tool.ctxtrim]` of a `pyproject.toml`. A file without the word `ctxtrim` is not parsed.
 
-    A named file must exist and is trusted.
+    A file named by the user must exist and is trusted.
     """
-    said = Said(str(path), is_named)
+    source = SettingsSource(str(path), is_named)
     data = contents(path, is_named=is_named) or b""
     tools = _document(path, data).get("tool", {}) if b"ctxtrim" in data else {}
     table = tools.get("ctxtrim", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         raise UsageError(f"{path}: tool.ctxtrim: expected a table, found {table!r}")
-    return _read(said, path, table, "tool.ctxtrim") if table else said
+    return _read(source, path, table, "tool.ctxtrim") if table else source
 
 
-def _read(said: Said, path: Path, document: dict[str, Any], table: str = "") -> Said:
+def _read(source: SettingsSource, path: Path, document: dict[str, Any], table: str = "") -> SettingsSource:
     dotted = f"{table}.models" if table else "models"
     models = checked_models(f"{path}: {dotted}", document.get("models", {}))
-    if not said.is_trusted:
-        _drop_tokenizer_files(said, dotted, models)
-    said.models.update(models)
-    return mappings.read(said, {key: value for key, value in document.items() if key != "models"}, table)
+    if not source.is_trusted:
+        _drop_tokenizer_files(source, dotted, models)
+    source.models.update(models)
+    return mappings.read(source, {key: value for key, value in document.items() if key != "models"}, table)
 
 
-def _drop_tokenizer_files(said: Said, table: str, models: dict[str, dict[str, Any]]) -> None:
+def _drop_tokenizer_files(source: SettingsSource, table: str, models: dict[str, dict[str, Any]]) -> None:
     """Remove tokenizers that are files from an untrusted source, with a warning for each."""
     for name, model in models.items():
         if is_path(model.get("tokenizer", "")):
             del model["tokenizer"]
-            said.note_restricted(f"{table}.{clean(name)}.tokenizer")
+            source.note_restricted(f"{table}.{clean(name)}.tokenizer")
 
 
 def _document(path: Path, data: bytes) -> dict[str, Any]:
@@ -59,4 +59,4 @@ def _document(path: Path, data: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: no TOML: {error}") from error
+        raise UsageError(f"{path}: invalid TOML: {error}") from error

@@ -1,4 +1,4 @@
-"""Which settings a key means: the options by their names, in kebab-case, snake_case or camelCase, and the aliases."""
+"""From a key of a configuration file to settings: option names in kebab-case, snake_case or camelCase, and aliases."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import Field
@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, WORDS, Alias
 from ctxtrim.config.run_settings import OPTIONS, SHARED
-from ctxtrim.config.stage_specs import spelled
+from ctxtrim.config.stage_specs import option_name
 from ctxtrim.errors import UsageError
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
 SETTINGS: dict[str, dict[str, Field[Any]]] = {
-    stage: {one.name: one for one in settings_of(made)} for stage, made in STAGES.items()
+    name: {setting.name: setting for setting in settings_of(stage)} for name, stage in STAGES.items()
 }
 """The settings of each stage, by name."""
 
 
 class Meaning(NamedTuple):
-    """A setting of a stage, or of the whole run where that is None, and a value for it."""
+    """A setting and a value for it. `stage` is None for a run setting."""
 
     stage: str | None
     setting: Field[Any]
@@ -27,9 +27,10 @@ class Meaning(NamedTuple):
 
 
 def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list[str]]:
-    """What a key means in a block of another program, or in a file of our own (`""`), where names of ours count first.
+    """The settings that a key sets, and the alias targets that no stage of this version has.
 
-    Beside that the settings that it means and no stage has yet. A `UsageError` where nothing is known of it.
+    `block` is a block of another program, or `""` for files of ctxtrim, in which its own names take precedence.
+    Raises `UsageError` for an unknown key.
     """
     rows, own = _rows(block, key), list(_own(key, value, STAGES_OF.get(block)))
     if block in ("", CONTEXT) and not rows and not own:
@@ -42,13 +43,15 @@ def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list
 
 
 def in_table(stage: str, key: str, value: Any) -> tuple[list[Meaning], list[str]]:
-    """The same for a key in the table of a stage."""
+    """Like `meanings`, for a key in the table of a stage."""
     own = list(_own(key, value, (stage,)))
     rows = [row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")]
     if own or not rows:
         if not own:
-            there = ", ".join(map(spelled, SETTINGS[stage])) or "none"
-            raise UsageError(f"no such key{_nearest(key, map(spelled, SETTINGS[stage]))}; {stage} has {there}")
+            known = ", ".join(map(option_name, SETTINGS[stage])) or "none"
+            raise UsageError(
+                f"unknown key{_nearest(key, map(option_name, SETTINGS[stage]))}; settings of {stage}: {known}"
+            )
         return own, []
     return _followed(rows, value)
 
@@ -58,7 +61,7 @@ def _rows(block: str, key: str) -> list[Alias]:
 
 
 def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meaning]:
-    """The settings whose name a key is: those of some stages, else of all of them and of the whole run."""
+    """The settings with this name: those of `stages`, or of all stages and the run if `stages` is None."""
     name = _field(key, SHARED)
     if stages is None and name is not None:
         yield Meaning(None, SHARED[name], value)
@@ -66,48 +69,48 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meani
         known = SETTINGS.get(stage, {})
         name = _field(key, known)
         if name is not None:
-            yield Meaning(stage, known[name], _word(f"{stage}.{spelled(name)}", value))
+            yield Meaning(stage, known[name], _word(f"{stage}.{option_name(name)}", value))
 
 
 def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
-    """The settings that some rows lead to, and those that no stage has yet."""
+    """The settings that some aliases set, and the targets that no stage of this version has."""
     found: list[Meaning] = []
     later: list[str] = []
     for row in rows:
         if row.values is not None and not isinstance(value, bool):
             raise UsageError(f"expected true or false, found {value!r}")
         stage, _, key = row.target.rpartition(".")
-        meant = value if row.values is None else row.values[value]
-        own = list(_own(key, meant, (stage,) if stage else None))
-        found += own if meant is not None else []
+        own_value = value if row.values is None else row.values[value]
+        own = list(_own(key, own_value, (stage,) if stage else None))
+        found += own if own_value is not None else []
         later += [] if own else [row.target]
     return found, later
 
 
 def _word(target: str, value: Any) -> Any:
-    """A value as it is called here."""
+    """A value, with its alias replaced."""
     return WORDS.get(target, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _field(key: str, known: Mapping[str, Any]) -> str | None:
-    """The field that a key means; a name that Python keeps for itself has an underscore after it."""
+    """The field for a key, None for an unknown key. A field named like a Python keyword ends with an underscore."""
     names = (key.replace("-", "_"), _kebab(key).replace("-", "_"))
-    return next((one for name in names for one in (name, f"{name}_") if one in known), None)
+    return next((field for name in names for field in (name, f"{name}_") if field in known), None)
 
 
 def _kebab(key: str) -> str:
-    """A key in camelCase as options are written."""
+    """A camelCase key in kebab-case."""
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
 def _unknown(key: str, block: str) -> str:
     if not block and _kebab(key).replace("-", "_") in OPTIONS:
-        return f"it is of one run; give --{spelled(_kebab(key))} to the command"
+        return f"not a setting; pass --{option_name(_kebab(key))} on the command line"
     stages, blocks = STAGES_OF.get(block), (block,) if block in STAGES_OF else tuple(ALIASES)
-    words = [spelled(name) for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
-    words += [row.name for one in blocks for row in ALIASES[one]]
-    words += [*map(spelled, SHARED), *STAGES, "models"] if stages is None else []
-    return f"no such key{_nearest(key, words)}"
+    words = [option_name(name) for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
+    words += [row.name for name in blocks for row in ALIASES[name]]
+    words += [*map(option_name, SHARED), *STAGES, "models"] if stages is None else []
+    return f"unknown key{_nearest(key, words)}"
 
 
 def _nearest(key: str, words: Any) -> str:

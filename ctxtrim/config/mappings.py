@@ -1,11 +1,11 @@
-"""Documents: mappings of keys to values, with a table for each stage and the blocks of other programs."""
+"""From a mapping of keys to values to settings. It may have a table for each stage and blocks of other programs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT
 from ctxtrim.config.keys import in_table, meanings
-from ctxtrim.config.source import Said, put
+from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.type_checks import typed
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
@@ -13,7 +13,7 @@ from ctxtrim.text.escaping import clean
 
 
 class _Entry(NamedTuple):
-    """A key and its value, in a block and in a stage's table, or in none."""
+    """A key and its value. `place` is the dotted key for messages; `block` and `stage` are where the key is."""
 
     place: str
     block: str
@@ -22,39 +22,44 @@ class _Entry(NamedTuple):
     value: Any
 
 
-def read(said: Said, document: Mapping[str, Any], table: str = "", *, block: str = "", is_ours: bool = True) -> Said:
-    """Take in what a document says, or a table of it. What is wrong is a `UsageError`, a note where it is not ours."""
+def read(
+    source: SettingsSource, document: Mapping[str, Any], table: str = "", *, block: str = "", is_ours: bool = True
+) -> SettingsSource:
+    """Add the settings of a document, or of a table in it, to the source and return it.
+
+    An invalid key or value raises `UsageError`, or adds a warning if the document is not a file of ctxtrim.
+    """
     for entry in _entries(document, block, f"{table}." if table else ""):
-        where = f"{said.path}: {entry.place}"
+        location = f"{source.path}: {entry.place}"
         try:
-            _take(said, entry, where)
+            _take(source, entry, location)
         except UsageError as error:
-            text = str(error) if str(error).startswith(where) else f"{where}: {error}"
+            text = str(error) if str(error).startswith(location) else f"{location}: {error}"
             if is_ours:
                 raise UsageError(text) from None
-            said.note(text.removeprefix(f"{said.path}: "))
-    return said
+            source.note(text.removeprefix(f"{source.path}: "))
+    return source
 
 
-def _take(said: Said, entry: _Entry, where: str) -> None:
+def _take(source: SettingsSource, entry: _Entry, location: str) -> None:
     if entry.stage is None:
-        meant, later = meanings(entry.key, entry.value, entry.block)
+        matches, later = meanings(entry.key, entry.value, entry.block)
     else:
-        meant, later = in_table(entry.stage, entry.key, entry.value)
-    put(said, where, meant, typed, is_weak=entry.stage is None)
+        matches, later = in_table(entry.stage, entry.key, entry.value)
+    assign(source, location, matches, typed, is_weak=entry.stage is None)
     for target in later:
-        said.note(f"{entry.place}: {target} is not known in this version")
+        source.note(f"{entry.place}: {target} is unknown in this version")
 
 
 def _entries(document: Mapping[str, Any], block: str, before: str) -> Iterator[_Entry]:
-    """The keys of a document; null says nothing."""
+    """The keys of a document, without those whose value is null."""
     for key, value in document.items():
         place = f"{before}{clean(key)}"
         is_open = isinstance(value, dict) and block in ("", CONTEXT)
         if is_open and key in STAGES:
-            for inner, one in value.items():
-                if one is not None:
-                    yield _Entry(f"{place}.{clean(inner)}", block, key, inner, one)
+            for name, setting in value.items():
+                if setting is not None:
+                    yield _Entry(f"{place}.{clean(name)}", block, key, name, setting)
         elif is_open and key in ALIASES:
             yield from _entries(value, key, f"{place}.")
         elif value is not None:

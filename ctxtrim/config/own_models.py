@@ -1,8 +1,8 @@
-"""Models of one's own.
+"""Models that the user configures.
 
 ::
 
-    [models.our-model]              a name that nobody knows, or one of the registry: what is said here counts
+    [models.our-model]              a new name, or a name of the registry, whose values are overridden
     context_window = 64_000         tokens, as the next two
     max_input = 60_000
     max_output = 4_000
@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from ctxtrim.config.source import Said
+from ctxtrim.config.source import SettingsSource
 from ctxtrim.config.type_checks import must_be
 from ctxtrim.errors import UsageError
 from ctxtrim.tokens.models import Model, assumed_model
@@ -25,28 +25,29 @@ _KEYS = (*_LIMITS, "tokenizer")
 ModelOf = Callable[[str | None], Model]
 
 
-def checked_models(place: str, said: object) -> dict[str, dict[str, Any]]:
-    """What a table says of models, by name in lower case; a `UsageError` names the key where something is wrong."""
-    if not isinstance(said, dict):
+def checked_models(place: str, source: object) -> dict[str, dict[str, Any]]:
+    """The models of a `[models]` table by name in lower case. Raises `UsageError` with the key that is invalid."""
+    if not isinstance(source, dict):
         raise UsageError(f"{place}: expected a table for each model, as in [models.our-model]")
-    return {name.lower(): _checked(f"{place}.{name}", value) for name, value in said.items()}
+    return {name.lower(): _checked(f"{place}.{name}", value) for name, value in source.items()}
 
 
 def _checked(place: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"{place}: expected a table, found {value!r}")
-    found = {}
-    for spelled, one in value.items():
-        key, where = spelled.replace("-", "_"), f"{place}.{spelled}"
+    model = {}
+    for name, setting in value.items():
+        key, location = name.replace("-", "_"), f"{place}.{name}"
         if key not in _KEYS:
             near = get_close_matches(key, _KEYS, n=1)
-            raise UsageError(f"{where}: no such key{f' (did you mean {near[0]}?)' if near else ''}: {', '.join(_KEYS)}")
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(f"{location}: unknown key{hint}; known keys: {', '.join(_KEYS)}")
         if key in _LIMITS:
-            must_be(where, one, _tokens(), "a number of tokens")
+            must_be(location, setting, _tokens(), "a number of tokens")
         else:
-            must_be(where, one, str, "the name or the path of a tokenizer")
-        found[key] = one
-    return found
+            must_be(location, setting, str, "the name or the path of a tokenizer")
+        model[key] = setting
+    return model
 
 
 def _tokens() -> Any:
@@ -55,14 +56,17 @@ def _tokens() -> Any:
     return Annotated[int, Meta(ge=1)]
 
 
-def own_models(sources: Sequence[Said]) -> ModelOf:
-    """What a model's name means: what the sources say of it, the strongest first, else what the registry does."""
+def own_models(sources: Sequence[SettingsSource]) -> ModelOf:
+    """A function from a model's name to the model, with the values of the sources instead of the registry's.
+
+    Sources are in order of precedence.
+    """
     known: dict[str, dict[str, Any]] = {}
     paths: dict[str, str] = {}
-    for said in sources:
-        for name, own in said.models.items():
+    for source in sources:
+        for name, own in source.models.items():
             known[name] = own | known.get(name, {})
-            paths.setdefault(name, said.path)
+            paths.setdefault(name, source.path)
 
     def model_of(name: str | None) -> Model:
         own = known.get(name.lower()) if name is not None else None
@@ -74,7 +78,7 @@ def own_models(sources: Sequence[Said]) -> ModelOf:
 
 
 def _with(model: Model, name: str, own: Mapping[str, Any], path: str) -> Model:
-    """A model with what is said of it; what it holds at most is never more than its window."""
+    """A model with configured values. `max_input` is at most the context window."""
     limits = {key: own[key] for key in _LIMITS if key in own}
     window = limits.get("context_window", model.context_window)
     most = limits.get("max_input", model.max_input)

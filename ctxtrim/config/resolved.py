@@ -1,4 +1,4 @@
-"""All that the sources say, the strongest first, and what is in force."""
+"""The effective configuration: all sources in order of precedence."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.run_settings import SHARED, names
-from ctxtrim.config.source import Said, Value
-from ctxtrim.config.stage_specs import complete, given, named
+from ctxtrim.config.source import SettingsSource, Value
+from ctxtrim.config.stage_specs import checked_settings, complete, parse_stage
 from ctxtrim.io.inputs import is_same
 from ctxtrim.metering import Binding
 from ctxtrim.pipeline import Spec
@@ -25,7 +25,7 @@ from ctxtrim.tokens import Tokenizer
 
 OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agents.config.json")
 DEFAULT = "default"
-"""The origin of values that nobody said."""
+"""The origin of values that no source sets."""
 
 _AUTOMATIC = "rolling,budget"
 """The automatic pipeline where none is configured, as presets."""
@@ -33,32 +33,32 @@ _AUTOMATIC = "rolling,budget"
 
 @dataclass(frozen=True)
 class Config:
-    """The sources, the strongest first: the command line, the environment, files. `preference` turns the pipeline on.
+    """The sources in order of precedence, and the stored preference for the automatic pipeline.
 
-    `is_automatic`: neither the command line nor the command names stages.
+    `is_automatic`: neither the command nor its options name stages.
     """
 
-    sources: tuple[Said, ...]
+    sources: tuple[SettingsSource, ...]
     preference: Preference
     is_automatic: bool = False
 
     def shared(self, name: str) -> Value:
-        """A setting of the whole run."""
-        found = (said.shared[name] for said in self.sources if name in said.shared)
-        return next(found, Value(SHARED[name].default, DEFAULT))
+        """The value of a run setting."""
+        values = (source.shared[name] for source in self.sources if name in source.shared)
+        return next(values, Value(SHARED[name].default, DEFAULT))
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """All settings of the whole run; None where a text is empty, which leaves it to the transcript."""
-        said = {name: self.shared(name).value for name in SHARED}
-        return {name: None if value == "" else value for name, value in said.items()}
+        """The values of all run settings. An empty string becomes None: the transcript or its model decides."""
+        values = {name: self.shared(name).value for name in SHARED}
+        return {name: None if value == "" else value for name, value in values.items()}
 
     def binding(
         self, tokenizer_of: Callable[[str], Tokenizer], model_of: ModelOf, *, is_session: bool = False
     ) -> Binding:
-        """What transcripts are measured with; the preset's window and reserve count where nothing else is said.
+        """The tokenizer, model and budget for transcripts. The preset's window and reserve are the fallback.
 
-        `is_session`: a reserve that leaves nothing of the window is no error. The limit is then max tokens (S3-2).
+        `is_session`: a reserve as large as the window is not an error; the limit is then the session tokens (S3-2).
         """
         values = self.values
         reserve, spare = values["reserve"], self.preset.reserve
@@ -81,70 +81,70 @@ class Config:
 
     @property
     def enabled(self) -> Value:
-        """Whether the automatic pipeline runs; the preference that is stored counts more than files."""
+        """Whether the automatic pipeline runs. The stored preference takes precedence over files."""
         line, variables, *_ = self.sources
-        said = line.shared.get("enabled") or variables.shared.get("enabled")
-        return said or self.preference.value or self.shared("enabled")
+        value = line.shared.get("enabled") or variables.shared.get("enabled")
+        return value or self.preference.value or self.shared("enabled")
 
     @cached_property
     def preset(self) -> Preset:
-        """The presets that are named, as one; those of the automatic pipeline where nothing else is configured."""
+        """The named presets, merged; those of the automatic pipeline if nothing is configured."""
         return merged(names(self._preset.value))
 
     @property
     def _preset(self) -> Value:
-        found = self.shared("preset")
-        is_silent = self.is_automatic and not found.value and not self.shared("pipeline").value
-        return Value(_AUTOMATIC, DEFAULT) if is_silent else found
+        preset = self.shared("preset")
+        is_unset = self.is_automatic and not preset.value and not self.shared("pipeline").value
+        return Value(_AUTOMATIC, DEFAULT) if is_unset else preset
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The stages of the preset, by name. A session that is not compacted by itself is not trimmed either."""
+        """The names of the preset's stages. With `auto` off, a session preset checks instead of trimming."""
         if not self.preset.is_session or self.settings("compact")["auto"].value:
             return tuple(self.preset.stages)
         return tuple("check" if name == "trim" else name for name in self.preset.stages)
 
     def pipeline(self) -> tuple[Spec, ...]:
-        """The configured stages. What an entry says of its stage counts as much as the source that it stands in."""
+        """The configured stages. Settings in an entry have the precedence of the source that has the pipeline."""
         texts, origin = self.shared("pipeline")
         if not texts:
             return tuple(self.spec(name) for name in self.stages)
-        home = next(said for said in self.sources if "pipeline" in said.shared)
+        home = next(source for source in self.sources if "pipeline" in source.shared)
         specs = []
         for text in texts:
-            name, members = named(text, origin)
-            entry = {key: Value(value, origin) for key, value in given(name, members, origin).items()}
-            said = self.settings(name, home, entry)
-            specs.append(Spec(name, {key: value.value for key, value in said.items()}))
+            name, members = parse_stage(text, origin)
+            entry = {key: Value(value, origin) for key, value in checked_settings(name, members, origin).items()}
+            settings = self.settings(name, home, entry)
+            specs.append(Spec(name, {key: value.value for key, value in settings.items()}))
         return tuple(specs)
 
     def spec(self, text: str) -> Spec:
-        """One `-s`; what it does not say of its stage is as it is in force."""
-        name, members = named(text, f"-s {text}")
+        """The stage of one `-s`. Settings that the text does not name have their configured values."""
+        name, members = parse_stage(text, f"-s {text}")
         base = {key: value.value for key, value in self.settings(name).items()}
         return complete(name, members, f"-s {text}", base=base)
 
     def settings(
-        self, stage: str, home: Said | None = None, entry: Mapping[str, Value] | None = None
+        self, stage: str, home: SettingsSource | None = None, entry: Mapping[str, Value] | None = None
     ) -> dict[str, Value]:
-        """The settings of a stage. `entry` is what the source `home` says of it in its pipeline."""
+        """The settings of a stage. `entry` has those of a pipeline entry in the source `home`."""
         preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset.value}"
         layers: list[Mapping[str, Value]] = []
-        for said in self.sources:
-            layers += [entry] if said is home and entry else []
-            layers.append(said.settings.get(stage, {}))
+        for source in self.sources:
+            layers += [entry] if source is home and entry else []
+            layers.append(source.settings.get(stage, {}))
         layers.append({key: Value(value, origin) for key, value in preset.items()})
         layers.append({key: Value(field.default, DEFAULT) for key, field in SETTINGS[stage].items()})
         return {key: next(layer[key] for layer in layers if key in layer) for key in SETTINGS[stage]}
 
     @property
     def notes(self) -> list[tuple[str, Finding]]:
-        """What is to be told of the sources, each with its path."""
-        return [(said.path, note) for said in self.sources for note in said.notes]
+        """The findings about the sources, each with the path of its source."""
+        return [(source.path, note) for source in self.sources for note in source.notes]
 
     @property
     def model_of(self) -> ModelOf:
-        """What a model's name means."""
+        """A function from a model's name to the model, with the user's own models."""
         return own_models(self.sources)
 
 
@@ -155,11 +155,10 @@ def configured(
     *,
     is_automatic: bool = False,
 ) -> Config:
-    """All sources that there are: options, variables, files of this folder, and those of the user's own one.
+    """The configuration from options, variables, files of the working directory and files in `folder`, the user's.
 
-    Files of this folder are not trusted, unless `--config` names them: see `Said`.
-
-    A `UsageError` names what is wrong in the sources of our own, an `InputError` a file that cannot be read.
+    Files of the working directory are not trusted unless `--config` names them, see `SettingsSource`. Raises
+    `UsageError` for an invalid setting and `InputError` for a file that cannot be read.
     """
     named = values.get("config") or variables.get(CONFIG)
     sources = (
@@ -172,16 +171,16 @@ def configured(
     return Config(sources, Preference(folder / "rolling-context"), is_automatic)
 
 
-_FOUND: tuple[tuple[Path, Callable[[Path], Said]], ...] = (
+_FOUND: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
     (OWN, own_file),
     (PROJECT, project_table),
     (AGENTS, agents_file),
 )
-"""The files of the working directory, the strongest first, and how each is read."""
+"""The files of the working directory in order of precedence, each with its reader."""
 
 
-def _named(path: Path) -> Said:
-    """What the file that `--config` names says; its name tells its kind."""
+def _named(path: Path) -> SettingsSource:
+    """The settings in the file of `--config`, whose name decides the reader."""
     if path.name == PROJECT.name:
         return project_table(path, is_named=True)
     return (agents_file if path.suffix == ".json" else own_file)(path, is_named=True)

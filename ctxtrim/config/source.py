@@ -1,26 +1,26 @@
-"""What one source says: settings, checked, each with the place where it stands."""
+"""One source of settings: its checked values, each with its origin."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field
 from typing import Any, NamedTuple
 
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.stage_specs import given, named
+from ctxtrim.config.stage_specs import checked_settings, parse_stage
 from ctxtrim.stage import Finding
 
 
 class Value(NamedTuple):
-    """A value that is checked, and where it was said."""
+    """A checked value and its origin, such as `ctxtrim.toml: truncate.max-age`."""
 
     value: Any
     origin: str
 
 
 @dataclass(frozen=True)
-class Said:
-    """What the source at `path` says: `shared` by setting, `settings` by stage and setting, `models` by name and key.
+class SettingsSource:
+    """The settings of the source at `path`: run settings (`shared`), stage settings and models.
 
-    `notes` are findings about the source. Restricted values of a source that is not trusted are ignored.
+    `notes` are findings about the source. Restricted settings of an untrusted source are ignored.
     """
 
     path: str
@@ -31,7 +31,7 @@ class Said:
     notes: list[Finding] = field(default_factory=list)
 
     def note(self, text: str) -> None:
-        """Remember what is to be told of the source."""
+        """Add a warning about the source."""
         self.notes.append(Finding("config", "warning", text))
 
     def note_restricted(self, key: str) -> None:
@@ -46,22 +46,24 @@ class Said:
 
 
 Check = Callable[[str, Field[Any], Any], Any]
-"""From where a value stands, its setting and the value to what it is for that setting, or a `UsageError`."""
+"""From the location of a value, its setting and the value to the converted value. Raises `UsageError`."""
 
 
-def put(said: Said, where: str, meant: Iterable[Meaning], check: Check, *, is_weak: bool = False) -> None:
-    """Take in a value of the settings that it is meant for. A weak one gives way to what the source said before."""
-    for stage, setting, value in meant:
-        found = check(where, setting, value)
+def assign(
+    source: SettingsSource, location: str, matches: Iterable[Meaning], check: Check, *, is_weak: bool = False
+) -> None:
+    """Add values to a source. A weak value does not replace an earlier one of the same setting."""
+    for stage, setting, value in matches:
+        found = check(location, setting, value)
         is_restricted = setting.metadata["is_restricted"]
-        if not said.is_trusted and is_restricted is not None and is_restricted(found):
-            said.note_restricted(where.removeprefix(f"{said.path}: "))
+        if not source.is_trusted and is_restricted is not None and is_restricted(found):
+            source.note_restricted(location.removeprefix(f"{source.path}: "))
             continue
         if stage is None and setting.name == "pipeline":
             for text in found:
-                place = f"{where} {text}"
-                name, members = named(text, place)
-                given(name, members, place)
-        home = said.shared if stage is None else said.settings.setdefault(stage, {})
+                place = f"{location} {text}"
+                name, members = parse_stage(text, place)
+                checked_settings(name, members, place)
+        home = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in home):
-            home[setting.name] = Value(found, where)
+            home[setting.name] = Value(found, location)

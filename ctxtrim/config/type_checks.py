@@ -1,32 +1,32 @@
-"""The types of values in documents, where a number is a number and no text."""
+"""Type checks of values in documents, in which a number is not a string."""
 
 from dataclasses import Field
 from typing import Any
 
-from ctxtrim.config.stage_specs import checked
+from ctxtrim.config.stage_specs import checked_value
 from ctxtrim.errors import UsageError
 
-_KINDS: tuple[tuple[type, Any, str], ...] = (  # of the default, of the value, and how that is told
+_KINDS: tuple[tuple[type, Any, str], ...] = (  # type of the default, type of the value, its name in messages
     (bool, bool, "true or false"),
     (int, int, "a whole number"),
     (float, float, "a number"),
-    (tuple, str | list[str], "a text or a list of texts"),
-    (str, str, "a text"),
+    (tuple, str | list[str], "a string or a list of strings"),
+    (str, str, "a string"),
 )
 
 
-def typed(where: str, setting: Field[Any], value: Any) -> Any:
-    """A value of a document as its setting wants it; a `UsageError` that begins with `where` it stands."""
+def typed(location: str, setting: Field[Any], value: Any) -> Any:
+    """A value of a document, checked and converted for its setting. Raises `UsageError` beginning with `location`."""
     if setting.metadata["units"] and isinstance(value, str):
-        return checked(where, setting, value)
+        return checked_value(location, setting, value)
     default = 0 if setting.default is None else setting.default
-    kind, expected = next((kind, told) for of, kind, told in _KINDS if isinstance(default, of))
-    must_be(where, value, kind, expected)
-    return checked(where, setting, value)
+    kind, expected = next((kind, name) for of, kind, name in _KINDS if isinstance(default, of))
+    must_be(location, value, kind, expected)
+    return checked_value(location, setting, value)
 
 
-def must_be(where: str, value: Any, kind: Any, expected: str) -> None:
-    """A `UsageError` where a value is not of a type, which may have bounds of its own."""
+def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
+    """Raise `UsageError` if a value does not have a type, which may have bounds."""
     import msgspec  # most runs find no document
 
     try:
@@ -34,5 +34,5 @@ def must_be(where: str, value: Any, kind: Any, expected: str) -> None:
     except msgspec.ValidationError:
         found = repr(value)
         raise UsageError(
-            f"{where}: expected {expected}, found {found if len(found) < 80 else f'{found[:79]}…'}"
+            f"{location}: expected {expected}, found {found if len(found) < 80 else f'{found[:79]}…'}"
         ) from None

@@ -21,12 +21,12 @@ _GZIP = 31  # zlib's code for a window of 32 kB inside gzip's frame
 
 
 def kind_of(start: bytes) -> Kind | None:
-    """How a file that starts with these bytes is compressed."""
+    """The compression of a file that starts with these bytes, None if it is not compressed."""
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 
 
 def kind_named(path: PurePath) -> Kind | None:
-    """How a file of this name is to be compressed."""
+    """The compression for a file name, None for none."""
     return SUFFIXES.get(path.suffix.lower())
 
 
@@ -100,7 +100,7 @@ def _errors(kind: Kind) -> tuple[type[Exception], ...]:
 
 
 def packer(kind: Kind) -> Any:
-    """What compresses bytes, with `compress` and `flush`; the same bytes give the same bytes."""
+    """A compressor with `compress` and `flush`. Its output depends on the input bytes alone."""
     if kind == "gzip":
         return zlib.compressobj(wbits=_GZIP)
     return _zstandard(OutputError).ZstdCompressor(write_checksum=True).compressobj()

@@ -17,14 +17,14 @@ from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, t
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")
-"""What a folder is walked for, and the same with the endings of compressed files."""
+"""The suffixes of transcripts in walked folders; suffixes of compressed files may follow."""
 
 _PIECE = 1 << 20  # bytes of a line that are read at a time
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its path as the user wrote it, the path relative to what the user named, and what is wrong with it."""
+    """One input: its path as the user wrote it, its path relative to the named folder, and its problem, if any."""
 
     path: str
     relative: str
@@ -47,7 +47,7 @@ class Input:
 
     @property
     def size(self) -> int | None:
-        """Bytes, None where nobody knows before reading."""
+        """The size in bytes, None if it is unknown before reading."""
         if kind_named(Path(self.path)) is not None or not self.is_regular:
             return None
         return Path(self.path).stat().st_size
@@ -62,10 +62,10 @@ class Found:
 
 
 def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
-    """The files that some paths name. A folder is walked, without hidden folders and the folders of `skip`.
+    """The files at some paths. Folders are walked, without hidden folders and the folders of `skip`.
 
     In a walked folder symbolic links are not followed, and pipes, sockets and devices are not read. A path that the
-    user names may be any of these. No path at all is standard input.
+    user names may be any of these. Without paths, standard input is the input.
     """
     found: list[Input] = []
     skipped: list[tuple[str, str]] = []
@@ -75,7 +75,7 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
             inside = list(_walk(Path(path), skip, skipped))
             kinds = " or ".join(SUFFIXES)
-            found += inside or [Input(path, "", f"the folder holds no {kinds} file; name files or another folder")]
+            found += inside or [Input(path, "", f"the folder has no {kinds} file; name files or another folder")]
         else:
             found.append(Input(path, Path(path).name))
     return Found(tuple(found), tuple(skipped))
@@ -114,12 +114,12 @@ _SKIPPED = {
 
 
 def _is_transcript(name: str) -> bool:
-    """Whether a name has one of the endings that a folder is walked for."""
+    """Whether a name has a suffix of transcripts."""
     return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(SUFFIXES)
 
 
 def mode_of(path: Path) -> int:
-    """The type and permissions of the file that a path leads to, 0 where there is none that can be looked at."""
+    """The type and permissions of the file at a path, 0 if there is none or it is not accessible."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):  # a name with a null byte is a ValueError
@@ -142,7 +142,7 @@ def _resolved(path: Path) -> Path:
 def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
     """The lines of an input, which end at `\\n` only.
 
-    An `InputError` if it cannot be read, or when a line has more than `max_size` bytes, compressed or not.
+    Raises `InputError` if it cannot be read, or if a line has more than `max_size` bytes after decompression.
     """
     if source.problem is not None:
         raise InputError(source.problem)

@@ -19,26 +19,26 @@ _BLOCK = 1 << 22  # bytes: each block waits for the disk once
 
 
 class Sink(Protocol):
-    """Where bytes go. Nothing counts before `commit`."""
+    """A target of bytes. Nothing is final before `commit`."""
 
     def write(self, data: bytes) -> None:
-        """Take some bytes."""
+        """Add bytes."""
         ...
 
     def commit(self) -> None:
-        """Make what was written last."""
+        """Make the written bytes permanent."""
         ...
 
     def discard(self) -> None:
-        """Leave the target as it was; after `commit` it does nothing."""
+        """Leave the target unchanged. After `commit` it does nothing."""
         ...
 
 
 class Nowhere:
-    """Takes everything and keeps nothing."""
+    """A sink that discards everything."""
 
     def write(self, data: bytes) -> None:
-        """Forget the bytes."""
+        """Ignore the bytes."""
 
     def commit(self) -> None:
         """Nothing to do."""
@@ -50,7 +50,7 @@ class Stdout:
     """Standard output, flushed at every write so that a reader sees each transcript at once."""
 
     def write(self, data: bytes) -> None:
-        """Hand the bytes on; a `BrokenPipeError` where nobody reads any more."""
+        """Write the bytes. Raises `BrokenPipeError` if the reader has closed the pipe."""
         if sys.stdout is None:
             raise OutputError("standard output is closed")
         try:
@@ -67,13 +67,13 @@ class Stdout:
             raise OutputError(f"standard output cannot be written: {reason(error)}") from error
 
     def commit(self) -> None:
-        """Nothing to do: it is out."""
+        """Nothing to do: the bytes are written already."""
 
     discard = commit
 
 
 class Delayed:
-    """Hands bytes on to standard output in blocks, and calls `before` ahead of each of them."""
+    """Writes bytes to standard output in blocks, and calls `before` ahead of each block."""
 
     def __init__(self, sink: Sink, before: Callable[[], None]) -> None:
         self._sink, self._before = sink, before
@@ -98,14 +98,14 @@ class Delayed:
 
 
 def silence_stdout() -> None:
-    """Send what is left in the buffers of standard output nowhere: nobody can take it."""
+    """Redirect standard output to the null device, so that flushing its buffers cannot fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def write_to(path: Path, makes_folders: bool = False) -> Sink:
-    """A sink that replaces a file as a whole, or writes through to what is no regular file (a pipe, a device).
+    """A sink that replaces a regular file as a whole, or writes through to a pipe or a device.
 
-    What the file's name says is compressed is compressed. An `OutputError` at once where it cannot be written.
+    A name with a suffix of compressed files compresses the output. Raises `OutputError` if the path cannot be written.
     """
     return _packed(path, _plain(path, makes_folders))
 
@@ -125,7 +125,7 @@ def _packed(path: Path, sink: Sink) -> Sink:
 
 
 class Appended:
-    """A file that JSON lines are added to; an `OutputError` at once where it cannot be written."""
+    """A file to which JSON lines are appended. Raises `OutputError` if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -135,7 +135,7 @@ class Appended:
             raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
 
     def add(self, values: Iterable[Mapping[str, Any]]) -> None:
-        """Add a line for each value, all at once, so that those of several processes do not mix."""
+        """Append a line for each value in one write, so that the lines of several processes do not mix."""
         lines = b"".join(json_text(value).encode() + b"\n" for value in values)
         try:
             while lines:
@@ -144,12 +144,12 @@ class Appended:
             raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._handle)
 
 
 def private(path: Path) -> Sink:
-    """A sink that replaces a file as it is written, and that nobody but the user can read; folders are made."""
+    """A sink that replaces a file that only the user can read. Missing folders are created."""
     return _plain(path, makes_folders=True, is_private=True)
 
 
@@ -231,7 +231,7 @@ class Packed:
         self._sink.write(self._packer.compress(data))
 
     def commit(self) -> None:
-        """Hand on what is left and settle it."""
+        """Write the rest and commit the other sink."""
         self._sink.write(self._packer.flush())
         self._sink.commit()
 
@@ -241,18 +241,18 @@ class Packed:
 
 
 class Through:
-    """A pipe or a device: what is committed is written to it, and it stays what it is."""
+    """A pipe or a device. The bytes are written on `commit`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._pieces: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Keep the bytes until they are settled."""
+        """Keep the bytes until `commit`."""
         self._pieces.append(data)
 
     def commit(self) -> None:
-        """Write them."""
+        """Write the bytes."""
         try:
             with self._path.open("wb") as file:
                 file.writelines(self._pieces)
@@ -260,5 +260,5 @@ class Through:
             raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
 
     def discard(self) -> None:
-        """Forget them."""
+        """Discard the bytes."""
         self._pieces.clear()

@@ -14,8 +14,8 @@ _MOST = 1 << 13  # the size of the values in memory
 class Spool(Generic[T]):
     """Values in the order in which they were added; they can be read several times.
 
-    `size` says how much a value holds, in any unit of which 8,192 may be in memory. The temporary file has no name: it
-    is gone after the process, however that ends.
+    `size` is the size of a value, in a unit of which 8,192 may be in memory. The temporary file has no name, so it
+    never outlives the process.
     """
 
     def __init__(self, size: Callable[[T], int]) -> None:

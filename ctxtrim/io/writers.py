@@ -20,7 +20,7 @@ _PROCESSES = "/proc"
 
 
 def remaining_writer(handle: int, patience: float) -> int | None:
-    """The id of a process that still has a file open for writing after `patience` seconds, None if there is none.
+    """The id of a process that has a file open for writing after `patience` seconds, None without one.
 
     `handle` is open for reading only.
     """

@@ -1,4 +1,4 @@
-"""The forms of a report by name: a report in, its text out, piece by piece. A form reads the rows, and keeps none."""
+"""Report formats by name. A format reads the rows of a report and yields its text piece by piece; it keeps no rows."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,7 +15,7 @@ _BLOCK = 1 << 16  # characters
 
 
 def blocks(pieces: Iterator[str]) -> Iterator[str]:
-    """The same text in larger pieces, which are faster to write."""
+    """The text in larger pieces, which are faster to write."""
     block: list[str] = []
     size = 0
     for piece in pieces:

@@ -10,7 +10,7 @@ from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
 
 
 def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Finding:
-    """The finding that what starts at a line of the file cannot be handled. A trouble of the run is raised again."""
+    """The finding for a transcript, starting at `line`, that cannot be handled. Errors of the run are raised again."""
     if isinstance(error, CtxtrimError) and not isinstance(error, SelfCheckError):
         raise error
     is_self_check = isinstance(error, SelfCheckError)
@@ -20,15 +20,15 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
 
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
-    """The finding that an edited transcript cannot be written: it is malformed, or else the cause is an error here."""
+    """The finding for an edited transcript that cannot be written, because it is malformed or because of a bug."""
     finding = not_handled(error, line, shows_traceback)
     odd = malformed(chunk.lines) if finding.code == SELF_CHECK else None
     if odd is None:
         return finding
-    text = f"malformed, so that it cannot be edited: {odd.reason}; correct that value to have the transcript edited"
+    text = f"malformed transcript cannot be edited: {odd.reason}; fix this value to edit the transcript"
     return replace(finding, code=NOT_EDITABLE, message=text, line=odd.line)
 
 
 def not_archived(error: ArchiveError) -> Finding:
-    """The finding that an original could not be stored, so that nothing was replaced."""
-    return Finding("not-archived", "error", f"{error}; the transcript is left as it was")
+    """The finding for an original that cannot be stored, so that nothing is replaced."""
+    return Finding("not-archived", "error", f"{error}; the transcript is unchanged")

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ctxtrim import __version__
-from ctxtrim.config.stage_specs import spelled
+from ctxtrim.config.stage_specs import option_name
 from ctxtrim.pipeline import Measured, StageRun
 from ctxtrim.reports.model import Report, Row, pointer
 from ctxtrim.stage import Finding
@@ -34,21 +34,21 @@ def _array(values: Iterator[object]) -> Iterator[str]:
 
 
 def _indented(value: object, level: int) -> str:
-    """A value as it is spelled inside a document, at a level of nesting; a raw line break is never part of a string."""
+    """A value as JSON at a level of nesting. A raw line break is never part of a string."""
     return json_text(value, indent=1).replace("\n", "\n" + level * " ")
 
 
 def head(report: Report) -> dict[str, Any]:
-    """Versions and the pipeline with every setting in force."""
+    """Versions, and the pipeline with every setting."""
     stages = [
-        {"stage": spec.name, "settings": {spelled(key): value for key, value in spec.settings.items()}}
+        {"stage": spec.name, "settings": {option_name(key): value for key, value in spec.settings.items()}}
         for spec in report.pipeline
     ]
     return {"version": 1, "ctxtrim": __version__, "pipeline": stages}
 
 
 def foot(report: Report) -> dict[str, Any]:
-    """Findings about files, and the totals with how far their tokens can be trusted."""
+    """Findings about files, and the totals with their exactness."""
     return {
         "findings": [{"path": path} | _finding(one) for path, one in report.findings],
         "totals": asdict(report.totals),

@@ -1,4 +1,4 @@
-"""What a run found out, as values: a row a transcript, findings about files, and totals."""
+"""The report of a run as values: one row for each transcript, findings about files, and totals."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,9 +16,9 @@ from ctxtrim.tokens.request import Addends
 
 @dataclass(frozen=True)
 class Explained:
-    """One message in `--explain`: where it stands, what it costs, what became of it and why.
+    """One message in `--explain`: its position, its tokens, the decision and the reason.
 
-    `tokens` as it was read are the sum of its `addends`, tokens by what they are for.
+    `tokens` as read are the sum of `addends`, tokens by kind.
     """
 
     message: int
@@ -34,9 +34,9 @@ class Explained:
 
 @dataclass(frozen=True)
 class Row:
-    """One transcript: where it is, what it costs, what was done. Where not written, `count` is what could not go.
+    """One transcript: its place, its tokens and the steps. If it is not written, `count` is what cannot be dropped.
 
-    `exactness_read` says how far `tokens_read` can be trusted.
+    `exactness_read` is the exactness of `tokens_read`.
     """
 
     path: str
@@ -62,7 +62,7 @@ class Row:
 
     @property
     def size(self) -> int:
-        """About how many values it holds: a measure of its memory."""
+        """The approximate number of values in the row, as a measure of its memory."""
         in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
         return 8 + in_steps + len(self.findings) + len(self.lines) + len(self.explained)
 
@@ -73,7 +73,7 @@ class Row:
 
     @property
     def overflows(self) -> bool:
-        """Whether a stage says that it does not fit."""
+        """Whether a stage reports an overflow."""
         return any(finding.code == OVERFLOW for finding in self.findings)
 
     @property
@@ -94,7 +94,7 @@ ASIDE = ("claude-bounded",)
 INCOMPLETE = (
     "unreadable", "no-transcript", "not-json", *LEFT_OUT, "not-written", "not-archived", "no-trace-id"
 )  # fmt: skip
-"""The codes of findings that leave the answer incomplete."""
+"""The codes of findings that make the result incomplete (exit code 1)."""
 
 
 @dataclass
@@ -113,9 +113,9 @@ class Totals:
 
 @dataclass
 class Overview:
-    """Facts about all rows that a table needs before its first row, and sums.
+    """Facts about all rows that tables need before their first row, and sums.
 
-    `large` are the largest messages that a count names: tokens, row without its details, finding, the largest first.
+    `large` has the largest messages: tokens, row without details, finding; the largest first.
     """
 
     kinds: list[tuple[str, str | None, str]] = field(default_factory=list)  # format, model, tokenizer; at most two
@@ -130,7 +130,7 @@ class Overview:
     large: list[tuple[int, Row, Finding]] = field(default_factory=list)
 
     def add(self, row: Row, most: int | None) -> None:
-        """Take in a row; `most` is how many of the largest messages a count names, None without a count."""
+        """Add a row. `most` is the number of largest messages to keep, None without the stage `count`."""
         kind = (row.format, row.model, row.tokenizer)
         if len(self.kinds) < 2 and kind not in self.kinds:
             self.kinds.append(kind)
@@ -166,7 +166,7 @@ V = TypeVar("V")
 
 
 class Store(Protocol[V]):
-    """Where the values of a report are kept: a list, or a list whose values are in a file."""
+    """The values of a report: a list, or a list whose values are in a file."""
 
     def append(self, value: V, /) -> None:
         """Add a value."""
@@ -198,7 +198,7 @@ class Report:
     exactness_read: Exactness = "exact"  # of the tokens read
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Count some transcripts in."""
+        """Add rows."""
         for row in rows:
             for listener in self.listeners:
                 listener(row)
@@ -220,7 +220,7 @@ class Report:
 
     @cached_property
     def largest(self) -> int | None:
-        """How many of the largest messages a count names, None without a count."""
+        """How many of the largest messages the stage `count` names, None without it."""
         return max((spec.settings["largest"] for spec in self.pipeline if spec.name == "count"), default=None)
 
     def note(self, path: str, finding: Finding) -> None:
@@ -243,13 +243,13 @@ class Report:
 
 
 def _worse(exactness: Exactness, other: Exactness) -> Exactness:
-    """How far a sum can be trusted: with a part that may be too low, a bound is none any more."""
+    """The exactness of a sum. A bound plus a value that may be too low is only an estimate."""
     if {exactness, other} == {"reconstructed", "bounded"}:
         return "estimated"
     return exactness if exactness == other else max(exactness, other, key=ORDER.index)
 
 
 def pointer(path: Path) -> str | None:
-    """A JSON path as people write it: `[2]`, `simulations[0].messages`; None for the whole value."""
+    """A JSON path as text: `[2]`, `simulations[0].messages`; None for the whole value."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return text.removeprefix(".") or None

@@ -1,4 +1,4 @@
-"""Rows of a report, from what the stages did."""
+"""Rows of a report, from the results of the stages."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ def row(
     keeps_changes: bool,
     explains: bool,
 ) -> Row:
-    """The row of a transcript: `index` is its place among those of its lines, `dialect` the name of its format."""
+    """The row of a transcript. `index` is its position among the transcripts of its lines."""
     steps = (
         result.steps
         if keeps_changes
@@ -57,7 +57,9 @@ def row(
 
 def _uncounted(transcript: Transcript) -> Iterator[Finding]:
     if transcript.uncounted:
-        text = f"{transcript.uncounted} messages of roles nobody knows are kept as they are and not counted"
+        number = transcript.uncounted
+        noun = "message has" if number == 1 else "messages have"
+        text = f"{number} {noun} an unknown role; kept unchanged, not counted"
         yield Finding("not-counted", "warning", text)
 
 
@@ -69,7 +71,7 @@ def explained(transcript: Transcript, bound: Bound, result: PipelineRun) -> Iter
         if change.message is None:
             continue
         if change.action != "kept" or changes.get(change.message, change).action == "kept":
-            changes[change.message] = change  # an edit counts more than a reason to keep
+            changes[change.message] = change  # an edit overrides a reason to keep
     for position, cost in enumerate(bound.counter.costs(transcript.messages)):
         message = transcript.messages[position]
         last = changes.get(position)

@@ -1,4 +1,4 @@
-"""The report for people: tables and lines. The tables are values, so that a terminal can draw them its own way."""
+"""The text report: tables and lines. Tables are values, so that a terminal can draw them differently."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def _cleaned(cells: Cells) -> Cells:
 
 
 def render(report: Report) -> Iterator[str]:
-    """Everything as plain text: columns set with spaces, no colour, no frame, an empty line between blocks."""
+    """The report as plain text: columns aligned with spaces, no color, no frame, an empty line between blocks."""
     lines = (f"{line}\n" for line in chain(file_lines(report.findings), row_lines(report)))
     has_text = False
     for block in chain(map(_plain_lines, tables(report)), [lines], [[totals_line(report) + "\n"]]):
@@ -75,14 +75,14 @@ def tables(report: Report) -> Iterator[Table]:
 
 
 def explained(row: Row) -> Table:
-    """One row a message: what became of it and why, and what its tokens are made of; all sums are those as read."""
+    """One row for each message: tokens and their addends as read, decision and reason."""
     columns = (">message", ">line", "role", ">step", ">age", ">tokens", "decision", "reason", "addends")
     mark = MARKS[row.exactness_read]
-    messages = sum(one.tokens for one in row.explained)
+    messages = sum(message.tokens for message in row.explained)
     title = f"messages of {place(row)}: {mark}{row.tokens_read:,} tokens = {mark}{messages:,} of messages"
-    if beside := _sum_of(row.count.beside, mark):
-        title += f" + {beside}"
-    return Table(title, columns, tuple(_explained(one, mark) for one in row.explained))
+    if others := _sum_of(row.count.beside, mark):
+        title += f" + {others}"
+    return Table(title, columns, tuple(_explained(message, mark) for message in row.explained))
 
 
 def plain(table: Table) -> str:
@@ -141,7 +141,7 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
 
 
 def totals_line(report: Report) -> str:
-    """All of it in one line."""
+    """The totals in one line."""
     totals = report.totals
     text = f"{_several(totals.transcripts, 'transcript')}, {_change(totals.messages_read, totals.messages)} messages, "
     marks = MARKS[report.exactness_read], MARKS[report.exactness]
@@ -156,7 +156,7 @@ def totals_line(report: Report) -> str:
 
 
 def place(row: Row) -> str:
-    """Where a transcript is: file, line, and what tells it from others on that line."""
+    """The place of a transcript: file, line, and its path or position within the line."""
     inside = pointer(row.pointer)
     return clean(
         f"{source_name(row.path)}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else "")
@@ -164,7 +164,7 @@ def place(row: Row) -> str:
 
 
 def verdict(row: Row) -> str:
-    """Does it fit, and is it well formed: the word for it."""
+    """The verdict in a word: fits, overflow, malformed or not handled."""
     if not row.is_handled:
         return "not handled"
     if row.overflows or not row.fits:
@@ -181,7 +181,7 @@ def _change(before: int, after: int, mark_before: str = "", mark: str = "") -> s
 
 
 def _transcripts(report: Report) -> Table:
-    """A row for each transcript; what all of them have in common is in the title."""
+    """A row for each transcript; values that all of them share are in the title."""
     kinds, has_usage = report.overview.kinds, report.overview.has_usage
     is_one = len(kinds) == 1
 
@@ -239,19 +239,20 @@ def _largest(report: Report) -> Iterator[Table]:
         yield Table("largest messages", (">tokens", "message", "transcript"), rows)
 
 
-def _explained(one: Explained, mark: str) -> tuple[str, ...]:
-    line = "" if one.line is None else str(one.line)
-    numbers = (
-        str(one.message),
-        line,
-        one.role,
-        str(one.step),
-        str(one.age),
-        f"{mark}{one.tokens:,}",
+def _explained(message: Explained, mark: str) -> tuple[str, ...]:
+    return (
+        str(message.message),
+        "" if message.line is None else str(message.line),
+        message.role,
+        str(message.step),
+        str(message.age),
+        f"{mark}{message.tokens:,}",
+        message.decision,
+        clean(message.reason),
+        _sum_of(message.addends, mark),
     )
-    return (*numbers, one.decision, clean(one.reason), _sum_of(one.addends, mark))
 
 
 def _sum_of(addends: Mapping[str, int], mark: str) -> str:
-    """Addends as people write a sum, each with its mark: those that are 0 are left out."""
+    """Addends as a sum, each with its mark, without those that are 0."""
     return " + ".join(f"{mark}{tokens:,} {name.replace('_', ' ')}" for name, tokens in addends.items() if tokens)

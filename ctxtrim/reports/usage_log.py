@@ -1,12 +1,12 @@
-"""How full the context was, run by run: one JSON line for each transcript.
+"""The usage log: one JSON line for each transcript of each run.
 
 ::
 
     {"time": "2025-01-31T12:00:00.000Z", "path": "a.jsonl", "line": 1, "id": "…", "model": "gpt-4o",
      "original": 9011, "final": 4512, "max": 8000, "trimmed": true, "dropped": 12}
 
-Tokens as counted; `dropped` is by how many the messages have become fewer. Mean utilisation is the mean of `final` /
-`max`, the trimmed share that of `trimmed`.
+`original`, `final` and `max` are tokens; `dropped` is the difference of the message counts. Mean utilization is the
+mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from ctxtrim.reports.model import Row
 
 
 def entry(row: Row, moment: str) -> dict[str, Any]:
-    """What the log says of a transcript at some time of day."""
+    """The log entry of a transcript."""
     return {
         "time": moment,
         "path": row.path,

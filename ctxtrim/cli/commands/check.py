@@ -4,7 +4,7 @@ from ctxtrim.cli.options import command
 
 COMMAND = command(
     "check",
-    "Say whether transcripts fit their budget and whether calls and results belong together.",
+    "Check that transcripts fit the budget and that every call has its result.",
     stages=["check"],
     writes=False,
     fixing=["repair"],

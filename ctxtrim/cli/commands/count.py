@@ -2,4 +2,4 @@
 
 from ctxtrim.cli.options import command
 
-COMMAND = command("count", "How many tokens a transcript has, and where they sit.", stages=["count"], writes=False)
+COMMAND = command("count", "Count the tokens of transcripts and show where they are.", stages=["count"], writes=False)

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxtrim.cli.exit_codes import Debug, concluded
+from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.terminal import print_text, say
+from ctxtrim.cli.terminal import print_error, print_text
 from ctxtrim.metering import BOUND
 from ctxtrim.reports.text import Table, plain
 from ctxtrim.text.escaping import clean, json_text
@@ -16,50 +16,51 @@ from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.models import Model, find_model, framing_of, known_models, nearest_models
 
-_ALSO = 8  # names told beside the one explained
+_SIMILAR = 8  # names of similar models to show
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A model, or a part of its name.")] = None,
-    is_json: Annotated[bool, typer.Option("--json", help="The models as JSON.")] = False,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A model, or part of its name.")] = None,
+    is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Window, limits, tokenizer, exactness, source and date of a model.
+    """Show the window, limits, tokenizer, exactness, source and date of a model.
 
-    Without NAME all models are listed. A part of several names lists those; a name that no model has tells the nearest.
+    Without NAME, list all models. With part of a name, list the models that match.
     """
-    raise typer.Exit(concluded(lambda: _models(name, is_json), shows_traceback=debug))
+    raise typer.Exit(exit_code_of(lambda: _models(name, is_json), shows_traceback=debug))
 
 
 def _models(name: str | None, is_json: bool) -> int:
     own = configuration({}).model_of(name)
     model = (own if own.source else find_model(name)) if name else None
-    listed = [one for one in known_models() if name is None or name.lower() in one.name or name.lower() == _vendor(one)]
+    listed = [known for known in known_models() if name is None or _matches(known, name.lower())]
     if model is None and not listed:
         nearest = ", ".join(nearest_models(name or ""))
-        say(
-            f"ctxtrim: no model {name or ''} is known"
+        print_error(
+            f"ctxtrim: unknown model {name or ''}"
             + (f" (nearest names: {nearest})" if nearest else "")
-            + "; --context-window and --tokenizer make up for it"
+            + "; pass --context-window and --tokenizer instead"
         )
         return 1
     if is_json:
-        shown = {"version": 1, "models": [_fields(one) for one in ([model] if model else listed)]}
-        text = json_text(shown, indent=2) + "\n"
+        document = {"version": 1, "models": [_fields(each) for each in ([model] if model else listed)]}
+        text = json_text(document, indent=2) + "\n"
     elif model is not None:
-        text = _explained(model, [one.name for one in listed if one.name != model.name])
+        text = _details(model, [similar.name for similar in listed if similar.name != model.name])
     else:
         text = plain(_table(listed)) + f"{len(listed):,} model{'' if len(listed) == 1 else 's'}\n"
     print_text(text)
     return 0
 
 
-def _vendor(model: Model) -> str:
-    return model.provider.lower()
+def _matches(model: Model, name: str) -> bool:
+    """Whether `name`, in lower case, is part of the model's name or is its provider."""
+    return name in model.name or name == model.provider.lower()
 
 
 def _fields(model: Model) -> dict[str, Any]:
-    """A model as the JSON output has it."""
+    """A model in the JSON output."""
     name, framing = framing_of(model, tokenizer(model.tokenizer).exactness)
     return {
         "name": model.name,
@@ -79,13 +80,13 @@ def _fields(model: Model) -> dict[str, Any]:
 
 
 def _exactness(model: Model) -> Exactness:
-    """How far a count of plain messages can be trusted."""
+    """The exactness of a count of plain messages."""
     counts = tokenizer(model.tokenizer).exactness
     return counts if counts != "exact" or framing_of(model, counts)[1].is_verified else "bounded"
 
 
 def _tool_prompt(framing: Framing) -> dict[str, int] | None:
-    """What is charged once where tool schemas are sent, and where one must be called; None where it depends on them."""
+    """Tokens charged once with tool schemas, also with a forced tool call; None if they depend on the schemas."""
     request = framing.request
     if request.declares is not None:
         return None
@@ -93,13 +94,13 @@ def _tool_prompt(framing: Framing) -> dict[str, int] | None:
     return {"auto": request.tools, "forced": forced}
 
 
-def _told(prompt: Mapping[str, int]) -> str:
-    forced = f", {prompt['forced']} where one must be called" if prompt["forced"] != prompt["auto"] else ""
-    return f"{prompt['auto']} tokens beside tool schemas{forced}"
+def _tool_prompt_text(prompt: Mapping[str, int]) -> str:
+    forced = f", {prompt['forced']} with a forced tool call" if prompt["forced"] != prompt["auto"] else ""
+    return f"{prompt['auto']} tokens in addition to tool schemas{forced}"
 
 
-def _explained(model: Model, others: Sequence[str]) -> str:
-    """One model, a line for each thing known of it."""
+def _details(model: Model, others: Sequence[str]) -> str:
+    """One model, one line for each fact."""
     counted = tokenizer(model.tokenizer)
     remark = "; on Python 3.12 and newer ctok counts it" if counted.name.endswith(BOUND) else ""
     tokens = f"{counted.name} ({_exactness(model)} for plain messages{remark})"
@@ -109,17 +110,17 @@ def _explained(model: Model, others: Sequence[str]) -> str:
         "provider": model.provider,
         "context window": f"{model.context_window:,} tokens",
         "max input": f"{model.max_input or model.context_window:,} tokens",
-        "max output": f"{model.max_output:,} tokens" if model.max_output else "not known",
+        "max output": f"{model.max_output:,} tokens" if model.max_output else "unknown",
         "tokenizer": tokens,
         "framing": framing,
-        **({"tool prompt": _told(prompt)} if (prompt := _tool_prompt(numbers)) else {}),
+        **({"tool prompt": _tool_prompt_text(prompt)} if (prompt := _tool_prompt(numbers)) else {}),
         "one image": f"at most {model.image:,} tokens ({model.image_policy})",
         "source": model.source,
         "date": model.date,
     }
     if others:
-        rest = f" and {len(others) - _ALSO} more" if len(others) > _ALSO else ""
-        facts["see also"] = ", ".join(others[:_ALSO]) + rest
+        rest = f" and {len(others) - _SIMILAR} more" if len(others) > _SIMILAR else ""
+        facts["see also"] = ", ".join(others[:_SIMILAR]) + rest
     width = max(map(len, facts))
     return "".join(f"{fact.ljust(width)}  {clean(value)}\n" for fact, value in facts.items())
 

@@ -8,10 +8,10 @@ import typer
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import own_archive
-from ctxtrim.cli.exit_codes import Debug, concluded
-from ctxtrim.cli.terminal import say
+from ctxtrim.cli.exit_codes import Debug, exit_code_of
+from ctxtrim.cli.terminal import print_error
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.stage_specs import checked
+from ctxtrim.config.stage_specs import checked_value
 from ctxtrim.errors import ArchiveError, InputError, source_name
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Stdout, write_to
@@ -20,25 +20,25 @@ from ctxtrim.io.outputs import Stdout, write_to
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
     archive: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The archive of the run that made it. [default: the user's own]")
+        str | None, typer.Option(metavar="DIR", help="The archive of the run. [default: in the user's data folder]")
     ] = None,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")] = None,
     source: Annotated[
-        str | None, typer.Option("--input", metavar="SHA", help="Which input, where several gave the same output.")
+        str | None, typer.Option("--input", metavar="SHA", help="Which input, if several gave the same output.")
     ] = None,
-    max_size: Annotated[str, typer.Option(metavar="BYTES", help="Refuse a longer line, after decompression.")] = "1GiB",
+    max_size: Annotated[str, typer.Option(metavar="BYTES", help="Refuse longer lines, after decompression.")] = "1GiB",
     debug: Debug = False,
 ) -> None:
-    """The input of a run back, byte for byte, from its output and an archive.
+    """Restore the input of a run, byte for byte, from its output and an archive.
 
-    What was compressed comes back as the bytes inside. Two runs in a row are undone one at a time.
+    A compressed input is restored uncompressed. Undo two runs in a row one at a time.
     """
-    raise typer.Exit(concluded(lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug))
+    raise typer.Exit(exit_code_of(lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug))
 
 
 def _restore(file: str, folder: str | None, output: str | None, source: str | None, max_size: str) -> int:
     archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
-    most = checked("--max-size", SHARED["max_size"], max_size)
+    most = checked_value("--max-size", SHARED["max_size"], max_size)
     name = source_name(file)
     try:
         with reading(Input(file, file), most) as lines:
@@ -50,12 +50,12 @@ def _restore(file: str, folder: str | None, output: str | None, source: str | No
     if not runs:
         raise ArchiveError(
             f"{name}: no run in {archive.folder} gave this output"
-            + (f" from an input {source}" if source else "; it has been edited, or the archive is another one")
+            + (f" from an input {source}" if source else "; the file was edited, or the archive is another one")
         )
     if len({run.input for run in runs}) > 1:
-        say(f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:")
+        print_error(f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:")
         for run in runs:
-            say(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
+            print_error(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
         return 1
     whole = _input(archive, runs[0], data)
     sink = write_to(Path(output)) if output is not None else Stdout()
@@ -69,7 +69,7 @@ def _input(archive: Archive, run: Run, output: bytes) -> bytes:
     whole = b"".join(archive.restored(run, output))
     if sha256(whole) != run.input:
         raise ArchiveError(
-            f"{archive.folder}: what the archive gives back is not the input {run.input}: it was changed"
+            f"{archive.folder}: the archive was changed: the restored bytes are not the input {run.input}"
         )
     return whole
 

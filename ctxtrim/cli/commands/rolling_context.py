@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ctxtrim.cli.exit_codes import Debug, concluded
+from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import print_text
 from ctxtrim.config import WORDS, Config
@@ -18,16 +18,18 @@ _STATUS = "status"
 def rolling_context(
     wanted: Annotated[
         str | None,
-        typer.Argument(metavar="[on|off|status]", help="Turn it on or off (also enable, disable), or only show it."),
+        typer.Argument(
+            metavar="[on|off|status]", help="Turn the pipeline on or off (also enable, disable), or show the status."
+        ),
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Whether `ctxtrim run` runs the configured pipeline where no stage and no preset is named.
+    """Turn the configured pipeline on or off. `ctxtrim run` runs it if no stage and no preset is named.
 
-    Without an argument it is turned over. What is stored counts more than configuration files, and less than
+    Without an argument, toggles it. The stored preference takes precedence over configuration files, but not over
     CTXTRIM_ENABLED and --enabled.
     """
-    raise typer.Exit(concluded(lambda: _rolling_context(wanted), shows_traceback=debug))
+    raise typer.Exit(exit_code_of(lambda: _rolling_context(wanted), shows_traceback=debug))
 
 
 def _rolling_context(wanted: str | None) -> int:
@@ -39,23 +41,23 @@ def _rolling_context(wanted: str | None) -> int:
         sink = write_to(config.preference.path, makes_folders=True)
         sink.write(b"on\n" if is_on else b"off\n")
         sink.commit()
-    print_text(f"{clean(_told(config))}\n")
+    print_text(f"{clean(_description(config))}\n")
     return 0
 
 
 def _stored(config: Config) -> bool:
-    """What is stored, else what files say."""
+    """The stored preference, else the value in configuration files."""
     return bool((config.preference.value or config.shared("enabled")).value)
 
 
-def _told(config: Config) -> str:
+def _description(config: Config) -> str:
     value, origin = config.enabled
     stored = config.preference.value
     state = f"rolling context is {'on' if value else 'off'}"
     if stored is not None and origin == stored.origin:
-        return f"{state} (kept in {origin})"
-    kept = "nothing is stored" if stored is None else f"what is stored says {'on' if stored.value else 'off'}"
-    return f"{state} ({origin}; {kept} in {config.preference.path})"
+        return f"{state} (stored in {origin})"
+    preference = "no preference" if stored is None else f"the preference {'on' if stored.value else 'off'}"
+    return f"{state} (origin: {origin}; {preference} is stored in {config.preference.path})"
 
 
 _SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -2,4 +2,4 @@
 
 from ctxtrim.cli.options import command
 
-COMMAND = command("summarize", "Put one summary in the place of all that is old.", stages=["summarize"], writes=True)
+COMMAND = command("summarize", "Replace old messages by one summary.", stages=["summarize"], writes=True)

@@ -7,43 +7,45 @@ import typer
 
 from ctxtrim.archive.index import Archive, Trace
 from ctxtrim.archive.locations import own_archive
-from ctxtrim.cli.exit_codes import Debug, concluded
-from ctxtrim.cli.terminal import print_text, say
+from ctxtrim.cli.exit_codes import Debug, exit_code_of
+from ctxtrim.cli.terminal import print_error, print_text
 from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.text import Table, plain
 
-Folder = Annotated[str | None, typer.Option("--archive", metavar="DIR", help="The archive. [default: the user's own]")]
+Folder = Annotated[
+    str | None, typer.Option("--archive", metavar="DIR", help="The archive. [default: in the user's data folder]")
+]
 _APP = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="Originals of tool results from an archive.",
+    help="Get, list or verify original tool results in an archive.",
 )
 _CONTEXT = {"max_content_width": 120}
 
 
 @_APP.command(context_settings=_CONTEXT)
 def get(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The trace id, or the call id, of a result.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="The trace id or call id of a tool result.")],
     archive: Folder = None,
-    sha256: Annotated[str | None, typer.Option(metavar="SHA", help="Which original, where there are several.")] = None,
+    sha256: Annotated[str | None, typer.Option(metavar="SHA", help="Which original, if there are several.")] = None,
     debug: Debug = False,
 ) -> None:
-    """The original of a result, byte for byte, on standard output."""
-    raise typer.Exit(concluded(lambda: _get(name, archive, sha256), shows_traceback=debug))
+    """Print the original of a tool result, byte for byte."""
+    raise typer.Exit(exit_code_of(lambda: _get(name, archive, sha256), shows_traceback=debug))
 
 
 @_APP.command("list", context_settings=_CONTEXT)
-def listed(archive: Folder = None, debug: Debug = False) -> None:
-    """Every result that was replaced: id, original, tool, stage, time, file and line."""
-    raise typer.Exit(concluded(lambda: _list(archive), shows_traceback=debug))
+def list_traces(archive: Folder = None, debug: Debug = False) -> None:
+    """List all replaced tool results: id, original, tool, stage, time, file and line."""
+    raise typer.Exit(exit_code_of(lambda: _list(archive), shows_traceback=debug))
 
 
 @_APP.command(context_settings=_CONTEXT)
 def verify(archive: Folder = None, debug: Debug = False) -> None:
-    """Compare every original, and everything that undoes a run, with its hash."""
-    raise typer.Exit(concluded(lambda: _verify(archive), shows_traceback=debug))
+    """Compare all originals, and the data that undoes each run, with their hashes."""
+    raise typer.Exit(exit_code_of(lambda: _verify(archive), shows_traceback=debug))
 
 
 def _opened(folder: str | None) -> Archive:
@@ -57,16 +59,14 @@ def _get(name: str, folder: str | None, wanted: str | None) -> int:
         archive = _opened(folder)
     except NoArchiveError as error:
         raise ArchiveError(f"TRACE_NOT_FOUND: {name}: {error}") from error
-    traces = [one for one in archive.traces(name) if wanted is None or one.sha256.startswith(wanted)]
-    names = list(dict.fromkeys(one.sha256 for one in traces))
+    traces = [trace for trace in archive.traces(name) if wanted is None or trace.sha256.startswith(wanted)]
+    names = list(dict.fromkeys(trace.sha256 for trace in traces))
     if not names:
-        raise ArchiveError(
-            f"TRACE_NOT_FOUND: {name}: no result of this id was replaced with {archive.folder} as archive"
-        )
+        raise ArchiveError(f"TRACE_NOT_FOUND: {name}: the archive {archive.folder} has no tool result with this id")
     if len(names) > 1:
-        say(f"ctxtrim: {name}: several results have this id; choose one with --sha256 SHA:")
-        for one in traces:
-            say(f"  {one.sha256}  {one.path}:{one.line}  ({one.stage}, {one.time})")
+        print_error(f"ctxtrim: {name}: several results have this id; choose one with --sha256 SHA:")
+        for trace in traces:
+            print_error(f"  {trace.sha256}  {trace.path}:{trace.line}  ({trace.stage}, {trace.time})")
         return 1
     Stdout().write(archive.original(traces[0]))
     return 0
@@ -79,21 +79,21 @@ def _list(folder: str | None) -> int:
     return 0
 
 
-def _cells(one: Trace) -> tuple[str, ...]:
+def _cells(trace: Trace) -> tuple[str, ...]:
     return (
-        one.id,
-        one.sha256[:12],
-        one.tool or "-",
-        one.stage,
-        one.time,
-        f"{one.path}:{one.line}",
+        trace.id,
+        trace.sha256[:12],
+        trace.tool or "-",
+        trace.stage,
+        trace.time,
+        f"{trace.path}:{trace.line}",
     )
 
 
 def _verify(folder: str | None) -> int:
     count, errors = _opened(folder).damage()
     for error in errors:
-        say(f"ctxtrim: {error}")
+        print_error(f"ctxtrim: {error}")
     print_text(f"{count:,} originals, {len(errors)} missing or changed\n")
     return 1 if errors else 0
 

@@ -3,5 +3,8 @@
 from ctxtrim.cli.options import command
 
 COMMAND = command(
-    "trim", "Let go of the least important until the transcript fits its budget.", stages=["trim"], writes=True
+    "trim",
+    "Drop the least important messages until the transcript fits the budget.",
+    stages=["trim"],
+    writes=True,
 )

@@ -1,0 +1,84 @@
+"""The recipes of CONTRIBUTING.md work: each is followed literally in a copy of the package, and its test is run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ENVIRONMENT, ROOT
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+BLOCK = re.compile(r'```(python|diff) title="([^"]+)"\n(.*?)```', re.DOTALL)
+RECIPES = {
+    # The new modules of the package, and its files that get a row.
+    "Add a stage": (["stages/strip_blanks.py"], ["stages/__init__.py"]),
+    "Add a format": (["formats/chat_log.py"], ["formats/__init__.py"]),
+    "Add a report": (["reports/tsv.py"], ["reports/__init__.py"]),
+    "Add an option": ([], ["config/run_settings.py", "cli/options.py"]),
+}
+
+
+def blocks(recipe: str) -> list[tuple[str, str, str]]:
+    """The titled code blocks of a recipe: language, path, text."""
+    section = TEXT.partition(f"\n## {recipe}\n")[2].partition("\n## ")[0]
+    return BLOCK.findall(section)
+
+
+def patched(text: str, hunks: str) -> str:
+    """A text with new lines after the context lines, or in the place of the removed lines, of a diff."""
+    lines = text.splitlines()
+    position = 0
+    for line in hunks.splitlines():
+        if line[0] == "+":
+            lines.insert(position, line[1:])
+            position += 1
+        else:
+            position = lines.index(line[1:]) + 1
+            if line[0] == "-":
+                position -= 1
+                del lines[position]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Path) -> None:
+    caches = shutil.ignore_patterns("__pycache__", "__snapshots__")
+    for folder in ("ctxtrim", "tests", "fixtures"):  # links, of which a recipe replaces those that it edits
+        shutil.copytree(ROOT / folder, tmp_path / folder, copy_function=os.symlink, ignore=caches)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    tests = []
+    for language, name, text in blocks(recipe):
+        path = tmp_path / name
+        if language == "diff":
+            text = patched(path.read_text(), text)
+            path.unlink()
+        assert not path.exists()
+        path.write_text(text)
+        tests += [name] if path.name.startswith("test_") else []
+    assert len(tests) == 1
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *tests],
+        cwd=tmp_path,
+        env=ENVIRONMENT | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    linted = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", *(name for _, name, _ in blocks(recipe))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert linted.returncode == 0, linted.stdout
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_recipe_touches_one_module_and_the_rows_of_its_tables(recipe: str) -> None:
+    modules, tables = RECIPES[recipe]
+    package = [(language, name) for language, name, _ in blocks(recipe) if name.startswith("ctxtrim/")]
+    assert [name for language, name in package if language == "python"] == [f"ctxtrim/{name}" for name in modules]
+    assert [name for language, name in package if language == "diff"] == [f"ctxtrim/{name}" for name in tables]

@@ -1,19 +1,21 @@
-"""What recorded usage teaches: how far a count is off, what was sent beside the file, how much was in context.
+"""Calibration by recorded usage: corrects counts, finds hidden prompt tokens, and anchors estimates.
 
 ::
 
-    answer i ── texts and frames of a window ── answer j ── … ── last answer ── what follows
+    answer i ── texts and frames of a window ── answer j ── … ── last answer ── later messages
        │                                           │                  │              │
     prompt i            grows to                prompt j          recorded     +  counted  = anchored estimate
 
     factor of a window = (prompt j − prompt i − frames) / texts
 
-The factor of a transcript is the largest of all its windows, never below 1. For each answer its window is the shortest
-that ends there and holds `WINDOW` tokens of text: that is one pass, a longer window is a mixture of such and asks for
-about as much at most, and when the oldest messages go, what is left has no window that was not there before.
-No window goes over a step, from one answer to the next, of which the file does not tell what was sent: where the prompt
-shrinks or the model changes, over attachments, results that say they are not whole and what is hidden by now, and where
-there are more new tokens than bytes.
+The factor of a transcript is the largest factor of its windows, at least 1. The window of an answer
+is the shortest one that ends there and contains `WINDOW` tokens of text. Finding them takes one
+pass. A longer window would average shorter ones, so its factor is not much larger. Dropping the
+oldest messages creates no new windows.
+
+A window never spans a step between two answers whose sent tokens are unknown: the prompt shrinks or
+the model changes; there are attachments, abridged results or hidden messages; or there are more new
+tokens than bytes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,22 +30,22 @@ from ctxtrim.summaries import markers
 from ctxtrim.tokens import Exactness, Scaled, StandIn
 from ctxtrim.tokens.counter import Counter
 
-WINDOW = 2000  # tokens of text that a window holds at least
-LEAST = 5  # windows that a factor needs
+WINDOW = 2000  # minimum tokens of text in a window
+LEAST = 5  # minimum windows for a factor
 
 
 class Answer(NamedTuple):
-    """An answer whose usage was recorded: its place among the messages, and what was counted for it."""
+    """An answer with recorded usage, and its position among the messages."""
 
-    place: int
+    position: int
     usage: Usage
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """The answers whose recorded usage tells of a transcript's messages as they are, in order.
+    """The answers with usable recorded usage, in order.
 
-    `why_none` says why there are none, where there are none.
+    `why_none` is the reason if there are none.
     """
 
     answers: tuple[Answer, ...]
@@ -51,91 +53,96 @@ class Recorded:
 
 
 def recorded(transcript: Transcript, is_alike: Callable[[str], bool]) -> Recorded:
-    """What there is to learn from. `is_alike`: whether a model counts like the one that the transcript is counted for.
+    """The answers whose usage can calibrate counts.
 
-    Usage of the whole conversation says of no message what stood before it; that of a simulated user counted what the
-    user was told; what is older than the last summary counted all that this now stands for.
+    `is_alike`: whether a model counts like the one that the transcript is counted for. Three kinds
+    of usage are unusable: totals of a whole conversation, usage on messages of a simulated user,
+    and usage older than the last summary.
     """
     messages = transcript.messages
-    places = {message.index: place for place, message in enumerate(messages) if message.index is not None}
-    found = [Answer(places[usage.message], usage) for usage in transcript.usages if usage.message in places]
-    answers = [one for one in found if _answers(messages[one.place])]
+    positions = {message.index: position for position, message in enumerate(messages) if message.index is not None}
+    found = [Answer(positions[usage.message], usage) for usage in transcript.usages if usage.message in positions]
+    answers = [answer for answer in found if _answers(messages[answer.position])]
     if not answers:
-        return Recorded((), "no answer has its usage recorded")
+        return Recorded((), "no answer has recorded usage")
     answers = _newer_than_summaries(transcript, answers)
     if not answers:
         return Recorded((), "all recorded usage is older than the last summary")
     models = {model: is_alike(model) for model in {answer.usage.model for answer in answers} if model is not None}
     answers = [answer for answer in answers if models.get(answer.usage.model or "", True)]
-    return Recorded(tuple(answers), "all recorded usage is of models that count otherwise")
+    return Recorded(tuple(answers), "all recorded usage is from models that count differently")
 
 
-def calibrated(counter: Counter, transcript: Transcript, known: Recorded) -> tuple[Counter, Finding]:
-    """A counter that counts by what was recorded, never less than the one given, and what is to be said of it.
+def calibrate(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[Counter, Finding]:
+    """A counter scaled by recorded usage, never below the given one, and a finding about it.
 
-    `tokens` of the finding are those that the first prompt held beside the file: the client's system prompt and tools.
+    The finding's `tokens` are those of the first prompt outside of the file: the client's system
+    prompt and tools.
     """
-    if not known.answers:
-        return counter, Finding("not-calibrated", "warning", f"not calibrated: {known.why_none}")
-    answers = tuple(answer for answer in known.answers if answer.usage.prompt_tokens)
+    if not usable.answers:
+        return counter, Finding("not-calibrated", "warning", f"not calibrated: {usable.why_none}")
+    answers = tuple(answer for answer in usable.answers if answer.usage.prompt_tokens)
     if not answers:
         return counter, Finding(
-            "not-calibrated", "warning", "not calibrated: recorded usage has totals, but no prompts"
+            "not-calibrated", "warning", "not calibrated: recorded usage has totals but no prompt tokens"
         )
     hidden = _hidden(counter, transcript, answers[0])
-    beside = f"{hidden:,} tokens were sent that the file does not hold (system prompt, tools)"
-    asked = list(_thousandths(counter, transcript, answers))
-    windows = f"{len(asked):,} window{'' if len(asked) == 1 else 's'} of {WINDOW:,} tokens between recorded answers"
-    if len(asked) < LEAST:
-        text = f"not calibrated: {windows}, {LEAST} are needed; {beside}"
+    hidden_note = f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
+    factors = list(_thousandths(counter, transcript, answers))
+    windows = f"{len(factors):,} window{'' if len(factors) == 1 else 's'} of {WINDOW:,} tokens between recorded answers"
+    if len(factors) < LEAST:
+        text = f"not calibrated: {windows}, at least {LEAST} are needed; {hidden_note}"
         return counter, Finding("not-calibrated", "warning", text, tokens=hidden)
-    factor = max(asked) / 1000
+    factor = max(factors) / 1000
     if factor <= 1:
-        text = f"calibrated: counts stay as they are, {windows} ask for {factor:.3f} times at most; {beside}"
+        text = f"calibrated: counts are unchanged, {windows} need a factor of at most {factor:.3f}; {hidden_note}"
         return counter, Finding("calibrated", "info", text, tokens=hidden)
-    text = f"calibrated: texts count {factor:.3f} times, the most that {windows} ask for; {beside}"
+    text = f"calibrated: texts count {factor:.3f} times, the largest factor of {windows}; {hidden_note}"
     return Counter(Scaled(counter.tokenizer, factor), counter.framing), Finding(
         "calibrated", "info", text, tokens=hidden
     )
 
 
-def anchored(counter: Counter, transcript: Transcript, known: Recorded) -> tuple[Counter, Finding]:
-    """A counter that takes what the last usage recorded for all up to its answer, and counts what follows.
+def anchor(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[Counter, Finding]:
+    """A counter that uses the last recorded usage up to its answer, and counts the messages after it.
 
-    The difference between what was recorded and what is counted of these messages is priming, so that each still costs
-    its own. An answer is no smaller than it is counted: some clients record the tokens of its first word. Good for the
-    transcript as it is: when old messages go, what was recorded stays.
+    The difference between recorded and counted tokens becomes priming, so that each message keeps
+    its own cost. An answer has at least its counted tokens, because some clients record only its
+    first word. This is valid only for the unchanged transcript: dropping old messages does not
+    lower the recorded part.
     """
-    if not known.answers:
-        return counter, Finding("not-anchored", "warning", f"not anchored, counted as a whole: {known.why_none}")
-    place, usage = known.answers[-1]
+    if not usable.answers:
+        return counter, Finding("not-anchored", "warning", f"not anchored, counted as a whole: {usable.why_none}")
+    position, usage = usable.answers[-1]
     costs = [cost.total for cost in counter.costs(transcript.messages)]
-    tokens = usage.held(costs[place])
-    counted = counter.fixed(transcript) + sum(costs[: place + 1])
+    tokens = usage.context_tokens(costs[position])
+    counted = counter.fixed(transcript) + sum(costs[: position + 1])
     framing = replace(counter.framing, priming=counter.framing.priming + tokens - counted)
     tokenizer = StandIn(counter.tokenizer, f"usage + {counter.tokenizer.name}")
-    text = f"anchored: {tokens:,} tokens were recorded up to message {place}, where {counted:,} are counted in the file"
-    note = Finding("anchored", "info", text, transcript.line_of(transcript.messages[place]), tokens=tokens)
+    text = f"anchored: {tokens:,} tokens recorded up to message {position}; the file counts as {counted:,}"
+    note = Finding("anchored", "info", text, transcript.line_of(transcript.messages[position]), tokens=tokens)
     return replace(counter, tokenizer=tokenizer, framing=framing), note
 
 
 def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list[Answer]:
-    """The answers after the last summary, by the order of messages and of lines, and by what it says itself.
+    """The answers after the last summary, by message order, line order, and the summary's own count.
 
-    What a compaction left in place stands after its summary, but was recorded before.
+    Messages that a compaction kept follow its summary, but their usage was recorded before it.
     """
     messages = transcript.messages
-    texts = {place: _opening(message) for place, message in enumerate(messages) if message.role == "user"}
-    written = [place for place, text in texts.items() if markers.older(text)]
+    texts = {position: _opening(message) for position, message in enumerate(messages) if message.role == "user"}
+    written = [position for position, text in texts.items() if markers.older(text)]
     if written:
-        given = [place for place, message in enumerate(messages) if place > written[-1] and _answers(message)]
+        given = [position for position, message in enumerate(messages) if position > written[-1] and _answers(message)]
         past = given[: markers.older(texts[written[-1]])]
-        answers = [one for one in answers if one.place > max(past, default=written[-1])]
+        answers = [answer for answer in answers if answer.position > max(past, default=written[-1])]
     summaries = [index for index, message in enumerate(messages) if message.is_summary]
     if not summaries:
         return answers
     line = max(_line(messages[index]) for index in summaries)
-    return [one for one in answers if one.place > summaries[-1] and _line(messages[one.place]) >= line]
+    return [
+        answer for answer in answers if answer.position > summaries[-1] and _line(messages[answer.position]) >= line
+    ]
 
 
 def _opening(message: Message) -> str:
@@ -151,14 +158,14 @@ def _line(message: Message) -> int:
 
 
 def _hidden(counter: Counter, transcript: Transcript, first: Answer) -> int:
-    """The tokens that the first prompt held beside what is counted of it."""
+    """The tokens of the first prompt beyond its counted messages."""
     costs = counter.costs(transcript.messages)
-    counted = counter.fixed(transcript) + sum(cost.total for cost in costs[: first.place])
+    counted = counter.fixed(transcript) + sum(cost.total for cost in costs[: first.position])
     return max(0, first.usage.prompt_tokens - counted)
 
 
 def _thousandths(counter: Counter, transcript: Transcript, answers: tuple[Answer, ...]) -> Iterator[int]:
-    """The factor that each window asks for, in thousandths, rounded up."""
+    """The factor of each window, in thousandths, rounded up."""
     messages = transcript.messages
     around = [cost.total for cost in Counter(_Free(), counter.framing).costs(messages)]
     frames = _sums(around)
@@ -167,22 +174,26 @@ def _thousandths(counter: Counter, transcript: Transcript, answers: tuple[Answer
     untold = _sums(_is_untold(message) for message in messages)
     start = 0
     for end in range(1, len(answers)):
-        (last, before), (here, now) = answers[end - 1], answers[end]
-        grown = now.prompt_tokens - before.prompt_tokens
-        if not 0 <= grown <= room[here] - room[last] or now.model != before.model or untold[here] > untold[last]:
+        (last_position, last_usage), (end_position, usage) = answers[end - 1], answers[end]
+        grown = usage.prompt_tokens - last_usage.prompt_tokens
+        if (
+            not 0 <= grown <= room[end_position] - room[last_position]
+            or usage.model != last_usage.model
+            or untold[end_position] > untold[last_position]
+        ):
             start = end
-        while texts[here] - texts[answers[min(start + 1, end)].place] >= WINDOW:
+        while texts[end_position] - texts[answers[min(start + 1, end)].position] >= WINDOW:
             start += 1
-        there, then = answers[start]
-        text = texts[here] - texts[there]
+        start_position, first_usage = answers[start]
+        text = texts[end_position] - texts[start_position]
         if text >= WINDOW:
-            asked = now.prompt_tokens - then.prompt_tokens - (frames[here] - frames[there])
-            yield -(-1000 * asked // text)
+            tokens = usage.prompt_tokens - first_usage.prompt_tokens - (frames[end_position] - frames[start_position])
+            yield -(-1000 * tokens // text)
 
 
 @dataclass(frozen=True)
 class _Free:
-    """No text has any tokens: what a message still costs is what stands around its texts."""
+    """A tokenizer that counts 0, which leaves only the frame tokens of a message."""
 
     name: str = "free"
     exactness: Exactness = "exact"
@@ -194,15 +205,15 @@ class _Free:
 
 
 def _sums(numbers: Iterable[int]) -> list[int]:
-    """The sum of the numbers before each place."""
+    """The sum of the numbers before each position."""
     return list(accumulate(numbers, initial=0))
 
 
 def _is_untold(message: Message) -> bool:
-    """Whether something else than its texts was sent of it: of what is hidden now, all of it may have been."""
+    """Whether more than the texts of a message was sent: it is hidden, abridged, or has attachments."""
     return not message.agent_visible or any(part.media is not None for part in message.parts) or is_abridged(message)
 
 
 def _size(message: Message) -> int:
-    """The bytes of its texts: no tokenizer makes more tokens of them."""
+    """The bytes of a message's texts: an upper bound of their tokens."""
     return sum(len(part.text.encode(errors="replace")) for part in message.parts)

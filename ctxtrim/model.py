@@ -1,6 +1,6 @@
-"""What a conversation is: frozen values, and where in the file each of them is spelled.
+"""The values of a conversation: frozen, and with the location of each value in the file.
 
-Where something is spelled takes no part in equality: two transcripts are equal when a model would read the same.
+Locations do not take part in equality: two transcripts are equal when a model would read the same.
 """
 
 import json
@@ -18,19 +18,19 @@ ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
 
 SMALLEST = 100
-"""Bytes below which no picture fits whose header does not tell its size: the smallest JPEG has 107, a TIFF 110."""
+"""Bytes below which image data is not a complete image: the smallest JPEG has 107, a TIFF 110."""
 
 MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """One attachment. What is None is not known, and costs the most that it may.
+    """One attachment. A field is None where it is unknown; the attachment then costs the most that it can.
 
-    `width` and `height` are pixels, `detail` the resolution that the request asks for (low, high, auto, original;
-    for Gemini low, medium, high, ultra_high), `seconds` the length of a sound, `pages` the most pages that a PDF can
-    have, `size` the bytes of the file where it stands in the block. What is `sealed` is text that only the provider can
-    read, such as reasoning that it sends encrypted.
+    `width` and `height` are pixels. `detail` is the requested resolution (low, high, auto, original; for Gemini low,
+    medium, high, ultra_high). `seconds` is the length of a sound, `pages` the largest possible number of PDF pages,
+    `size` the bytes of the file if the block contains it. A `sealed` attachment is text that only the provider can
+    read, such as encrypted reasoning.
     """
 
     kind: MediaKind
@@ -43,39 +43,39 @@ class Media:
 
     @property
     def pixels(self) -> tuple[int, int] | None:
-        """Width and height, where both are known and positive; bytes too few for a picture count as one pixel."""
+        """Width and height if both are known and positive. Data too small for an image counts as one pixel."""
         if self.width is None or self.height is None or min(self.width, self.height) < 1:
             return (1, 1) if self.size is not None and self.size < SMALLEST else None
         return self.width, self.height
 
 
 class Line(NamedTuple):
-    """The bytes of one JSON value as they stand in the file, terminator included.
+    """The bytes of one JSON value as read from the file, terminator included.
 
-    Almost always one line of the file. Two values glued on one line are two of these with the same `number`; a
-    whole JSON document is one. All of them joined are the file, byte for byte.
+    Almost always one line of the file. Two values glued together on one line share a `number`; a whole JSON document
+    is one value. All of them joined are the file, byte for byte.
     """
 
     data: bytes
-    number: int  # the line of the file at which it starts, counted from 1
+    number: int  # the line of the file at which the value starts, counted from 1
 
 
 class Span(NamedTuple):
-    """A place in a transcript's lines: which line, and the JSON path of a value inside it (`()` is the whole)."""
+    """The location of a value: the index of its line and its JSON path, `()` for the whole line."""
 
     line: int
     path: Path = ()
 
     def inside(self, *keys: str | int) -> "Span":
-        """The place of a value inside this one."""
+        """The span of a value inside this one."""
         return Span(self.line, self.path + keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """JSON around a text that stands in it as a string: the model reads `before`, that string and `after`.
+    """JSON around a text: the model reads `before`, the text as a JSON string, and `after`.
 
-    `is_ascii` and `escaped` (characters that JSON would let stand) are how the string is spelled.
+    `is_ascii` and `escaped` (characters escaped although JSON allows them) reproduce the original escaping.
     """
 
     before: str
@@ -88,7 +88,7 @@ class Wrapper:
         return self.before + self.quoted(text) + self.after
 
     def quoted(self, text: str) -> str:
-        """A text as the string of JSON that it is spelled as."""
+        """A text as a JSON string, with the escaping of the original."""
         string = json.dumps(text, ensure_ascii=self.is_ascii)
         for character in self.escaped:
             string = string.replace(character, f"\\u{ord(character):04x}")
@@ -97,15 +97,15 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One leaf of a message that the model reads.
+    """One piece of a message that the model reads.
 
-    `text` is what the model reads (for a call its arguments, as JSON); an attachment has `media` instead.
-    `span` is the string that spells `text`, None where it cannot be rewritten; `block` is the element that goes when
-    the part goes, None where it cannot go alone. `wrapper` is what the model reads around `text`, where the string at
-    `span` is JSON that holds it. `sealed` is the number of characters of reasoning that is attached to the part and
-    that only the provider can read. An attachment without `media` is a text document. `text_block` spells a text
-    in the place of an attachment's `block`, and is None where the format cannot hold one. A stage may change `text`
-    where there is a `span`, drop a part that has a `block`, and replace an attachment by a text (`conversation.edits`).
+    `text` is the text that the model reads; for a tool call its arguments, as JSON. An attachment has `media`
+    instead; an attachment without `media` is a text document. `span` locates the string that contains `text`; None if
+    it cannot be rewritten. `block` locates the element to remove with the part; None if the part cannot be removed
+    alone. `wrapper` is the JSON around `text` if the string at `span` contains JSON. `sealed` counts the characters
+    of encrypted reasoning attached to the part. `text_block` writes a text that replaces an attachment at `block`;
+    None if the format cannot hold one. Stages may change a `text` with a `span`, drop a part with a `block`, and
+    replace an attachment by a text (`conversation.edits`).
     """
 
     kind: Kind
@@ -122,14 +122,14 @@ class Part:
 
     @property
     def spelled(self) -> str:
-        """All that the model reads: `text`, in its wrapper where it has one."""
+        """The complete text that the model reads: `text`, inside its wrapper if there is one."""
         return self.text if self.wrapper is None else self.wrapper.around(self.text)
 
 
 class Companion(NamedTuple):
-    """A line of the file that belongs to a message and is never sent, such as the progress of a call; `kind` names it.
+    """A line that belongs to a message but is never sent, such as the progress of a call. `kind` is its type.
 
-    It is removed with its message.
+    It is removed together with its message.
     """
 
     span: Span
@@ -138,16 +138,16 @@ class Companion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One speaker's contribution. A tool result is a message of its own even where it shares an element.
+    """One message. A tool result is a separate message even if the file stores several in one element.
 
-    `is_injected`: a user message that the client wrote, not the person; `is_summary`: one that stands for all that was
-    said before it. `turn`: the number of its turn where the file says it. `metadata`: debug keys that a stage may set,
-    as (key, value) pairs. `index` is the position among the messages as read, None for an inserted one; `spans` is
-    all that goes when the message goes. `agent_visible`: a hidden message stays in the file, but is neither sent nor
-    counted; `user_visible`: the person is shown it; `kind`: what a stage made of it, such as `tool_result_archived`.
-    `action`: the call that an assistant message spells in its text; it answers for the result after it and costs
-    nothing besides. `is_demo`: part of a demonstration, which is needed less than anything of the session itself.
-    `companions` are lines that are removed with the message.
+    `is_injected`: a user message that the client wrote, not the person. `is_summary`: it replaces all messages before
+    it. `turn`: the number of its turn if the file contains it. `metadata`: debug keys that a stage may set, as (key,
+    value) pairs. `index`: the position among the messages as read; None for an inserted message. `spans`: everything
+    to remove with the message. `agent_visible`: a hidden message stays in the file, but is neither sent nor counted.
+    `user_visible`: the client shows it to the person. `kind`: a label that a stage sets, such as
+    `tool_result_archived`. `action`: a tool call written in the text of an assistant message; it pairs with the next
+    result and costs nothing extra. `is_demo`: part of a demonstration, dropped before messages of the session.
+    `companions`: lines that are removed with the message.
     """
 
     role: Role
@@ -168,18 +168,18 @@ class Message:
 
     @property
     def calls(self) -> Iterator[Part]:
-        """Its tool calls, in order."""
+        """The tool calls of the message, in order."""
         return (part for part in self.parts if part.kind == "tool_call")
 
     @property
     def result(self) -> Part | None:
-        """The first part that belongs to a tool result (they all share one call id), or None."""
+        """The first tool result part (all of them share one call id), or None."""
         return next((part for part in self.parts if part.kind == "tool_result"), None)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """The structured output that a request asks for: its JSON schema as JSON text, its name and its description."""
+    """The structured output of a request: JSON schema (as JSON text), name and description."""
 
     schema: str
     name: str = ""
@@ -190,9 +190,8 @@ class OutputFormat:
 class RequestOptions:
     """Fields of a request, besides messages and tools, that cost input tokens.
 
-    `api` is the API that the request is for, None where the file does not show it. `reasoning` is the mode that the
-    request asks for: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and `citations` are of
-    Anthropic.
+    `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that the request
+    selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and `citations` are Anthropic options.
     """
 
     api: Api | None = None
@@ -202,7 +201,7 @@ class RequestOptions:
     citations: bool = False
 
     def __or__(self, later: "RequestOptions") -> "RequestOptions":
-        """The fields of two parts of one request; the first wins."""
+        """The combined fields of two parts of one request; the first value wins."""
         return RequestOptions(
             self.api or later.api,
             self.output or later.output,
@@ -214,11 +213,12 @@ class RequestOptions:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the provider counted for one request, in tokens: its prompt, and the answer to it.
+    """The tokens that the provider counted for one request: its prompt and its answer.
 
-    `message` is the index of the answer among the messages as read; the prompt is what stands before it, and whatever
-    the client sent besides. None where the file says it of the whole conversation. `model` is the one that counted,
-    where the file says so. `total_tokens`: the sum, where the file records nothing else; prompt and answer then are 0.
+    `message` is the index of the answer among the messages as read; None if the usage covers the whole conversation.
+    The prompt is everything before the answer, plus anything else that the client sent. `model` is the model that
+    counted, if the file names it. `total_tokens` is the sum if the file records nothing else; prompt and answer are
+    then 0.
     """
 
     prompt_tokens: int
@@ -227,8 +227,8 @@ class Usage:
     model: str | None = None
     total_tokens: int | None = None
 
-    def held(self, answer: int) -> int:
-        """The tokens of the prompt and its answer, which has at least `answer`: some clients record its first word."""
+    def context_tokens(self, answer: int) -> int:
+        """The tokens of the prompt and its answer: at least `answer`, because some clients undercount answers."""
         if self.total_tokens is not None:
             return self.total_tokens
         return self.prompt_tokens + max(self.completion_tokens, answer)
@@ -236,9 +236,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The verbatim lines and the messages that were found in them.
+    """The original lines and the messages that were read from them.
 
-    `places`: the line of the file at which a span starts, where a document goes over several.
+    `places` maps a span to its line number in the file, for documents of several lines.
     """
 
     lines: tuple[Line, ...]
@@ -248,15 +248,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One conversation on its way, and what the request sends beside its messages.
+    """One conversation, and the other fields of its request. Stages change `messages`, never `source`.
 
-    `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only one allowed, or a word like `none`;
-    `model` the last one that answered, `id` the file's own name for it. `pointer` is the JSON path of the conversation
-    inside a larger document, `()` where it is the whole line; `uncounted` how many of its messages nobody understands,
-    which stay as they are; `usages` what answers recorded, in their order. `hides`: its format can say that a message
-    is hidden; where it cannot, what is to be hidden is dropped. `must_alternate`: user and assistant have to take
-    turns. `adds_texts`: an answer can get another text. `options` are the other fields of the request that cost tokens.
-    Stages change `messages`, never `source`.
+    `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only allowed tool or a word like
+    `none`. `model` is the last model that answered, `id` the conversation's id in the file. `pointer` is the JSON
+    path of the conversation inside a larger document, `()` for the whole line. `uncounted` is the number of messages
+    with an unknown role; they are kept unchanged. `usages` are the recorded usages of the answers, in order. `hides`:
+    the format can mark a message as hidden; otherwise stages drop it. `must_alternate`: user and assistant messages
+    have to alternate. `adds_texts`: the format can add a text to an existing message. `options` are the other request
+    fields that cost tokens.
     """
 
     messages: tuple[Message, ...]
@@ -276,23 +276,23 @@ class Transcript:
 
     @property
     def usage(self) -> Usage | None:
-        """What the last answer recorded: usage of several requests is never summed."""
+        """The usage of the last answer. Usages of several requests are never summed."""
         return self.usages[-1] if self.usages else None
 
     @property
     def line(self) -> int:
-        """The line of the file at which it starts, counted from 1."""
+        """The line of the file at which the transcript starts, counted from 1."""
         return self.line_at(Span(0, self.pointer))
 
     def without_companions(self) -> "Transcript":
-        """The same transcript, from which no line that belongs to a message is removed with it."""
+        """The same transcript without companions: dropping a message removes no extra lines."""
         if not any(message.companions for message in self.messages):
             return self
         messages = tuple(replace(message, companions=()) for message in self.messages)
         return replace(self, messages=messages, source=replace(self.source, messages=messages))
 
     def line_of(self, message: Message) -> int | None:
-        """The line of the file at which a message starts, counted from 1; None for an inserted one."""
+        """The line of the file at which a message starts, counted from 1; None for an inserted message."""
         return self.line_at(message.spans[0]) if message.spans else None
 
     def line_at(self, span: Span) -> int:

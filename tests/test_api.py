@@ -102,8 +102,8 @@ def test_s1_2_an_encoding_numbers_as_many_tokens_as_it_counts(name: str) -> None
 def test_s1_2_what_cannot_number_its_tokens_says_so() -> None:
     told = said(TokenizerError, "x", "llama", call=tokenizers.encode)
     assert told == (
-        "tokenizer max(o200k_base, chars4) counts tokens but does not number them; "
-        "gpt, o200k_base, cl100k_base and the file of a tokenizer do"
+        "tokenizer max(o200k_base, chars4) can count tokens but not encode them; "
+        "use gpt, o200k_base, cl100k_base or a tokenizer file"
     )
 
 
@@ -140,7 +140,7 @@ def test_s1_2_a_tokenizer_of_ones_own_counts_for_its_family(monkeypatch: pytest.
 
 def test_s1_2_what_is_no_tokenizer_is_refused() -> None:
     told = said(UsageError, "mine", object(), call=tokenizers.add)
-    assert told == "tokenizer mine: expected a name, and something with count or encode"
+    assert told == "tokenizer mine: expected a name, and an object with count or encode"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_s1_3_the_most_tokens_of_a_prompt(config: Any, tokens: int) -> None:
 
 def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
     told = said(UsageError, {"maxContextTokens": 4096, "reservedOutputTokens": 4096}, call=compute_max_input_tokens)
-    assert told.startswith("a reserve of 4096 tokens leaves nothing of a context window of 4096")
+    assert told.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
 
 
 def test_s1_3_to_fit_is_to_have_no_more_than_the_budget() -> None:

@@ -13,9 +13,9 @@ DEEP = {"runs": [{"name": "one", "log": TALK}, {"name": "two", "log": TALK[:1]}]
 
 def test_explain_format_says_what_a_file_was_taken_for_and_how_sure_that_is(ctxtrim: Run) -> None:
     err = ctxtrim("count", "--explain-format", FIXTURES / "claude-code.jsonl").err
-    assert "taken for claude-code (one message or event a line): 31 of 31 values looked at are its own" in err
+    assert "taken for claude-code (one message or event per line): 31 of 31 values inspected match" in err
     err = ctxtrim("count", "--explain-format", stdin=b'{"a": 1}\n').err
-    assert "taken for no format: none knows any of the 1 values looked at; kept as it is" in err
+    assert "unknown format: no format recognizes any of the 1 values inspected; kept unchanged" in err
 
 
 def test_a_mixed_file_is_told_without_asking_and_nothing_of_it_is_lost(ctxtrim: Run) -> None:
@@ -23,7 +23,7 @@ def test_a_mixed_file_is_told_without_asking_and_nothing_of_it_is_lost(ctxtrim: 
     loose = b"".join(json.dumps(one).encode() + b"\n" for one in TALK)
     ran = ctxtrim("run", stdin=claude + loose)
     assert ran.out == claude + loose
-    assert "31 of 34 values looked at are its own, 3 look like openai-chat" in ran.err
+    assert "31 of 34 values inspected match, 3 look like openai-chat" in ran.err
     assert "what is not understood is kept as it is" in ran.err
 
 

@@ -121,7 +121,7 @@ WHOLE = {
     ),
     "cut.json": ((FIXTURES / "document.json").read_bytes()[:900], "ends in the middle"),
     "cut.jsonl": (line()[:300], "ends in the middle"),
-    "broken.json": ((FIXTURES / "document.json").read_bytes().replace(b'"kite"', b'"kite'), "no JSON"),
+    "broken.json": ((FIXTURES / "document.json").read_bytes().replace(b'"kite"', b'"kite'), "not JSON"),
 }
 
 

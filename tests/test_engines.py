@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ctxtrim.tokenizers import encodings, tokenizer
 from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
-from ctxtrim.tokenizers.gigatoken_bounded import renewed
+from ctxtrim.tokenizers.gigatoken_bounded import bounded_count
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
@@ -124,7 +124,7 @@ def test_ordinary_text_never_makes_the_tokenizer_anew() -> None:
         made.append(Tokenizer.from_tiktoken(VOCABULARIES / "cl100k_base.tiktoken", "cl100k", {}))
         return made[-1]
 
-    count = renewed(make)
+    count = bounded_count(make)
     words = [f"{first}{second}{third}" for first in string.ascii_letters for second in "aeiou" for third in "nrst"]
     text = " ".join(random.Random(2).choices(words, k=1_500_000))
     assert {count(text) for _ in range(8)} == {count(text)}

@@ -26,7 +26,7 @@ from openai_harmony import (
 from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES
-from ctxtrim.tokens.tool_schemas_harmony import rendered
+from ctxtrim.tokens.tool_schemas_harmony import render
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")
@@ -229,7 +229,7 @@ def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
 def test_tool_schemas_are_spelled_as_they_are_rendered(harmony: HarmonyEncoding, tools: Dicts) -> None:
     messages = as_documented([user("x")], tools, "")[1:2]
     text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
-    assert rendered(json.dumps(tools)) == text.removeprefix("<|start|>developer<|message|>").removesuffix("<|end|>")
+    assert render(json.dumps(tools)) == text.removeprefix("<|start|>developer<|message|>").removesuffix("<|end|>")
     assert counted([user("x")], tools) == tokens(harmony, as_documented([user("x")], tools, "")) + 2
 
 
@@ -245,7 +245,7 @@ def test_no_conversation_is_ever_counted_too_low(harmony: HarmonyEncoding, talk:
 
 @pytest.mark.parametrize("tools", ["[1]", '[{"type": "web_search"}]', '[{"function": {"parameters": {}}}]'])
 def test_what_is_no_list_of_functions_is_counted_as_json(tools: str) -> None:
-    assert rendered(tools) is None
+    assert render(tools) is None
     assert counted([user("x")], json.loads(tools)) >= counted([user("x")], [])
 
 

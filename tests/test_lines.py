@@ -45,7 +45,7 @@ def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> N
         (b'{"a": ', "the line ends in the middle of a JSON value"),
         (b'{"a" 1}', "not JSON (expecting ':' delimiter at character 6)"),
         (b'{"a": "\xff"}', "not UTF-8 at byte 8 of the line"),
-        (b"[" * 100_000, "nested too deeply to be read"),
+        (b"[" * 100_000, "nested too deeply to read"),
     ],
 )
 def test_a_problem_says_what_and_where(line: bytes, problem: str) -> None:

@@ -108,15 +108,15 @@ def test_what_is_odd_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: 
 LINKS: dict[str, tuple[list[Any], int, str]] = {
     "an id that comes again": (
         [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"}, {"uuid": "b", "parentUuid": "b"}],
-        3, "the id 'b' is that of another line",
+        3, "the id 'b' belongs to another line",
     ),
     "a parent that is not there": (
         [{"id": "a", "parentId": None}, {"id": "c", "parentId": "b"}],
-        2, "`parentId` names 'b', which no line before it has as its id",
+        2, "`parentId` is 'b', but no line before it has that id",
     ),
     "an array among events": (
         [{"id": "a"}, [{"id": "b"}]],
-        2, "the line holds an array among objects",
+        2, "the line is an array, but other lines are objects",
     ),
     "an id that is none": ([{"id": "a"}, {"tool_call_id": ["a"]}], 2, "`tool_call_id` is an array, not an id"),
     "a role that is none": ([{"message": {"role": 7}}], 1, "`message.role` is a number, not a string"),

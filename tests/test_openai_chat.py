@@ -215,5 +215,5 @@ def test_deep_nesting_ends_in_an_answer_or_one_clear_line(depth: int) -> None:
     ran = run(line + conversation([user("next")]), [("trim", {})])
     assert ran.data == line + conversation([user("next")])
     assert len(ran.rows) == 2 or [finding.message for finding in ran.findings] == [
-        "nested too deeply to be read; the line is kept as it is but not counted"
+        "nested too deeply to read; the line is kept unchanged and not counted"
     ]

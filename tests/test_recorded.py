@@ -84,7 +84,7 @@ def test_a_note_says_factor_windows_and_what_the_file_does_not_hold() -> None:
     assert "1.500 times" in note.message
     assert "10 windows" in note.message  # of 2 questions and 2 answers; the first two answers end none
     assert note.tokens == HIDDEN + 250 - 3  # 250: the first question, before anything was learnt; 3: priming
-    assert f"{note.tokens} tokens were sent that the file does not hold" in note.message
+    assert f"{note.tokens} tokens were sent that the file does not contain" in note.message
 
 
 def test_a_claude_code_session_teaches_as_much() -> None:
@@ -129,7 +129,7 @@ def test_few_windows_teach_nothing(pairs: int) -> None:
     assert ran.rows[0].count == run(data, COUNT, **MEASURE).rows[0].count
     found = max(0, pairs - 2)
     assert f"{found} window{'' if found == 1 else 's'} of 2,000 tokens" in notes(ran)["not-calibrated"]
-    assert f"{LEAST} are needed" in notes(ran)["not-calibrated"]
+    assert f"at least {LEAST} are needed" in notes(ran)["not-calibrated"]
     assert ran.rows[0].findings[0].severity == "warning"
 
 
@@ -186,7 +186,7 @@ def test_no_window_goes_over_a_prompt_that_shrank() -> None:
     messages = talk([500] * 24)
     grown(messages, -3000, 25)  # every window over this place asks for less, those beside it for as much as ever
     ran = run(conversation(messages), COUNT, **MEASURE, calibrates=True)
-    assert "1.500 times, the most that 20 windows" in notes(ran)["calibrated"]
+    assert "1.500 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
 
 
 def test_no_window_goes_over_a_change_of_models() -> None:
@@ -199,7 +199,7 @@ def test_no_window_goes_over_a_change_of_models() -> None:
             line["message"]["id"] = f"m{place}"
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     ran = run(data, COUNT, tokenizer="chars4", calibrates=True)
-    assert "1.502 times, the most that 20 windows" in notes(ran)["calibrated"]
+    assert "1.502 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_factor_below_1_lowers_neither_a_number_nor_its_label(model: str, exac
     before, after = run(data, COUNT, tokenizer=None).rows[0], run(data, COUNT, tokenizer=None, calibrates=True).rows[0]
     assert before.count == after.count
     assert after.count.exactness == exactness
-    assert "counts stay as they are" in after.findings[-1].message
+    assert "counts are unchanged" in after.findings[-1].message
 
 
 def test_what_has_become_an_estimate_is_made_safe_like_any_other() -> None:
@@ -227,14 +227,16 @@ def test_what_another_model_counted_teaches_nothing() -> None:
     alike = run(data, COUNT, tokenizer="chars4", model="claude-sonnet-4-5", calibrates=True)
     assert "calibrated" in notes(alike)
     other = run(data, COUNT, tokenizer="chars4", model="claude-opus-4-7", calibrates=True)
-    assert notes(other) == {"not-calibrated": "not calibrated: all recorded usage is of models that count otherwise"}
+    assert notes(other) == {
+        "not-calibrated": "not calibrated: all recorded usage is from models that count differently"
+    }
 
 
 def test_usage_of_a_whole_conversation_or_none_teaches_nothing() -> None:
     for envelope in ({}, {"usage": {"prompt_tokens": 90_000}}):
         data = conversation([user(text(900)), says(text(900))], **envelope)
         ran = run(data, COUNT, **MEASURE, calibrates=True)
-        assert notes(ran) == {"not-calibrated": "not calibrated: no answer has its usage recorded"}
+        assert notes(ran) == {"not-calibrated": "not calibrated: no answer has recorded usage"}
 
 
 def test_usage_of_a_simulated_user_is_not_the_models() -> None:
@@ -243,7 +245,7 @@ def test_usage_of_a_simulated_user_is_not_the_models() -> None:
         question["usage"] = {"prompt_tokens": 7, "completion_tokens": 500}
     messages.append(user("bye") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}})
     ran = run(conversation(messages), COUNT, **MEASURE, calibrates=True)
-    assert "1.500 times, the most that 10 windows" in notes(ran)["calibrated"]
+    assert "1.500 times, the largest factor of 10 windows" in notes(ran)["calibrated"]
     assert "up to message 23" in notes(run(conversation(messages), COUNT, tokenizer="usage"))["anchored"]
 
 
@@ -266,7 +268,7 @@ def test_so_does_usage_of_messages_that_a_compaction_left_in_place(lines: tuple[
         for place, ((role, is_summary), line) in enumerate(zip(spoken, lines, strict=True))
     )
     transcript = Transcript(messages, Source((), messages), usages=(Usage(90_000, 1, 1), Usage(200, 1, 3)))
-    assert [answer.place for answer in recorded(transcript, lambda model: True).answers] == newer
+    assert [answer.position for answer in recorded(transcript, lambda model: True).answers] == newer
     turned = replace(transcript, messages=messages[1:] + messages[:1], usages=(Usage(90_000, 1, 0), Usage(200, 1, 2)))
     assert recorded(turned, lambda model: True).answers == ()
 
@@ -311,7 +313,7 @@ def test_without_usage_it_is_the_count_and_a_note_says_so() -> None:
         row = run(data, COUNT, tokenizer="usage").rows[0]
         assert row.count == run(data, COUNT, tokenizer=None).rows[0].count
         assert [(one.code, one.severity) for one in row.findings] == [("not-anchored", "warning")]
-        assert "no answer has its usage recorded" in row.findings[0].message
+        assert "no answer has recorded usage" in row.findings[0].message
 
 
 def test_both_together_count_what_follows_by_what_was_recorded() -> None:

@@ -10,7 +10,7 @@ from running import read
 from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
-from ctxtrim.tokens.tool_schemas import rendered
+from ctxtrim.tokens.tool_schemas import render
 
 
 def tool(name: str, description: str = "", parameters: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -86,19 +86,19 @@ type close = () => any;
 
 
 def test_schemas_are_written_as_declarations() -> None:
-    assert rendered(json.dumps([tool("lend", "Lend a piece", LOAN, strict=True), tool("close")])) == DECLARED
+    assert render(json.dumps([tool("lend", "Lend a piece", LOAN, strict=True), tool("close")])) == DECLARED
 
 
 @pytest.mark.parametrize("strange", [{"type": "custom", "custom": {"name": "f"}}, "no tool", {"type": "function"}])
 def test_a_tool_that_is_no_function_is_counted_as_json(strange: Any) -> None:
     tools = [tool("lend", "Lend a piece", LOAN), strange]
-    assert rendered(json.dumps(tools)) is None
+    assert render(json.dumps(tools)) is None
     assert schema_tokens(tools) == tokenizer("o200k_base").count(json.dumps(tools)) + 12
 
 
 def test_objects_with_a_property_of_several_types_in_an_array_are_written_as_json() -> None:
     items = {"type": "object", "properties": {"tool": {"type": ["string", "null"]}}, "required": ["tool"]}
-    declared = rendered(
+    declared = render(
         json.dumps([tool("plan", parameters={"properties": {"steps": {"type": "array", "items": items}}})])
     )
     assert declared is not None
@@ -107,7 +107,7 @@ def test_objects_with_a_property_of_several_types_in_an_array_are_written_as_jso
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
     tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}
-    declared = rendered(json.dumps([tool("grow", parameters=tree | {"$defs": {"Tree": tree}})]))
+    declared = render(json.dumps([tool("grow", parameters=tree | {"$defs": {"Tree": tree}})]))
     assert declared is not None
     assert declared.count("child") < 100
 
@@ -164,7 +164,7 @@ def test_keys_that_are_for_the_provider_cost_nothing(model: str) -> None:
 def test_gpt_5_adds_a_prompt_for_tools_on_chat_completions_alone() -> None:
     """36 of 36 recorded requests: 80 to 84 tokens more than the declarations."""
     tools = [tool("close")]
-    declared = tokenizer("o200k_base").count(rendered(json.dumps(tools)) or "")
+    declared = tokenizer("o200k_base").count(render(json.dumps(tools)) or "")
     assert schema_tokens(tools, "gpt-5") == declared + 84
     talk = read(json.dumps({"model": "gpt-5", "input": "x", "tools": tools}).encode())[0].transcripts[0]
     assert Binding(tokenizer, "gpt-5").bind(talk).counter.count(talk).tools_schema == declared + 4
@@ -181,7 +181,7 @@ def schema_tokens(tools: list[Any], model: str = "gpt-4o", **envelope: Any) -> i
 )
 def test_a_tool_that_is_none_is_counted_as_json(function: dict[str, Any]) -> None:
     tools = [{"type": "function", "function": function}]
-    assert rendered(json.dumps(tools)) is None
+    assert render(json.dumps(tools)) is None
     talk = transcript([user("x")], tools=tools)
     count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
     assert count.tools_schema == tokenizer("o200k_base").count(json.dumps(tools)) + 12

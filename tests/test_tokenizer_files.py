@@ -139,7 +139,7 @@ def test_a_file_that_is_no_tokenizer_gets_one_line_that_says_what_was_expected(
     [
         ("missing.json", "cannot be read: no such file or directory"),
         ("folder.json", "cannot be read: is a directory"),
-        ("empty.json", "is no tokenizer"),
+        ("empty.json", "is not a tokenizer"),
         ("empty.model", "cannot be used: not a sentencepiece model: no pieces found"),
         ("unigram.model", "cannot be used: only BPE sentencepiece models are supported, got model_type 'unigram'"),
     ],

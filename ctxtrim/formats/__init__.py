@@ -1,4 +1,4 @@
-"""The dialects of transcripts: one module each, in the order in which they are tried."""
+"""The supported formats, one module each, in the order of detection."""
 
 from ctxtrim.formats import llamafactory, sharegpt
 from ctxtrim.formats import numbered_turns as context
@@ -16,8 +16,8 @@ from ctxtrim.formats.openhands import history as openhands
 from ctxtrim.formats.pi import session as pi
 
 FORMATS: dict[str, Format] = {
-    one.name: one
-    for one in (
+    dialect.name: dialect
+    for dialect in (
         claude_code.FORMAT,
         qwen.FORMAT,
         codex.FORMAT,

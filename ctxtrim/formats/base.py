@@ -1,4 +1,4 @@
-"""What every dialect's module offers, as one value."""
+"""The interface of a format module: one `Format` value."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -11,19 +11,20 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import Record, give_up_if_deep
 
 Layout = Literal["conversation", "events"]
-"""What one JSON value of a file is: a whole conversation (or several), or one event of the file's only conversation."""
+"""The content of one JSON value of a file: whole conversations, or one event of a session."""
 
 
 @dataclass(frozen=True)
 class Insertion:
-    """A JSON value that is to stand before (or after) another one: an element of its array, or its line.
+    """A JSON value to insert before or after the value at `span`, as an array element or a line.
 
-    `replaces`: `value` takes the place of the one at `where`. `cuts`: `where` is a block of an element of several
-    messages; the element is cut in two before it, and `value` stands between its halves.
+    `replaces`: `value` replaces the value at `span`. `cuts`: `span` locates a block of an element
+    that contains several messages; the element is split before that block, and `value` is inserted
+    between the halves.
     """
 
     value: Any
-    where: Span
+    span: Span
     is_after: bool = False
     replaces: bool = False
     cuts: bool = False
@@ -31,9 +32,10 @@ class Insertion:
 
 @dataclass(frozen=True)
 class Site:
-    """Where messages are to be inserted: the kept messages around the place, None at either end.
+    """The position of an insertion: the kept messages before and after it, None at either end.
 
-    `value_of` gives the JSON value at a span, as it was read, None where there is none. `messages` are all as read.
+    `value_of` returns the JSON value at a span, as read; None if there is none. `messages` are all
+    messages as read.
     """
 
     earlier: Message | None
@@ -43,16 +45,16 @@ class Site:
 
     @property
     def any(self) -> Message:
-        """Some message of the list, kept or not."""
+        """A message of the list, kept or not."""
         return self.messages[-1]
 
 
 @dataclass(frozen=True)
-class Mended:
-    """What follows for the links of some lines when spans are removed and values inserted.
+class Relinked:
+    """The result of `Format.relink`: the edits of some lines, with updated links between events.
 
-    `values`: by the span of an object, its members that change or are added. `removed`: all that goes in the end.
-    `inserted`: what is inserted, with its links.
+    `values`: changed or added members, by the span of their object. `removed`: all spans to remove,
+    which may be more than the caller asked for. `inserted`: the insertions, with their links.
     """
 
     values: Mapping[Span, Mapping[str, Any]] = field(default_factory=dict)
@@ -60,7 +62,7 @@ class Mended:
     inserted: Sequence[Insertion] = ()
 
 
-Mend = Callable[[Sequence[Line], Set[Span], Set[Span], Sequence[Insertion]], Mended]
+Relink = Callable[[Sequence[Line], Set[Span], Set[Span], Sequence[Insertion]], Relinked]
 
 
 Visibility = Callable[
@@ -69,25 +71,25 @@ Visibility = Callable[
 ]
 
 
-def no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-    """Nothing is linked, so nothing is mended."""
-    return Mended({}, removed, inserted)
+def no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    """The edits as they are, for formats without links between lines."""
+    return Relinked({}, removed, inserted)
 
 
 @dataclass(frozen=True)
 class Format:
-    """A dialect.
+    """A file format.
 
-    `sniff`: what a JSON value is in this dialect, None where it is not surely of it. `takes`: the same, where other
-    dialects spell some values alike: what it is where the file turns out to be of this one. `read`: the transcripts in
-    some records, which are given as lines too, for the transcripts to point into. `owner`: what goes when the array at
-    a path has become empty, None where the empty array stays. `insert`: how messages that follow each other are
-    spelled at a place. `mend`: what follows for links between lines when spans go and values are inserted while the
-    spans of all kept messages stay. `placed`: the same dialect where its message lists are at another JSON path; None
-    where it has no message lists. `visibility`: for messages as read and as they shall be, among all as read, the spans
-    of objects and those of their members that say who sees a message and what kind it is; None where the dialect cannot
-    say it, so that nothing can be hidden. `must_alternate`: its readers want user and assistant to take turns.
-    `text_block`: a text as one of several blocks of a message, None where a message has no blocks.
+    `sniff`: the layout of a JSON value that certainly belongs to this format, else None. `takes`:
+    the same for values that another format could also contain; used once the format of the file is
+    known. `read`: the transcripts of some records, which are also given as lines. `owner`: the path
+    to remove when the array at a path becomes empty; None keeps the empty array. `insert`: the JSON
+    values for consecutive new messages at a site. `relink`: updates links between lines after
+    removals and insertions; kept spans stay. `placed`: the same format with its message lists at
+    another JSON path; None for formats without message lists. `visibility`: for pairs of messages
+    (as read, as edited), the members that record their visibility and kind, with the spans of their
+    objects; None if the format cannot record it. `must_alternate`: user and assistant messages have
+    to alternate. `text_block`: a text as a content block; None if messages have no blocks.
     """
 
     name: str
@@ -95,7 +97,7 @@ class Format:
     read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
-    mend: Mend = no_links
+    relink: Relink = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
     visibility: Visibility | None = None
@@ -103,7 +105,10 @@ class Format:
     text_block: Callable[[str], Any] | None = None
 
     def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-        """What `read` finds. A record nested deeper than it can be spelled again is given up, with a problem."""
+        """The transcripts that `read` returns.
+
+        Records nested too deeply to be written again get a problem instead.
+        """
         try:
             found = self.read(records, lines)
         except RecursionError:
@@ -112,27 +117,28 @@ class Format:
             found = self.read(records, lines)
         return [
             replace(
-                _with_marks(one),
+                _with_marks(transcript),
                 hides=self.visibility is not None,
                 must_alternate=self.must_alternate,
                 adds_texts=self.text_block is not None,
             )
-            for one in found
+            for transcript in found
         ]
 
 
 def _with_marks(transcript: Transcript) -> Transcript:
-    """A transcript in which messages are marked that no person typed, whatever the format says.
+    """The transcript with messages marked that no person typed, in any format.
 
-    Their texts show it: summaries and digests that were written here, and files with instructions to the agent.
+    Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
+    the agent.
     """
-    messages = tuple(map(_marked, transcript.messages))
+    messages = tuple(map(_with_mark, transcript.messages))
     if all(new is old for new, old in zip(messages, transcript.messages, strict=True)):
         return transcript
     return replace(transcript, messages=messages, source=replace(transcript.source, messages=messages))
 
 
-def _marked(message: Message) -> Message:
+def _with_mark(message: Message) -> Message:
     if message.role != "user" or not message.parts:
         return message
     if _is_ours(message):
@@ -144,7 +150,7 @@ def _marked(message: Message) -> Message:
 
 
 def _is_ours(message: Message) -> bool:
-    """Whether a message of the user holds nothing but a summary or digests."""
+    """Whether a user message contains only a summary or digests written by ctxtrim."""
     text = message.parts[0].text
     if not text.startswith("["):
         return False

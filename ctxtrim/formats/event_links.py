@@ -1,6 +1,6 @@
-"""Events that name their parent: which one is meant, and what is mended when some go and others come.
+"""Links between session events: finds parents, and updates links after removals and insertions.
 
-What is particular to a client, such as which events are live, it says in a `Lineage`.
+An `EventGraph` holds the details of one client, such as which events are live.
 """
 
 from bisect import bisect_left
@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from ctxtrim.formats.base import Insertion, Mended
+from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.model import Line, Span
 from ctxtrim.text.records import document, split
 
 
 class Event:
-    """One event of a session and where it stands. `is_context`: it is sent to the model, as far as it tells itself."""
+    """One event of a session and its span.
+
+    `is_context`: the event alone shows that it is sent to the model.
+    """
 
     __slots__ = ("is_context", "span", "uuid", "value")
 
@@ -26,12 +29,12 @@ class Event:
 
 
 def text(value: object) -> str | None:
-    """A value that is a string, else None."""
+    """The value if it is a string, else None."""
     return value if isinstance(value, str) else None
 
 
-class Family:
-    """Finds events by uuid: the nearest one before, since resumed sessions write the same uuid again."""
+class EventIndex:
+    """Finds events by uuid. Resumed sessions repeat uuids, so the nearest event before wins."""
 
     def __init__(self, events: Sequence[Event], above: str = "parentUuid") -> None:
         self._events = events
@@ -42,24 +45,27 @@ class Family:
                 self._places.setdefault(event.uuid, []).append(index)
 
     def find(self, index: int, field: str) -> int | None:
-        """The event that a field of an event names: the nearest before it, else the first after it."""
+        """The event that a field names: the nearest before the event, else the first after it."""
         uuid = text(self._events[index].value.get(field))
         places = self._places.get(uuid) if uuid is not None else None
         return places[max(bisect_left(places, index) - 1, 0)] if places else None
 
     def parent(self, index: int) -> int | None:
-        """The index of an event's parent. An event without the field, as old versions wrote, follows the one before."""
+        """The index of an event's parent.
+
+        Old versions wrote no parent field; the parent is then the event before.
+        """
         if self._above in self._events[index].value:
             return self.find(index, self._above)
         return index - 1 if index else None
 
     @property
     def is_linked(self) -> bool:
-        """Whether any event names a parent that is there; old files are a plain row of events."""
+        """Whether any event names an existing parent; events of old files do not."""
         return any(self.find(index, self._above) is not None for index in range(len(self._events)))
 
     def walk(self, last: int) -> Iterator[int]:
-        """An event, its parent and so on up to the root; parents in a circle end it too."""
+        """An event, its parent and so on up to the root. Stops at a cycle."""
         seen: set[int] = set()
         index: int | None = last
         while index is not None and index not in seen:
@@ -72,12 +78,13 @@ E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True)
-class Lineage(Generic[E]):
-    """How a client's events hang together.
+class EventGraph(Generic[E]):
+    """The links between the events of one client's sessions.
 
-    `events`: those among the values of some lines; `event` makes one. `thread`: the indices of the live conversation,
-    with what only links it. `home`: the span of the event that a span stands in. `links`: the fields that name another
-    event, of which `above` is the parent; those in `lasting` stay as they are where nothing is left to name.
+    `events` finds the events among the values of some lines, `event` makes one. `thread`: the
+    indices of the live conversation, including events that only link it. `home`: the span of the
+    event that contains a span. `links`: the fields that name another event; `above` is the parent
+    field. Fields in `lasting` keep their value if no event is left to name.
     """
 
     events: Callable[[Sequence[Any]], Iterable[E]]
@@ -89,15 +96,18 @@ class Lineage(Generic[E]):
     lasting: tuple[str, ...] = ()
 
     def live(self, events: Sequence[E]) -> list[E]:
-        """The events that make up the model's context, in the order of the file."""
+        """The events of the model's context, in file order."""
         return [events[index] for index in sorted(self.thread(events)) if events[index].is_context]
 
-    def mend(self, lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-        """What follows for the links when the events at some spans go and others come, while messages at others stay.
+    def relink(
+        self, lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+    ) -> Relinked:
+        """The edits with updated links, after events are removed and inserted.
 
-        An event of the live conversation whose parent goes is hung under the one before it, any other under its nearest
-        ancestor that stays. An inserted event is hung under the one before it, and the one after it under the new one.
-        An abandoned branch that would come alive, because it now ends the file, goes with what it was abandoned for.
+        If the parent of a live event is removed, the event gets the live event before it as parent;
+        any other event gets its nearest kept ancestor. An inserted event follows the event before
+        it, and the next event follows the inserted one. An abandoned branch is removed if it would
+        become live because it now ends the file.
         """
         records = [document(line.data) or split(line.data, 1)[0] for line in lines]
         events = list(self.events([record.value for record in records]))
@@ -106,69 +116,80 @@ class Lineage(Generic[E]):
         events, new = self._with_new(events, inserted)
         living = {index for index, event in enumerate(events) if event.span in alive or index in new}
         homes |= {events[index].span for index in new}
-        gone = {index for index, event in enumerate(events) if event.span in removed}
-        family = Family(events, self.above)
+        dropped = {index for index, event in enumerate(events) if event.span in removed}
+        lookup = EventIndex(events, self.above)
         while True:
-            links = self._links(events, family, gone, living, set(new))
+            links = self._links(events, lookup, dropped, living, set(new))
             rest = [
                 self.event(event.value | links.get(index, {}), event.span)
                 for index, event in enumerate(events)
-                if index not in gone
+                if index not in dropped
             ]
             risen = {event.span for event in self.live(rest)} - homes
             if not risen:
                 break
-            gone |= {index for index, event in enumerate(events) if event.span in risen}
+            dropped |= {index for index, event in enumerate(events) if event.span in risen}
         values = {events[index].span: changes for index, changes in links.items() if index not in new}
-        linked = {id(one): replace(one, value=one.value | links.get(index, {})) for index, one in new.items()}
-        spans = frozenset(events[index].span for index in gone) | removed
-        return Mended(values, spans, [linked.get(id(one), one) for one in inserted])
+        linked = {
+            id(insertion): replace(insertion, value=insertion.value | links.get(index, {}))
+            for index, insertion in new.items()
+        }
+        spans = frozenset(events[index].span for index in dropped) | removed
+        return Relinked(values, spans, [linked.get(id(insertion), insertion) for insertion in inserted])
 
     def _with_new(self, events: Sequence[E], inserted: Sequence[Insertion]) -> tuple[list[E], dict[int, Insertion]]:
-        """The events with those that are inserted among them, and which these are; blocks of an event are none."""
+        """The events including inserted ones, and the index of each insertion.
+
+        Inserted blocks are not events.
+        """
         places = {event.span: index for index, event in enumerate(events)}
-        news = [one for one in inserted if one.where in places]
+        additions = [insertion for insertion in inserted if insertion.span in places]
         order = sorted(
             [(index, 0, index, event) for index, event in enumerate(events)]
             + [
-                (places[one.where], 1 if one.is_after else -1, number, self.event(one.value, Span(-1 - number)))
-                for number, one in enumerate(news)
+                (
+                    places[insertion.span],
+                    1 if insertion.is_after else -1,
+                    number,
+                    self.event(insertion.value, Span(-1 - number)),
+                )
+                for number, insertion in enumerate(additions)
             ],
             key=lambda entry: entry[:3],
         )
-        new = {place: news[entry[2]] for place, entry in enumerate(order) if entry[3].span.line < 0}
+        new = {position: additions[entry[2]] for position, entry in enumerate(order) if entry[3].span.line < 0}
         return [entry[3] for entry in order], new
 
     def _links(
-        self, events: Sequence[E], family: Family, gone: Set[int], alive: Set[int], new: Set[int]
+        self, events: Sequence[E], lookup: EventIndex, dropped: Set[int], alive: Set[int], new: Set[int]
     ) -> dict[int, dict[str, str | None]]:
-        """The new values of the links of every event that stays and names one that goes, or follows a new one."""
-        heirs: dict[int, str | None] = {}
+        """The new link values of every kept event that names a removed one or follows a new one."""
+        kept_ancestors: dict[int, str | None] = {}
         links: dict[int, dict[str, str | None]] = {}
-        before: str | None = None  # the uuid of the last event of the live conversation that stays
-        nearest: str | None = None  # and of the one before that
+        before: str | None = None  # the uuid of the last kept event of the live conversation
+        nearest: str | None = None  # the uuid of the kept event before that
         follows_new = is_moved = False
         for index, event in enumerate(events):
-            if index in gone:
+            if index in dropped:
                 continue
             changes: dict[str, str | None] = {}
             for field in self.links:
-                target = family.find(index, field)
-                if target in gone:
-                    heir = _heir(events, family, gone, target, heirs)
-                    if heir is not None or field not in self.lasting:
-                        changes[field] = heir
-            if index in alive and event.uuid is not None and event.uuid == before:  # one more line of the same event
+                target = lookup.find(index, field)
+                if target in dropped:
+                    kept_ancestor = _kept_ancestor(events, lookup, dropped, target, kept_ancestors)
+                    if kept_ancestor is not None or field not in self.lasting:
+                        changes[field] = kept_ancestor
+            if index in alive and event.uuid is not None and event.uuid == before:  # another line of the same event
                 if is_moved:
                     changes[self.above] = nearest
             elif index in alive:
-                parent = family.parent(index)
+                parent = lookup.parent(index)
                 if index in new or follows_new:
                     changes[self.above] = before
-                elif parent in gone:
+                elif parent in dropped:
                     changes[self.above] = before or changes.get(self.above)
                 elif parent not in alive and before is not None:
-                    changes[self.above] = before  # it was only held by what it answers
+                    changes[self.above] = before  # only its call linked it to the thread
                 follows_new, is_moved = index in new, self.above in changes
                 if event.uuid is not None:
                     before, nearest = event.uuid, before
@@ -177,16 +198,16 @@ class Lineage(Generic[E]):
         return links
 
 
-def _heir(
-    events: Sequence[Event], family: Family, gone: Set[int], index: int | None, known: dict[int, str | None]
+def _kept_ancestor(
+    events: Sequence[Event], lookup: EventIndex, dropped: Set[int], index: int | None, cache: dict[int, str | None]
 ) -> str | None:
-    """The uuid of the nearest ancestor that stays; what was found on the way is remembered."""
-    way: dict[int, None] = {}  # in order, so that parents in a circle end it
-    while index is not None and index in gone and index not in known and index not in way:
+    """The uuid of the nearest kept ancestor; `known` caches the results."""
+    way: dict[int, None] = {}  # ordered; stops at a cycle
+    while index is not None and index in dropped and index not in cache and index not in way:
         way[index] = None
-        index = family.parent(index)
-    heir = None
+        index = lookup.parent(index)
+    kept_ancestor = None
     if index is not None:
-        heir = known.get(index) if index in gone else events[index].uuid
-    known.update(dict.fromkeys(way, heir))
-    return heir
+        kept_ancestor = cache.get(index) if index in dropped else events[index].uuid
+    cache.update(dict.fromkeys(way, kept_ancestor))
+    return kept_ancestor

@@ -1,6 +1,6 @@
-"""Outputs that are JSON in a string: `{"output": "…", "metadata": {"exit_code": 0}}`, as many agents' shell tools send.
+"""Tool outputs that are JSON in a string, as many shell tools send: `{"output": "…", …}`.
 
-The model reads the whole string, but only what the tool said can be shortened, and the rest stays JSON around it.
+The model reads the whole string. Stages shorten only the output text; the JSON around it stays.
 """
 
 import json
@@ -11,17 +11,20 @@ from ctxtrim.model import Wrapper
 from ctxtrim.text.splice import locate
 
 KEYS = ("output", "content")
-"""Under which of its members the object has what the tool said; the first that is there."""
+"""Members that can contain the output text; the first one present is used."""
 
 MOST = 256
-"""The most characters of a wrapper. An object with more than that beside its output is shortened as a whole."""
+"""Maximum characters of a wrapper.
+
+An object with more than that around its output is shortened as a whole.
+"""
 
 _ESCAPED = (("\\u0027", "<>&'"), ("\\u003c", "<>&"), ("\\u003e", "<>&"), ("\\u0026", "<>&"))
-"""What tells that a writer escapes more than it must: Jinja's `tojson`, and Go or others that write JSON into HTML."""
+"""Escapes that JSON does not require, by the marks of their writers: Jinja's `tojson`, Go's HTML."""
 
 
 class Wrapped(NamedTuple):
-    """What a tool said, what stands around it, and whether that tells of a failure."""
+    """The output text of a tool, the JSON around it, and whether it reports an error."""
 
     text: str
     wrapper: Wrapper
@@ -29,7 +32,7 @@ class Wrapped(NamedTuple):
 
 
 def unwrapped(string: str) -> Wrapped | None:
-    """What is in a string that is such an object; None where it is something else, or is spelled in an unknown way."""
+    """The contents of a string that is such an object; None for others and for unknown escaping."""
     if not string.startswith("{"):
         return None
     try:
@@ -50,16 +53,16 @@ def unwrapped(string: str) -> Wrapped | None:
 
 
 def _start(string: str, key: str) -> int:
-    """Where the value of a member starts."""
+    """The position at which the value of a member starts."""
     found = list(re.finditer(rf'"{key}"\s*:\s*', string))
     return found[0].end() if len(found) == 1 else locate(string, [(key,)])[key,]
 
 
 def failed(value: dict[str, Any]) -> bool | None:
-    """Whether an output's exit code tells of a failure; None where it has none."""
+    """Whether the exit code of an output reports an error; None without an exit code."""
     details = value.get("metadata")
-    for place in (details if isinstance(details, dict) else {}, value):
+    for fields in (details if isinstance(details, dict) else {}, value):
         for key in ("exit_code", "exitCode", "returncode"):
-            if type(place.get(key)) is int:
-                return bool(place[key])
+            if type(fields.get(key)) is int:
+                return bool(fields[key])
     return None

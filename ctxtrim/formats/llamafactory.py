@@ -1,8 +1,8 @@
-"""LLaMA-Factory's message lists: `{"messages": [{role, content: [{type, value}]}], "tools"?: JSON as a string}`.
+"""LLaMA-Factory: `{"messages": [{role, content: [{type, value}]}], "tools"?}`.
 
-Preferences have two lists, `chosen_messages` and `rejected_messages`: two conversations. A `tool_call` block holds
-`{"name", "arguments"}` as JSON in its string. Nothing has ids, and one message of the role `tool` may answer all calls
-of the message before it.
+`tools` is JSON as a string. Preference data has two lists, `chosen_messages` and
+`rejected_messages`: two conversations. A `tool_call` block contains `{"name", "arguments"}` as a
+JSON string. There are no ids, and one `tool` message may answer all calls of the message before it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.media_blocks import media_of
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
 from ctxtrim.formats.sharegpt import calls_in, tools_in
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
@@ -21,7 +21,7 @@ ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "a
 
 
 def knows(value: object) -> bool:
-    """A message of blocks, all of which have their text under `value`."""
+    """Whether a value is a message of blocks with their text under `value`."""
     if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in ROLES:
         return False
     content = value.get("content")
@@ -33,17 +33,17 @@ def _is_block(value: object) -> bool:
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """A message an element."""
-    for value, at, whole in elements:
+    """Read one message per element."""
+    for value, span, whole in elements:
         name = value.get("role") if isinstance(value, dict) else None
         role = ROLES.get(name) if isinstance(name, str) else None
         if role is None:
             found.uncounted += name is not None
             continue
-        content, where = value.get("content"), at.inside("content")
-        parts = [Part("text", content, span=where)] if isinstance(content, str) else []
+        content, inner_span = value.get("content"), span.inside("content")
+        parts = [Part("text", content, span=inner_span)] if isinstance(content, str) else []
         for index, block in enumerate(content if isinstance(content, list) else ()):
-            parts += _parts(block, where.inside(index), role)
+            parts += _parts(block, inner_span.inside(index), role)
         metadata: tuple[tuple[str, int], ...] = ()
         if role == "tool":
             if not any(part.kind == "tool_result" for part in parts):
@@ -53,39 +53,42 @@ def read(elements: Sequence[Element], found: Found) -> None:
         found.messages.append(Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,)))
 
 
-def _parts(block: Any, where: Span, role: Role) -> list[Part]:
-    """The parts of a block: one, but several calls may stand in one string."""
+def _parts(block: Any, span: Span, role: Role) -> list[Part]:
+    """The parts of a block.
+
+    A block is one part, except that one string may contain several calls.
+    """
     kind, value = (block.get("type"), block.get("value")) if isinstance(block, dict) else (None, None)
     if isinstance(value, str):
         if kind == "tool_call" and role == "assistant":
-            return calls_in(value, where.inside("value"), where)
+            return calls_in(value, span.inside("value"), span)
         if kind == "reasoning" and role == "assistant":
-            return [Part("reasoning", value, span=where.inside("value"), block=where)]
+            return [Part("reasoning", value, span=span.inside("value"), block=span)]
         if kind == "text":
-            return [Part("tool_result" if role == "tool" else "text", value, span=where.inside("value"), block=where)]
+            return [Part("tool_result" if role == "tool" else "text", value, span=span.inside("value"), block=span)]
     media = media_of(block) if isinstance(block, dict) else None
     if media is not None:
-        return [Part("attachment", media=media, block=where, text_block=_text_block)]
-    return [Part("tool_result" if role == "tool" else "text", dump(block), block=where)]
+        return [Part("attachment", media=media, block=span, text_block=_text_block)]
+    return [Part("tool_result" if role == "tool" else "text", dump(block), block=span)]
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """Tools and id beside the messages."""
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The tools and id next to the messages."""
     name = value.get("id")
     return Envelope(tools_in(value.get("tools")), id=name if isinstance(name, str) else None)
 
 
 def owner(array: Path) -> Path | None:
-    """A message goes when the last block of its content goes."""
+    """A message is removed with the last block of its content."""
     return array[:-1] if array[-1] == "content" else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an element of its own."""
-    return beside(run, site, _spelled)
+    """Each message as a separate element."""
+    return insert_elements(run, site, _json_value)
 
 
-def _spelled(message: Message) -> dict[str, Any]:
+def _json_value(message: Message) -> dict[str, Any]:
     text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
     return {"role": message.role, "content": [_text_block(text)]}
 

@@ -1,7 +1,7 @@
-"""What is malformed in some lines: values of a kind that no format has, and links that lead nowhere.
+"""Finds malformed values in lines: values of a wrong type, and links to missing events.
 
-Formats read around such values. An edit may be impossible all the same, as what it leaves would be read as something
-else; then this tells where the cause is.
+Formats read around such values. An edit may still be impossible, because the result would read back
+differently. The error then names the cause found here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,24 +17,24 @@ _LISTS = ("content", "parts", "messages", "contents", "tool_calls", "toolCalls",
 _TEXTS = ("text", "value", "output")
 _MESSAGE = ("content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output")
 _FREE = ("input", "args", "arguments", "extra", "extras", "metadata", "usage", "response")
-"""Members of any kind, in which nothing is looked for."""
+"""Members of any type; their contents are not checked."""
 _PARENTS = ("parentId", "parentUuid")
 
 
 class Malformed(NamedTuple):
-    """A malformed value: the line of the file that it is on, and what is wrong with it."""
+    """A malformed value: its line in the file, and the reason."""
 
     line: int
     reason: str
 
 
 def malformed(lines: Sequence[Line]) -> Malformed | None:
-    """The first malformed value of some lines, None where there is none."""
+    """The first malformed value of some lines; None if there is none."""
     values = [(line.number, (document(line.data) or split(line.data, line.number)[0]).value) for line in lines]
     values = [(number, value) for number, value in values if value is not BLANK and value is not NOT_JSON]
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):
-            return Malformed(number, f"the line holds {_kind(value)} among objects")
+            return Malformed(number, f"the line is {_kind(value)}, but other lines are objects")
         reason = next(_oddities(value, ()), None)
         if reason is not None:
             return Malformed(number, reason)
@@ -42,7 +42,7 @@ def malformed(lines: Sequence[Line]) -> Malformed | None:
 
 
 def _oddities(value: Any, path: Path) -> Iterator[str]:
-    """What is wrong with a value and those inside it, in their order."""
+    """The problems of a value and of the values inside it, in order."""
     pending = [(value, path)]
     while pending:
         value, path = pending.pop()
@@ -57,19 +57,21 @@ def _oddities(value: Any, path: Path) -> Iterator[str]:
 
 def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
     for key, inner in value.items():
-        at = _pointer((*path, key))
+        pointer = _pointer((*path, key))
         if key in _NAMES and not isinstance(inner, str | dict):
-            yield f"`{at}` is {_kind(inner)}, not a string"
+            yield f"`{pointer}` is {_kind(inner)}, not a string"
         elif key in _IDS and (isinstance(inner, bool | float | list | dict) or inner == ""):
-            yield f"`{at}` is {_kind(inner)}, not an id"
+            yield f"`{pointer}` is {_kind(inner)}, not an id"
         elif key in _TEXTS and isinstance(inner, bool | int | float):
-            yield f"`{at}` is {_kind(inner)}, not a text"
+            yield f"`{pointer}` is {_kind(inner)}, not a text"
         elif key in _LISTS and not isinstance(inner, str | list | None) and "parts" not in _keys(inner):
-            yield f"`{at}` is {_kind(inner)}, not a text or an array"
+            yield f"`{pointer}` is {_kind(inner)}, not a text or an array"
         elif key in _LISTS and isinstance(inner, list):
-            odd = next((place for place, one in enumerate(inner) if not isinstance(one, str | dict) or not one), None)
+            odd = next(
+                (position for position, item in enumerate(inner) if not isinstance(item, str | dict) or not item), None
+            )
             if odd is not None:
-                yield f"`{at}[{odd}]` is {_kind(inner[odd])}, not an object with members"
+                yield f"`{pointer}[{odd}]` is {_kind(inner[odd])}, not an object with members"
     role = value.get("role")
     if isinstance(role, str) and not any(value.get(key) is not None for key in _MESSAGE):
         yield f"`{_pointer(path) or '.'}` has the role {role!r:.40} and no content"
@@ -80,18 +82,18 @@ def _keys(value: Any) -> Sequence[str]:
 
 
 def _loose_links(values: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
-    """Events that name a parent which no event before them is, or that share an id with another one's parent."""
+    """Events whose parent is not defined before them, or that reuse an id with another parent."""
     known: dict[str, Any] = {}
     for number, value in values:
         name = value.get("uuid", value.get("id"))
         for key in _PARENTS:
             parent = value.get(key)
             if isinstance(parent, str) and parent not in known:
-                yield Malformed(number, f"`{key}` names {parent!r:.60}, which no line before it has as its id")
+                yield Malformed(number, f"`{key}` is {parent!r:.60}, but no line before it has that id")
         parent = next((value[key] for key in _PARENTS if key in value), None)
         if isinstance(name, str):
             if parent is not None and (parent == name or known.get(name, parent) != parent):
-                yield Malformed(number, f"the id {name!r:.60} is that of another line")
+                yield Malformed(number, f"the id {name!r:.60} belongs to another line")
             known.setdefault(name, parent)
 
 

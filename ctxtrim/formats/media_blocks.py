@@ -1,4 +1,4 @@
-"""Reads the blocks in which dialects spell attachments: OpenAI's, Anthropic's, Gemini's and their relatives'."""
+"""Reads attachment blocks of OpenAI, Anthropic, Gemini and compatible formats."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,9 +25,9 @@ def output_text(text: str) -> dict[str, Any]:
 
 
 def media_of(block: Block) -> Media | None:
-    """The attachment that a block spells; None where it is none, or text in a document's clothes. Never raises.
+    """The attachment in a block; None if there is none, or if it is a text document.
 
-    What a URL or a file id stands for has no size. A video is a file.
+    Never raises. URLs and file ids have no size. A video counts as a file.
     """
     kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
@@ -35,9 +35,9 @@ def media_of(block: Block) -> Media | None:
 
 
 def _image_url(block: Block) -> Media:
-    """OpenAI: `image_url` is an object with `url` and `detail`, or the URL itself with `detail` beside it.
+    """OpenAI: `image_url` is an object with `url` and `detail`, or a URL with `detail` next to it.
 
-    Some write the URL under `value` (LLaMA-Factory).
+    LLaMA-Factory writes the URL under `value`.
     """
     inner = block.get("image_url")
     if isinstance(inner, Mapping):
@@ -46,7 +46,7 @@ def _image_url(block: Block) -> Media:
 
 
 def _document_url(block: Block) -> Media:
-    """Mistral: `document_url`, the URL of a document or its data; a PDF where neither shows another kind."""
+    """Mistral: `document_url` is a document's URL or data; a PDF unless it shows another type."""
     inner = block.get("document_url")
     url = inner.get("url") if isinstance(inner, Mapping) else inner
     return _inline(url if isinstance(url, str) and url[:5].lower() == "data:" else None, None, "pdf")
@@ -71,7 +71,7 @@ def _audio(block: Block) -> Media:
 def _file(block: Block) -> Media:
     """OpenAI: `file` with `file_data`, or the same keys in the block (`input_file`).
 
-    Without data it is taken for a PDF, which is all that Chat Completions accepts as a file.
+    A file without data counts as a PDF, the only file type that Chat Completions accepts.
     """
     inner = block.get("file")
     inner = inner if isinstance(inner, Mapping) else block
@@ -84,7 +84,7 @@ def _file(block: Block) -> Media:
 
 
 def _document(block: Block) -> Media | None:
-    """Anthropic: a PDF unless its source says otherwise; a source of text or of blocks is no attachment."""
+    """Anthropic: a PDF unless its source names another type; None for a source of text or blocks."""
     source = block.get("source")
     if not isinstance(source, Mapping):
         return Media("pdf")
@@ -94,23 +94,23 @@ def _document(block: Block) -> Media | None:
 
 
 def _video(block: Block) -> Media:
-    """Nothing of a video is read."""
+    """A video, as a file of unknown size."""
     return Media("file")
 
 
 def _sealed(block: Block) -> Media:
-    """OpenAI: `encrypted_content` in base64, of reasoning, of a compaction or of what other agents say."""
+    """OpenAI: `encrypted_content` in base64, of reasoning, compactions or other agents' messages."""
     data = block.get("encrypted_content")
     return Media("sealed", size=len(data) * 3 // 4 if isinstance(data, str) else None)
 
 
 def _generated(block: Block) -> Media:
-    """OpenAI: a picture that a built-in tool made, in base64 under `result`."""
+    """OpenAI: an image made by a built-in tool, in base64 under `result`."""
     return _inline(block.get("result"), None, "image")
 
 
 def _gemini(block: Block) -> Media | None:
-    """Gemini: `inlineData` or `fileData` with a media type, in camel or snake case, and the part's resolution."""
+    """Gemini: `inlineData` or `fileData`, in camel or snake case, and the part's resolution."""
     inner = next((block[key] for key in _GEMINI if isinstance(block.get(key), Mapping)), None)
     if inner is None:
         return None
@@ -143,7 +143,10 @@ _READERS: dict[str, Callable[[Block], Media | None]] = {
 
 
 def _inline(data: object, mime: object, kind: MediaKind, detail: object = None) -> Media:
-    """The attachment in base64 data; of the kind that its media type or its first bytes name, else of the given one."""
+    """The attachment in base64 data.
+
+    Its kind comes from the media type or the first bytes, else from `kind`.
+    """
     wanted = _detail(detail)
     if not isinstance(data, str):
         return Media(_kind(mime, "") or kind, detail=wanted)

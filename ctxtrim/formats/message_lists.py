@@ -1,43 +1,43 @@
-"""Message lists: the dialects that have their messages in an array, wherever in a document that stands.
+"""Message lists: formats with their messages in an array, anywhere in a document.
 
 ::
 
-    {"simulations": [{"messages": [ … ]}]}        the place       simulations[*].messages
+    {"simulations": [{"messages": [ … ]}]}        path: simulations[*].messages
                      └──────── envelope: tools, model, id
-                                  └── elements, which a dialect reads
-    {"role": …}\\n{"role": …}\\n                    elements too, one a line, of one conversation
+                                  └── elements, read by the dialect
+    {"role": …}\\n{"role": …}\\n                    elements on lines, all of one conversation
 
-The elements of one conversation may stand in several lists, as those of `request.input + response.output` do.
+The elements of one conversation may be in several lists, as in `request.input + response.output`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Mend, Mended, Site, Visibility, no_links
+from ctxtrim.formats.base import Format, Insertion, Layout, Relink, Relinked, Site, Visibility, no_links
 from ctxtrim.model import Line, Message, RequestOptions, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
 from ctxtrim.text.records import Record, document, split
 
-_HEAD = 8  # elements that are looked at to tell a dialect
+_HEAD = 8  # elements inspected to detect a dialect
 
 Tells = Callable[[object], bool]
 
 
 class Element(NamedTuple):
-    """One element of a message list: its value, where that is spelled, and what goes when it goes."""
+    """One element of a message list: its value, its span, and the span to remove with it."""
 
     value: Any
-    at: Span
+    span: Span
     whole: Span
 
 
 @dataclass
 class Found:
-    """What is found in a list, in its order.
+    """The messages of a list and the facts collected while reading it, in order.
 
-    `uncounted`: how many of its messages nobody understands. `model`: the last one that a message names. `id`: the
-    list's own name, where its elements say it; `tools` what they say of them.
+    `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
+    names. `id` and `tools`: the list's id and tool schemas if the elements contain them.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -50,7 +50,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Envelope:
-    """What stands around a list, as in `Transcript`. `usage` is of the whole; messages of the `preamble` come first."""
+    """The fields around a list, as in `Transcript`.
+
+    `usage` covers the whole list; `preamble` messages come first.
+    """
 
     tools: str | None = None
     tool_choice: str | None = None
@@ -61,7 +64,10 @@ class Envelope:
     options: RequestOptions = field(default=RequestOptions())
 
     def __or__(self, later: "Envelope") -> "Envelope":
-        """What two objects say together: of tools and of what comes first the first has its say, else the later."""
+        """The combined fields of two objects.
+
+        The first tools and preamble win, and the later model, id and usage.
+        """
         return Envelope(
             self.tools or later.tools,
             self.tool_choice or later.tool_choice,
@@ -75,20 +81,20 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a message list is spelled.
+    """The rules of one format for message lists.
 
-    `knows`: whether a value is an element of such a list. `read`: take in the messages of some elements. `envelope`:
-    what an object around a list says, which stands at a span. `owner`, `insert`, `mend` and `visibility` are those of
-    `Format`.
-    `places`: where such lists are known to be. `takes_empty`: an empty list is one of its own. `claims`: whether some
-    elements, in the object around them, are surely of this dialect, where `knows` takes what others spell alike.
-    `is_foreign`: whether an element shows its whole list to be another dialect's; on a line of its own it is not
-    understood. `opens`: whether a value is no element, but what elements, one a line, come after. `records_calls` is
-    that of `Transcript`. `takes`: whether a list is surely one of its own by what stands around it. `admits`: whether a
-    value may be an element where the file is known to have such lists, None for what `knows` says. `texts`: the ends of
-    paths at which a string stands for a list, and is its only element. `apart`: what is inserted so that no two
-    messages run together where elements at some spans go and others are inserted; all of it, in order.
-    `must_alternate` and `text_block` are those of `Format`.
+    `knows`: whether a value is an element of such a list. `read`: adds the messages of some
+    elements to a `Found`. `envelope`: the fields of the object around a list, at a span. `places`:
+    the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether elements
+    and their envelope certainly belong to this dialect; for dialects whose `knows` also accepts
+    elements of others. `is_foreign`: whether an element shows that its whole list belongs to
+    another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a header
+    line before elements, one per line. `takes`: whether the surroundings of a list show that it
+    belongs to this dialect. `admits`: whether a value may be an element once the format of the file
+    is known; None means `knows`. `texts`: ends of paths at which a string may replace a list, as
+    its only element. `separate`: the insertions, including separators that keep messages from running
+    together after an edit. `records_calls` is that of `Transcript`; `owner`, `insert`, `relink`,
+    `visibility`, `must_alternate` and `text_block` are those of `Format`.
     """
 
     name: str
@@ -102,60 +108,61 @@ class Dialect:
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     is_foreign: Callable[[object], bool] | None = None
     records_calls: bool = True
-    mend: Mend = no_links
+    relink: Relink = no_links
     opens: Tells = lambda value: False
     takes: Callable[[Place], bool] = lambda place: False
     admits: Tells | None = None
     texts: tuple[Path, ...] = ()
-    apart: Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None = None
+    separate: Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
 
 
-def list_format(dialect: Dialect, at: str | None = None) -> Format:
-    """The format of a dialect's lists: at the places known, or at one path only."""
-    known = [patterns(place) for place in dialect.places] if at is None else [patterns(at)]
+def list_format(dialect: Dialect, path: str | None = None) -> Format:
+    """The format of a dialect's lists, at their usual paths or at one given path."""
+    known = [patterns(place) for place in dialect.places] if path is None else [patterns(path)]
 
     def looks(value: object, is_own: Callable[[Place], bool]) -> Layout | None:
         if any(_conversations(dialect, known, value, is_own)):
             return "conversation"
-        return "events" if at is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ())) else None
+        return "events" if path is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ())) else None
 
     def sniff(value: object) -> Layout | None:
         found = looks(value, lambda place: _claims(dialect, place))
-        return "events" if found is None and at is None and dialect.opens(value) else found
+        return "events" if found is None and path is None and dialect.opens(value) else found
 
     def takes(value: object) -> Layout | None:
         return looks(value, lambda place: _is_ours(dialect, place))
 
     def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-        return [_transcript(dialect, one, lines) for one in _talks(dialect, known, [one.value for one in records])]
+        talks = _talks(dialect, known, [record.value for record in records])
+        return [_transcript(dialect, talk, lines) for talk in talks]
 
-    def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-        if dialect.apart is not None:
+    def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+        if dialect.separate is not None:
             values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
             elements = [element for talk in _talks(dialect, known, values) for element in talk.elements]
-            inserted = dialect.apart(elements, removed, inserted)
-        replaced = {one.where for one in inserted if one.replaces}
+            inserted = dialect.separate(elements, removed, inserted)
+        replaced = {insertion.span for insertion in inserted if insertion.replaces}
         emptied: dict[Span, dict[str, Any]] = {}
         for span in removed - replaced:
-            if span.path[-1:] in dialect.texts:  # so that what is around the list is found again
+            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
                 emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
-        return Mended(emptied, removed, inserted)
+        return Relinked(emptied, removed, inserted)
 
-    def placed(at: str) -> Format:
-        return list_format(dialect, at)
+    def placed(path: str) -> Format:
+        return list_format(dialect, path)
 
     shared = takes if dialect.claims is not None else None
-    mends = mend if dialect.texts or dialect.apart else dialect.mend
+    relinks = relink if dialect.texts or dialect.separate else dialect.relink
     return Format(
         dialect.name,
         sniff,
         read,
         dialect.owner,
         dialect.insert,
-        mends,
+        relinks,
         shared,
         placed,
         dialect.visibility,
@@ -164,21 +171,23 @@ def list_format(dialect: Dialect, at: str | None = None) -> Format:
     )
 
 
-def beside(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:
-    """Messages as elements of their own: results right after what they answer, all others right before what follows."""
+def insert_elements(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:
+    """Messages as separate elements: results after their call, others before the next message."""
     if site.later is not None and not (run[0].role == "tool" and site.earlier is not None):
         return [Insertion(spell(message), site.later.spans[0]) for message in run]
-    where = next(filter(_is_element, (one.spans[-1] for one in (site.earlier, site.any) if one)), site.any.spans[-1])
-    return [Insertion(spell(message), where, is_after=True) for message in run]
+    span = next(
+        filter(_is_element, (message.spans[-1] for message in (site.earlier, site.any) if message)), site.any.spans[-1]
+    )
+    return [Insertion(spell(message), span, is_after=True) for message in run]
 
 
 def _is_element(span: Span) -> bool:
-    """Whether a span is an element of a list, or a line, and not a member beside the list."""
+    """Whether a span is an element of a list or a line, rather than a member next to the list."""
     return not span.path or isinstance(span.path[-1], int)
 
 
 def _claims(dialect: Dialect, place: Place) -> bool:
-    """Whether a list is surely of a dialect."""
+    """Whether a list certainly belongs to a dialect."""
     if dialect.takes(place):
         return True
     if isinstance(place.items, str):
@@ -191,11 +200,11 @@ def _claims(dialect: Dialect, place: Place) -> bool:
 
 
 def _is_ours(dialect: Dialect, place: Place) -> bool:
-    """Whether a list can be read in a dialect, as far as it alone can tell."""
+    """Whether a dialect can read a list, judged by the list alone."""
     if dialect.takes(place):
         return True
     if not place.items:
-        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)  # what a stage has left of it
+        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)  # emptied by a stage
     return not isinstance(place.items, str) and _holds(dialect, place.items, dialect.admits or dialect.knows)
 
 
@@ -206,7 +215,7 @@ def _holds(dialect: Dialect, items: Sequence[Any], tells: Tells) -> bool:
 
 
 class _Talk(NamedTuple):
-    """The elements of one conversation, what stands around their lists, where that is, and how many are not ours."""
+    """One conversation: its elements, envelope and JSON path, and the number of foreign elements."""
 
     elements: list[Element]
     envelope: Envelope
@@ -217,26 +226,30 @@ class _Talk(NamedTuple):
 def _conversations(
     dialect: Dialect, known: Iterable[Sequence[Pattern]], value: object, is_own: Callable[[Place], bool]
 ) -> Iterator[list[Place]]:
-    """The conversations in a value, each as its lists, where one of them, or what is around it, tells it."""
+    """The conversations in a value, each as its lists, if a list belongs to the dialect."""
     for paths in known:
         for lists in conversations(value, paths):
-            own = [one for one in lists if isinstance(one.items, list) or one.path[-1:] in dialect.texts]
+            own = [place for place in lists if isinstance(place.items, list) or place.path[-1:] in dialect.texts]
             if any(map(is_own, own)):
                 yield own
 
 
 def _talks(dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequence[Any]) -> Iterator[_Talk]:
-    """Every conversation in some values; single elements together are one, the last."""
+    """Every conversation in some values. Single elements form one conversation, the last."""
     admits = dialect.admits or dialect.knows
     loose: list[Element] = []
     for line, value in enumerate(values):
         is_element = dialect.admits is not None and dialect.knows(value)
-        found = [] if is_element else list(_conversations(dialect, known, value, lambda one: _is_ours(dialect, one)))
+        found = (
+            []
+            if is_element
+            else list(_conversations(dialect, known, value, lambda listing: _is_ours(dialect, listing)))
+        )
         for lists in found:
             envelope = Envelope()
             for place in lists:
                 envelope |= dialect.envelope(place.envelope, Span(line, place.home))
-            yield _Talk([one for place in lists for one in _elements(line, place)], envelope, _pointer(lists))
+            yield _Talk([element for place in lists for element in _elements(line, place)], envelope, _pointer(lists))
         if not found and isinstance(value, dict):
             loose.append(Element(value, Span(line), Span(line)))
     if any(admits(element.value) for element in loose):
@@ -245,17 +258,17 @@ def _talks(dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequenc
 
 
 def _elements(line: int, place: Place) -> Iterator[Element]:
-    at = Span(line, place.path)
+    span = Span(line, place.path)
     if isinstance(place.items, str):
-        yield Element(place.items, at, at)
+        yield Element(place.items, span, span)
         return
     for index, item in enumerate(place.items):
-        span = at.inside(index)
-        yield Element(item, span, span)
+        item_span = span.inside(index)
+        yield Element(item, item_span, item_span)
 
 
 def _pointer(lists: Sequence[Place]) -> Path:
-    """What the paths of some lists have in common, without the key of a single one."""
+    """The common path of some lists, without the key of a single list."""
     first, *others = (place.path for place in lists)
     if not others:
         return first[:-1] if first and isinstance(first[-1], str) else first

@@ -1,50 +1,50 @@
-"""Lines of a list that name the line before them: what is mended when some of them go and others come."""
+"""Updates `parentId` links between lines of a list when lines are removed or inserted."""
 
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Mended
+from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.model import Line, Span
 from ctxtrim.text.records import split
 
 
-def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-    """A line whose parent goes is hung under its nearest ancestor that stays.
+def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    """The edits with updated links: if a line's parent is removed, its nearest kept ancestor replaces it.
 
-    A new line is hung under the one before it, and the one after it under the new one. A line is an object with an `id`
-    and the `parentId` that it follows.
+    An inserted line follows the line before it, and the next line follows the inserted one. A line
+    is an object with an `id` and a `parentId`.
     """
     if not any(b'"parentId"' in line.data for line in lines):
-        return Mended({}, removed, inserted)
+        return Relinked({}, removed, inserted)
     around: dict[tuple[Span, bool], list[int]] = {}
-    for number, one in enumerate(inserted):
-        around.setdefault((one.where, one.is_after), []).append(number)
-    news = list(inserted)
-    heirs: dict[str, Any] = {}  # of a line that goes: the ancestor that stays
+    for number, insertion in enumerate(inserted):
+        around.setdefault((insertion.span, insertion.is_after), []).append(number)
+    additions = list(inserted)
+    kept_ancestors: dict[str, Any] = {}  # by the id of a removed line: its nearest kept ancestor
     values: dict[Span, dict[str, Any]] = {}
-    last: Any = None  # the line before, by its id
+    last: Any = None  # the id of the line before
     follows_new = False
 
     def hang(numbers: Sequence[int]) -> None:
         nonlocal last, follows_new
         for number in numbers:
-            if "parentId" in news[number].value:
-                news[number] = replace(news[number], value=news[number].value | {"parentId": last})
-                last, follows_new = news[number].value["id"], True
+            if "parentId" in additions[number].value:
+                additions[number] = replace(additions[number], value=additions[number].value | {"parentId": last})
+                last, follows_new = additions[number].value["id"], True
 
     for index, line in enumerate(lines):
         span, value = Span(index), split(line.data, line.number)[0].value
         hang(around.get((span, False), ()))
         if isinstance(value, dict) and isinstance(value.get("id"), str):
             parent = value.get("parentId")
-            heir = heirs.get(parent, parent) if isinstance(parent, str) else None
+            kept_ancestor = kept_ancestors.get(parent, parent) if isinstance(parent, str) else None
             if span in removed:
-                heirs[value["id"]] = heir
+                kept_ancestors[value["id"]] = kept_ancestor
             else:
-                heir = last if follows_new and "parentId" in value else heir
-                if heir != parent:
-                    values[span] = {"parentId": heir}
+                kept_ancestor = last if follows_new and "parentId" in value else kept_ancestor
+                if kept_ancestor != parent:
+                    values[span] = {"parentId": kept_ancestor}
                 last, follows_new = value["id"], False
         hang(around.get((span, True), ()))
-    return Mended(values, removed, news)
+    return Relinked(values, removed, additions)

@@ -1,7 +1,8 @@
-"""A file's lines cut into chunks that are read, edited and written on their own, one in memory at a time.
+"""Splits a file into chunks that are read, edited and written one at a time, to bound memory.
 
-A file of conversations is a chunk a line; a file of events, or one JSON document, is a single chunk. What a file is,
-its first values tell: each format says of each value whether it is one of its own.
+Each line of a file of conversations is a chunk. A file of events or one JSON document is a single
+chunk. The format is detected from the first values: each format votes for the values that it
+recognizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,15 +18,15 @@ from ctxtrim.stage import Finding
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, Record, document, split
 from ctxtrim.text.splice import locate
 
-HEAD = 64  # values that are looked at to tell what a file is
+HEAD = 64  # values inspected to detect the format
 HEAD_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some lines, the transcripts in them, what was odd about the lines, and the format that they were read in.
+    """Some lines, their transcripts, findings about the lines, and their format.
 
-    `error`: the unforeseen exception that ended the reading of these lines, if any.
+    `error`: the unexpected exception that ended the reading of these lines, if any.
     """
 
     lines: tuple[Line, ...]
@@ -36,16 +37,16 @@ class Chunk:
 
     @property
     def data(self) -> bytes:
-        """The bytes as they were read."""
+        """The bytes as read."""
         return b"".join(line.data for line in self.lines)
 
 
 @dataclass
 class Reading:
-    """A file being read: its format and layout (None where nobody knows it), and its chunks.
+    """A file being read: its format and layout (None if unknown), and its chunks.
 
-    `is_lines`: it has a conversation on each line, so that others may stand beside them. `votes`: how many of the
-    `looked` values at its beginning each format knows.
+    `is_lines`: each line is a conversation, so that more lines may be added. `votes`: the number of
+    values, among the first `looked` values, that each format recognizes.
     """
 
     format: Format | None
@@ -57,29 +58,32 @@ class Reading:
 
     @property
     def taken_for(self) -> str:
-        """What it was taken for and how sure that is, as a sentence."""
+        """The detected format and the votes for it, as a sentence."""
         if self.format is None:
-            return f"taken for no format: none knows any of the {self.looked} values looked at; kept as it is"
+            return f"unknown format: no format recognizes any of the {self.looked} values inspected; kept unchanged"
         (_, most), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
-        others = "".join(f", {count} look like {one.name} ({_LAYOUTS[layout]})" for (one, layout), count in rest)
+        others = "".join(
+            f", {count} look like {dialect.name} ({_LAYOUTS[layout]})" for (dialect, layout), count in rest
+        )
         what = _LAYOUTS[self.layout or "events"]
-        return f"taken for {self.format.name} ({what}): {most} of {self.looked} values looked at are its own{others}"
+        return f"taken for {self.format.name} ({what}): {most} of {self.looked} values inspected match{others}"
 
     @property
     def is_mixed(self) -> bool:
-        """Whether its beginning looks like several formats."""
-        return len({one for one, _ in self.votes}) > 1
+        """Whether the first values look like several formats."""
+        return len({dialect for dialect, _ in self.votes}) > 1
 
 
-_LAYOUTS: dict[Layout, str] = {"conversation": "whole conversations", "events": "one message or event a line"}
+_LAYOUTS: dict[Layout, str] = {"conversation": "whole conversations", "events": "one message or event per line"}
 
 
 def open_reading(
     lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values()), max_size: int = MAX_SIZE
 ) -> Reading:
-    """Tell which of some formats a file is, from its beginning.
+    """Detect the format of a file from its first values.
 
-    An `InputError`, here or when chunks are read, if a file that is read whole has more than `max_size` bytes.
+    Raises an `InputError`, here or while reading chunks, if a file that is read as a whole exceeds
+    `max_size` bytes.
     """
     records = _records(iter(lines), max_size)
     head: list[Record] = []
@@ -91,7 +95,7 @@ def open_reading(
         vote, is_sure = _vote(record.value, formats)
         first.append(vote)
         if len(head) == HEAD or size > HEAD_BYTES or (is_sure and vote and vote[1] == "conversation"):
-            break  # a conversation is enough: what follows it can be read as it comes
+            break  # one conversation is enough; the rest is read as a stream
     votes = _votes([record.value for record in head], first, formats)
     dialect, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
@@ -105,7 +109,7 @@ _Vote = tuple[Format, Layout]
 
 
 def _vote(value: object, formats: Sequence[Format]) -> tuple[_Vote | None, bool]:
-    """The first format that a value is surely of, and whether none before it spells such values alike."""
+    """The first format that recognizes a value, and whether no earlier format could read it."""
     is_sure = True
     for dialect in formats:
         layout = dialect.sniff(value)
@@ -116,18 +120,18 @@ def _vote(value: object, formats: Sequence[Format]) -> tuple[_Vote | None, bool]
 
 
 def _votes(values: Sequence[object], first: Sequence[_Vote | None], formats: Sequence[Format]) -> dict[_Vote, int]:
-    """How many of some values each format reads, that of the file first; `first` is what each is surely of.
+    """The number of values that each format reads, the format of the file first.
 
-    The file is of that which reads the most, of several the first: it has what it spells like others too. Where only
-    one format is asked for, no value need be surely of it.
+    `first` holds the vote of each value. The file has the format that reads the most values; ties
+    go to the first. If only one format is allowed, values that it shares with others count too.
     """
-    known = {vote for vote in first if vote is not None}
-    if not known and len(formats) == 1 and (takes := formats[0].takes) is not None:
-        known = {(formats[0], layout) for value in values if (layout := takes(value)) is not None}
-    if not known:
+    candidates = {vote for vote in first if vote is not None}
+    if not candidates and len(formats) == 1 and (takes := formats[0].takes) is not None:
+        candidates = {(formats[0], layout) for value in values if (layout := takes(value)) is not None}
+    if not candidates:
         return {}
     readable: dict[_Vote, list[bool]] = {}
-    for dialect, layout in sorted(known, key=lambda vote: (formats.index(vote[0]), vote[1])):
+    for dialect, layout in sorted(candidates, key=lambda vote: (formats.index(vote[0]), vote[1])):
         reads = dialect.takes or dialect.sniff
         readable[dialect, layout] = [reads(value) == layout for value in values]
     best = max(readable, key=lambda vote: sum(readable[vote]))
@@ -143,7 +147,10 @@ def _is_line(data: bytes) -> bool:
 
 
 def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
-    """The records of a file. Where its first value goes on over the line's end, the whole file may be one document."""
+    """The records of a file.
+
+    If its first value continues after the line, the whole file may be one document.
+    """
     number = 0
     for line in lines:
         number += 1
@@ -168,17 +175,17 @@ def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
 
 
 def _bounded(lines: Iterable[bytes], number: int, max_size: int) -> Iterator[bytes]:
-    """The lines of a document, the first of which has this number; an `InputError` if it is too large."""
+    """The lines of a document, numbered from `number`; an `InputError` if it is too large."""
     size = 0
-    for place, line in enumerate(lines, number):
+    for position, line in enumerate(lines, number):
         size += len(line)
         if size > max_size:
-            raise InputError(too_large("the document", max_size), place)
+            raise InputError(too_large("the document", max_size), position)
         yield line
 
 
 def _by_line(dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]) -> Iterator[Chunk]:
-    """A chunk for each line of the file; values glued on one line stay together."""
+    """One chunk for each line of the file. Values glued together on one line share a chunk."""
     together: list[Record] = []
     for record in records:
         if together and together[0].number != record.number:
@@ -190,7 +197,7 @@ def _by_line(dialect: Format | None, formats: Sequence[Format], records: Iterabl
 
 
 def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: list[Record]) -> Chunk:
-    """A line in the file's format; one that it cannot read in the format that surely knows it."""
+    """A line in the format of the file, else in the first format that recognizes it."""
     chunk = _chunk(dialect, together)
     if not chunk.transcripts:
         for other in formats:
@@ -200,7 +207,7 @@ def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: lis
 
 
 def _at_once(dialect: Format | None, records: Iterable[Record], max_size: int) -> Iterator[Chunk]:
-    """One chunk, and none for an empty file; an `InputError` if it is too large."""
+    """One chunk, or none for an empty file; an `InputError` if the file is too large."""
     together: list[Record] = []
     size = 0
     for record in records:
@@ -226,26 +233,26 @@ def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
 
 
 def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
-    """Transcripts of a document over several lines, with the lines at which they and their messages start."""
-    paths = {message.spans[0].path for one in transcripts for message in one.messages if message.spans}
+    """Transcripts of a document, with the line numbers at which they and their messages start."""
+    paths = {message.spans[0].path for transcript in transcripts for message in transcript.messages if message.spans}
     text = line.data.decode()
-    positions = locate(text, paths | {one.pointer for one in transcripts})
+    positions = locate(text, paths | {transcript.pointer for transcript in transcripts})
     places: dict[Span, int] = {}
     number, done = line.number, 0
     for path, position in sorted(positions.items(), key=lambda item: item[1]):
         number += text.count("\n", done, position)
         done = position
         places[Span(0, path)] = number
-    return [replace(one, source=replace(one.source, places=places)) for one in transcripts]
+    return [replace(transcript, source=replace(transcript.source, places=places)) for transcript in transcripts]
 
 
 def _oddities(records: list[Record]) -> Iterator[Finding]:
-    """Lines that are no JSON (nobody can say what they would have cost), and values glued together."""
+    """Findings for lines that are not JSON, and for values glued together."""
     previous = 0
     for record in records:
         if record.problem is not None:
             yield Finding(
-                "not-json", "error", f"{record.problem}; the line is kept as it is but not counted", record.number
+                "not-json", "error", f"{record.problem}; the line is kept unchanged and not counted", record.number
             )
         elif record.is_glued and record.number != previous:
             yield Finding("glued-values", "warning", "several JSON values on one line; each is read", record.number)

@@ -1,4 +1,4 @@
-"""The fields of a request, besides messages and tools, that cost input tokens: one reader for each API."""
+"""Readers, one per API, of the request fields that cost tokens besides messages and tools."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ Fields = Mapping[str, Any]
 def chat_options(fields: Fields) -> RequestOptions:
     """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing.
 
-    Compatible APIs such as DeepSeek's have `thinking` too.
+    Compatible APIs, such as DeepSeek's, also have `thinking`.
     """
     wanted = _object(_object(fields.get("response_format")).get("json_schema"))
     is_thinking = _object(fields.get("thinking")).get("type") == "enabled"
@@ -27,9 +27,9 @@ def responses_options(fields: Fields) -> RequestOptions:
 
 
 def anthropic_options(fields: Fields) -> RequestOptions:
-    """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`, and citations of documents.
+    """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`, citations.
 
-    Requests to Claude through an OpenAI-compatible API look the same but for `response_format`.
+    Requests to Claude through an OpenAI-compatible API look the same except for `response_format`.
     """
     if "response_format" in fields:
         return chat_options(fields)

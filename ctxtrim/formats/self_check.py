@@ -1,4 +1,4 @@
-"""The self-check: what was written reads back as what was meant, or nothing of it is written."""
+"""The self-check: written bytes must read back as the edited transcripts, or nothing is written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.json_in_string import unwrapped
 from ctxtrim.formats.reading import Chunk
-from ctxtrim.formats.visibility import seen
+from ctxtrim.formats.visibility import visibility_of
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import Record, document, split
@@ -17,10 +17,11 @@ from ctxtrim.text.records import Record, document, split
 def written_chunk(
     chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool]
 ) -> tuple[bytes | None, Mapping[int, Transcript]]:
-    """The chunk with its transcripts as they are now, without those that do not fit; None where nothing is left.
+    """The bytes of the edited chunk without failed transcripts; None if nothing is left.
 
-    Besides, the transcripts as they read back, by their places; none where nothing was edited. A document, or a line,
-    of several transcripts cannot be written in part: with one of them it goes as a whole.
+    Also returns the transcripts as they read back, by position; none if nothing was edited. A
+    document or line with several transcripts cannot be written in part: if one fails, all are left
+    out.
     """
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return None, {}
@@ -37,46 +38,56 @@ def written_chunk(
         return chunk.data, {}
     pieces = rewrite(chunk.format, chunk.lines, kept, lost)
     found = check(chunk.format, chunk.lines, pieces, kept)
-    places = [at for at, (one, is_lost) in enumerate(zip(out, failed, strict=True)) if one.messages and not is_lost]
+    places = [
+        position
+        for position, (transcript, is_lost) in enumerate(zip(out, failed, strict=True))
+        if transcript.messages and not is_lost
+    ]
     return b"".join(pieces), dict(zip(places, found, strict=True))
 
 
 def check(
     dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]
 ) -> list[Transcript]:
-    """The transcripts read from what was written that hold messages; a `SelfCheckError` where they are not as meant.
+    """The transcripts as read from the written bytes; a `SelfCheckError` if they differ from `meant`.
 
-    Inserted text must be read in its place and from its speaker. Neighbours of one speaker in one element are one
-    message when they are read, also those between which a result was dropped: parts are compared, not messages.
-    Whether a result names its tool beside its call is up to the format, and JSON that has become short may be read as
-    a wrapper around its output: the model reads the same.
+    An inserted text must be read at its position and with its role. Adjacent messages of one role
+    in one element read as a single message, for example after a result between them was dropped. So
+    the check compares parts, not messages. Some formats do not record the tool name of a result,
+    and shortened JSON may read as a wrapper around its output. The model reads the same text in
+    both cases.
     """
     records: list[Record] = []
     for data in written:
         whole = document(data) if len(lines) == 1 else None
         records += [whole] if whole else split(data, 1)
-    expected = [one for one in meant if one.messages]
+    expected = [transcript for transcript in meant if transcript.messages]
     found = _read(dialect, records)
-    if expected and not found:  # what is left may be spelled alike in another format
-        others = (one for one in FORMATS.values() if any(one.sniff(record.value) for record in records))
+    if expected and not found:  # the rest may now look like another format
+        others = (dialect for dialect in FORMATS.values() if any(dialect.sniff(record.value) for record in records))
         found = next((read for other in others if (read := _read(other, records))), found)
-    is_new = any(message.index is None for one in expected for message in one.messages)
-    if found != expected and [_told(one, is_new) for one in found] != [_told(one, is_new) for one in expected]:
-        raise SelfCheckError(f"the edited transcript does not read back as it was meant, so it was not written; {BUG}")
+    is_new = any(message.index is None for transcript in expected for message in transcript.messages)
+    if found != expected and [_as_read(transcript, is_new) for transcript in found] != [
+        _as_read(transcript, is_new) for transcript in expected
+    ]:
+        raise SelfCheckError(f"the edited transcript reads back differently; it was not written; {BUG}")
     return found
 
 
 def _read(dialect: Format, records: Sequence[Record]) -> list[Transcript]:
-    """The transcripts in some records that hold messages."""
+    """The transcripts in some records that contain messages."""
     again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
-    return [one for one in again if one.messages]
+    return [transcript for transcript in again if transcript.messages]
 
 
-def _told(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
-    """What a model reads and from whom, part by part. An empty message counts unless something was inserted."""
+def _as_read(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
+    """The parts that a model reads, with their roles.
+
+    An empty message counts unless something was inserted.
+    """
     parts: list[tuple[object, Part | None]] = []
     for message in transcript.messages:
-        speaker = (message.role, message.metadata, seen(message))
+        speaker = (message.role, message.metadata, visibility_of(message))
         parts += ((speaker, _bare(message, part, is_new)) for part in message.parts)
         if not message.parts and not is_new:
             parts.append((speaker, None))
@@ -84,7 +95,10 @@ def _told(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
 
 
 def _bare(message: Message, part: Part, is_new: bool) -> Part:
-    """A part as the model reads it; whether JSON around an output tells of a failure depends on how it is read."""
+    """A part as the model reads it.
+
+    Error flags of wrapped JSON are left out, as they depend on how it is read.
+    """
     is_wrapped = part.kind == "tool_result" and unwrapped(part.spelled) is not None
     return replace(
         part,

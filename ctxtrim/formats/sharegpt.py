@@ -1,10 +1,12 @@
-"""ShareGPT: `{"conversations": [{"from", "value"}], "system"?, "tools"?: JSON as a string}`, or an array of these.
+"""ShareGPT: `{"conversations": [{"from", "value"}], "system"?, "tools"?}`, or an array of these.
 
-A `function_call` holds `{"name", "arguments"}` (or several in an array) as JSON in its string: its arguments are the
-call's, the rest is the frame. Hermes writes calls into the text, in `<tool_call>` tags; where a result follows they are
-calls too, but count as text.
-Nothing has ids, so an `observation` answers the nearest call before it. `chosen` and `rejected` are single answers
-beside the conversation, and no part of it.
+`tools` is JSON as a string.
+
+A `function_call` contains `{"name", "arguments"}` (or an array of them) as a JSON string. The
+arguments are the call's text; the rest is its frame. Hermes writes calls into the text, in
+`<tool_call>` tags. If a result follows, they are also read as calls, but counted as text. There are
+no ids, so an `observation` answers the nearest call before it. `chosen` and `rejected` are single
+answers next to the conversation and are not read.
 """
 
 import json
@@ -14,7 +16,7 @@ from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -42,29 +44,29 @@ _TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 
 
 def knows(value: object) -> bool:
-    """A message that says who it is from, and a value that is a string."""
+    """Whether a value is a message with a known `from` and a string `value`."""
     if not isinstance(value, dict) or not isinstance(value.get("from"), str) or value["from"] not in ROLES:
         return False
     return isinstance(value.get("value"), str)
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """A message an element."""
-    for number, (value, at, whole) in enumerate(elements):
+    """Read one message per element."""
+    for number, (value, span, whole) in enumerate(elements):
         name = value.get("from") if isinstance(value, dict) else None
         role = ROLES.get(name) if isinstance(name, str) else None
         if role is None or not isinstance(value.get("value"), str):
             found.uncounted += name is not None
             continue
-        text, where = value["value"], at.inside("value")
+        text, inner_span = value["value"], span.inside("value")
         metadata: tuple[tuple[str, int], ...] = ()
         if role == "tool":
-            parts = [Part("tool_result", text, span=where)]
+            parts = [Part("tool_result", text, span=inner_span)]
             metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
         elif name == "function_call":
-            parts = calls_in(text, where)
+            parts = calls_in(text, inner_span)
         else:
-            parts = [Part("text", text, span=where)]
+            parts = [Part("text", text, span=inner_span)]
             if role == "assistant" and "<tool_call>" in text and _is_result(elements[number + 1 : number + 2]):
                 parts += [_tagged(call) for call in _TAGGED.findall(text)]
         index = len(found.messages)
@@ -72,26 +74,27 @@ def read(elements: Sequence[Element], found: Found) -> None:
 
 
 def _tagged(text: str) -> Part:
-    """A call that stands in a text, which counts it."""
+    """A call inside a text. The text counts its tokens."""
     value = _json(text)
     return Part("tool_call", name=value["name"] if _is_call(value) else None)
 
 
 def _is_result(elements: Sequence[Element]) -> bool:
-    """Whether the first of some elements is one."""
+    """Whether the first of some elements is a tool result."""
     first = elements[0].value if elements else None
     return isinstance(first, dict) and isinstance(first.get("from"), str) and ROLES.get(first["from"]) == "tool"
 
 
-def calls_in(text: str, where: Span, block: Span | None = None) -> list[Part]:
-    """The calls in a string that spells one, or several in an array; what is no JSON is one without a name.
+def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
+    """The calls in a JSON string: one object, or an array of several.
 
-    The arguments are read as they are spelled there, which a model's tokens depend on.
+    Other text is a call without a name. The arguments keep their original JSON text, because the
+    token count depends on it.
     """
     value = _json(text)
     calls = {(index,): call for index, call in enumerate(value)} if isinstance(value, list) else {(): value}
     if not calls or not all(map(_is_call, calls.values())):
-        return [Part("tool_call", text, span=where, block=block)]
+        return [Part("tool_call", text, span=span, block=block)]
     keys = {path: "arguments" if "arguments" in call else "parameters" for path, call in calls.items()}
     starts = locate(text, [(*path, key) for path, key in keys.items()])
     parts = []
@@ -116,22 +119,22 @@ def _is_call(value: Any) -> bool:
 
 
 def tools_in(value: Any) -> str | None:
-    """Tool schemas as JSON text, spelled as JSON or as a string that holds it."""
+    """Tool schemas as JSON text, from JSON or from a string that contains JSON."""
     if isinstance(value, str):
         schemas = _json(value)
         if schemas is None and value.strip():
-            return dump(value)  # described in words
+            return dump(value)  # a description in prose
         return value if schemas else None
     return dump(value) if value and isinstance(value, (list, dict)) else None
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """Tools, model and id beside the messages; a system prompt there comes before them."""
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The tools, model and id next to the messages. A system prompt there comes first."""
     model, name, system = value.get("model"), value.get("id"), value.get("system")
     preamble: tuple[Message, ...] = ()
     if isinstance(system, str) and system:
-        where = at.inside("system")
-        preamble = (Message("system", (Part("text", system, span=where),), index=0, spans=(where,)),)
+        inner_span = span.inside("system")
+        preamble = (Message("system", (Part("text", system, span=inner_span),), index=0, spans=(inner_span,)),)
     return Envelope(
         tools_in(value.get("tools")),
         model=model if isinstance(model, str) else None,
@@ -141,16 +144,16 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """There are no arrays in a message."""
+    """None: messages have no arrays."""
     return None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an element of its own."""
-    return beside(run, site, _spelled)
+    """Each message as a separate element."""
+    return insert_elements(run, site, _json_value)
 
 
-def _spelled(message: Message) -> dict[str, Any]:
+def _json_value(message: Message) -> dict[str, Any]:
     text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
     return {"from": _SPELLED[message.role], "value": text}
 

@@ -1,4 +1,4 @@
-"""Token counts that providers reported and files recorded, in the spellings there are."""
+"""Recorded token usage, in the forms that providers and clients write."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,18 +10,21 @@ _BROKEN_OFF = ("error", "aborted", "cancelled", "canceled", "deferred")
 
 
 def is_complete(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer came to its end. What an interrupted one recorded as its usage is no count of its prompt."""
+    """Whether an answer is complete.
+
+    The usage of an interrupted answer does not count its whole prompt.
+    """
     is_broken_off = any(answer.get(key) in _BROKEN_OFF for key in _REASONS)
     return not (is_broken_off or answer.get("error") or answer.get("isApiErrorMessage"))
 
 
 def openai_usage(value: Any, message: int | None = None) -> Usage | None:
-    """`{prompt_tokens, completion_tokens}`, or `total_tokens` alone; the prompt includes cached tokens."""
+    """`{prompt_tokens, completion_tokens}` (cached tokens included), or `total_tokens` alone."""
     return _usage(value, ("prompt_tokens",), "completion_tokens", message)
 
 
 def responses_usage(value: Any, message: int | None = None) -> Usage | None:
-    """`{input_tokens, output_tokens}` as OpenAI's Responses have them; the input includes what was cached."""
+    """`{input_tokens, output_tokens}` of OpenAI's Responses; the input includes cached tokens."""
     return _usage(value, ("input_tokens",), "output_tokens", message)
 
 
@@ -38,9 +41,10 @@ def pi_usage(value: Any, message: int, model: object) -> Usage | None:
 
 
 def gemini_usage(value: Any, message: int | None = None) -> Usage | None:
-    """`{promptTokenCount, candidatesTokenCount, thoughtsTokenCount}`, also in snake case; what was cached is included.
+    """`{promptTokenCount, candidatesTokenCount, thoughtsTokenCount}`, also in snake case.
 
-    Some clients count the thoughts among the candidates too: the total, where there is one, says which.
+    The prompt includes cached tokens. Some clients include thoughts in the candidates. The total,
+    if present, shows which.
     """
     if not isinstance(value, dict):
         return None
@@ -69,7 +73,7 @@ def _usage(
     model: str | None = None,
     totals: tuple[str, ...] = ("totalTokens", "total_tokens"),
 ) -> Usage | None:
-    """The counters of `prompt`, which add up, and of the answer; else the first of `totals`, which is not 0."""
+    """The summed `prompt` counters and the answer's counter; else the first of `totals` above 0."""
     if not isinstance(value, dict):
         return None
     if isinstance(value.get(prompt[0]), int):

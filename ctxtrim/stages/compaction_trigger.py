@@ -60,7 +60,7 @@ def estimate(transcript: Transcript) -> Estimate:
     if not answers:
         return Estimate(sum(map(rough, messages)), visible)
     position, usage = answers[-1]
-    counted = usage.held(rough(messages[position]))
+    counted = usage.context_tokens(rough(messages[position]))
     return Estimate(counted + sum(map(rough, messages[position + 1 :])), visible, counted)
 
 

@@ -1,4 +1,4 @@
-"""What providers accept: their rules by name, one module each."""
+"""The message rules of providers, by name, one module each."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,8 +9,8 @@ from ctxtrim.structure import anthropic, checks, gemini, openai, openai_response
 from ctxtrim.structure.rule import Conversation, Profile, Rule
 
 PROFILES: dict[str, Profile] = {
-    one.name: one
-    for one in (openai.PROFILE, openai_responses.PROFILE, anthropic.PROFILE, gemini.PROFILE, strict.PROFILE)
+    profile.name: profile
+    for profile in (openai.PROFILE, openai_responses.PROFILE, anthropic.PROFILE, gemini.PROFILE, strict.PROFILE)
 }
 
 PAIRING: Sequence[Rule] = (
@@ -18,19 +18,19 @@ PAIRING: Sequence[Rule] = (
     Rule("call-without-result", checks.call_without_result, ""),
     Rule("call-without-result", checks.pending_call, "", for_request=True),
 )
-"""What holds whoever the provider is: calls and results belong together."""
+"""Rules of all providers: every call has its result and every result its call."""
 
 
 def findings(
-    rules: Sequence[Rule], transcript: Transcript, where: Shape, is_request: bool = False
+    rules: Sequence[Rule], transcript: Transcript, shape: Shape, is_request: bool = False
 ) -> Iterator[Finding]:
-    """Every breach of some rules, in the order of the messages.
+    """A finding for every breach of some rules, in message order.
 
-    What only a request about to be sent must keep is a warning in recordings.
+    A breach of a rule that only applies to requests is a warning in recordings.
     """
-    talk = Conversation(transcript.messages, where, transcript.tools is not None, transcript.records_calls)
-    found = [(breach.position, rule, breach.what) for rule in rules for breach in rule.breaches(talk)]
-    for position, rule, what in sorted(found, key=lambda one: one[0]):
+    conversation = Conversation(transcript.messages, shape, transcript.tools is not None, transcript.records_calls)
+    found = [(breach.position, rule, breach.what) for rule in rules for breach in rule.breaches(conversation)]
+    for position, rule, what in sorted(found, key=lambda breach: breach[0]):
         message = transcript.messages[position]
         severity: Severity = "warning" if rule.for_request and not is_request else rule.severity
         details = (f"refused with: {rule.answer}",) if rule.answer else ()

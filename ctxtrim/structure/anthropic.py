@@ -1,6 +1,8 @@
-"""Anthropic Messages. Results stand in the message after their calls, all of them, before any text; thinking goes as a
-whole block or not at all. Roles in a row are merged today, but older gateways refuse them, so that is a warning; so is
-a system message in the middle, which newer models take. Sources: the reports named in brackets.
+"""Rules of Anthropic Messages, with their sources in brackets.
+
+All results must follow in the message after their calls, before any text. Thinking blocks are kept
+or removed as a whole. Consecutive messages of one role are merged today, but older gateways reject
+them: a warning. So is a system message in the middle, which only newer models accept.
 """
 
 from ctxtrim.structure import checks

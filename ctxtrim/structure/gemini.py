@@ -1,5 +1,7 @@
-"""Gemini contents: user and model take turns, a function call is answered in the turn right after it, by as many
-responses as there were calls. Sources: the reports named in brackets.
+"""Rules of Gemini contents, with their sources in brackets.
+
+User and model alternate. The turn right after a function call answers it, with as many responses as
+calls.
 """
 
 from ctxtrim.structure import checks

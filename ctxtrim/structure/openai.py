@@ -1,5 +1,7 @@
-"""OpenAI Chat Completions. Neither alternation nor a first message of the user is asked for, and a system or developer
-message may stand anywhere. Sources: the reports named in brackets.
+"""Rules of OpenAI Chat Completions, with their sources in brackets.
+
+Neither alternation nor a first user message is required. System and developer messages may occur
+anywhere.
 """
 
 from ctxtrim.structure import checks

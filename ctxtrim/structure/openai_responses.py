@@ -1,4 +1,4 @@
-"""OpenAI Responses: items instead of messages; reasoning and what followed it in one answer belong together."""
+"""Rules of OpenAI Responses, whose reasoning items need the items that follow them."""
 
 from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule

@@ -1,4 +1,4 @@
-"""What a rule of a provider is, and the conversation it looks at."""
+"""The rule of a provider, and the conversation that it checks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from ctxtrim.stage import Severity
 
 @dataclass(frozen=True)
 class Conversation:
-    """The messages of a transcript and their shape; `has_tools`: the request would carry tool schemas.
+    """The messages of a transcript and their shape.
 
-    `records_calls` is that of `Transcript`.
+    `has_tools`: the request contains tool schemas. `records_calls` is that of `Transcript`.
     """
 
     messages: Sequence[Message]
@@ -24,22 +24,22 @@ class Conversation:
 
     @cached_property
     def sent(self) -> Sequence[tuple[int, Message]]:
-        """The messages that are sent, with their positions: a rule says nothing of hidden ones."""
+        """The messages that are sent, with their positions. Rules ignore hidden messages."""
         return [(position, message) for position, message in enumerate(self.messages) if message.agent_visible]
 
 
 class Breach(NamedTuple):
-    """A place where a rule is broken: the position of the message, and what is wrong with it."""
+    """The position of a message that breaks a rule, and the problem."""
 
     position: int
     what: str
 
 
 class Rule(NamedTuple):
-    """A rule: its stable code, what breaks it, and what the provider answers (as reported; the source in brackets).
+    """A rule: its stable code, the check for breaches, and the provider's error message (source in brackets).
 
-    `severity` is `warning` where a rule is not verified or holds for some models only. `for_request`: it holds only for
-    a request that is about to be sent, so that a recording may break it.
+    `severity` is `warning` if a rule is not verified or applies to some models only. `for_request`:
+    the rule applies only to a request about to be sent; a recording may break it.
     """
 
     code: str

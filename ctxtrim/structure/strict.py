@@ -1,9 +1,9 @@
-"""Every rule of every provider at once: what satisfies it can be sent anywhere.
+"""All rules of all providers: a transcript that satisfies them can be sent to any provider.
 
-Where they disagree the narrower rule stands: OpenAI takes system messages anywhere, here they stand before everything
-else, as Anthropic's top-level prompt and most compatible servers ask for; Anthropic merges messages of one side in a
-row, here roles alternate, as older gateways and the chat templates of open models ask for; and what is a warning for
-one provider because only some of its models refuse it is an error.
+If providers disagree, the narrower rule applies. OpenAI accepts system messages anywhere; here they
+must come first, as in Anthropic's top-level prompt and most compatible servers. Anthropic merges
+consecutive messages of one role; here roles alternate, as older gateways and the chat templates of
+open models require. A warning that depends on the model is an error here.
 """
 
 from ctxtrim.structure import anthropic, gemini, openai, openai_responses
@@ -11,7 +11,7 @@ from ctxtrim.structure.rule import Profile, Rule
 
 
 def _union() -> tuple[Rule, ...]:
-    """Each kind of breach once, with the answer of the first provider that refuses it."""
+    """Each kind of breach once, with the error message of the first provider that rejects it."""
     rules: dict[object, Rule] = {}
     for profile in (anthropic.PROFILE, openai.PROFILE, openai_responses.PROFILE, gemini.PROFILE):
         for rule in profile.rules:

@@ -1,7 +1,8 @@
-"""Where a text may be cut: between the characters that a reader sees, never inside one.
+"""Cut positions between grapheme clusters, the characters that a reader sees.
 
-A reader's character (a grapheme cluster, Unicode Standard Annex 29) may be many code points: a letter and its accents,
-a family of emoji, a flag, a line break of two. Only the text near a cut is looked at.
+A grapheme cluster (Unicode Standard Annex 29) may contain many code points: a letter and its
+accents, a family emoji, a flag, a line break of two characters. Only the text near a cut is
+inspected.
 """
 
 from functools import cache
@@ -9,17 +10,17 @@ from typing import Any
 
 
 def cut_before(text: str, position: int) -> int:
-    """The last place at or before a position where no grapheme cluster is cut in two."""
+    """The last position at or before a position that does not split a grapheme cluster."""
     return position if _is_plain(text, position) else _around(text, position)[0]
 
 
 def cut_after(text: str, position: int) -> int:
-    """The first place at or after a position where no grapheme cluster is cut in two."""
+    """The first position at or after a position that does not split a grapheme cluster."""
     return position if _is_plain(text, position) else _around(text, position)[1]
 
 
 def _is_plain(text: str, position: int) -> bool:
-    """Whether a place is at an end of the text, or between two ASCII characters that are not one line break."""
+    """Whether a position is at an end of the text or between two ASCII characters, except inside a CRLF."""
     if not 0 < position < len(text):
         return True
     pair = text[position - 1 : position + 1]
@@ -27,7 +28,7 @@ def _is_plain(text: str, position: int) -> bool:
 
 
 def _around(text: str, position: int) -> tuple[int, int]:
-    """The start and end of the cluster that contains a position; twice the position where a cluster ends there."""
+    """The start and end of the cluster around a position; twice the position if a cluster ends there."""
     cluster = _patterns()[1]
     start = _start(text, position)
     while start < position:
@@ -39,10 +40,10 @@ def _around(text: str, position: int) -> tuple[int, int]:
 
 
 def _start(text: str, position: int) -> int:
-    """A place at or before a position where a cluster starts, as near as can be told from the characters around it.
+    """The nearest position at or before a position that certainly starts a cluster.
 
-    Two regional indicators are one flag, so in a run of them every second place is one: the run is counted from its
-    start at once, because matching it flag by flag takes quadratic time.
+    Two regional indicators are one flag, so every second position in a run of them starts a
+    cluster. The run is measured at once, because matching it flag by flag takes quadratic time.
     """
     sure, _, other = _patterns()
     while True:
@@ -61,15 +62,16 @@ def _start(text: str, position: int) -> int:
 
 @cache
 def _patterns() -> tuple[Any, Any, Any]:
-    """Patterns for a place where clusters meet, searched backwards, for a cluster, and for a character of no flag.
+    """Patterns for a cluster boundary (searched backwards), a cluster, and a non-flag character.
 
-    The places follow from two characters alone. Between two regional indicators it may be one; this is group `flags`.
-    A flag before another flag is matched without `\\X`, which looks back over the whole run.
+    Two characters alone decide a boundary. Between two regional indicators it is uncertain; group
+    `flags` matches there. A flag before another flag is matched without `\\X`, which looks back
+    over the whole run.
     """
-    import regex  # here, because most texts are cut between ASCII characters
+    import regex  # imported here: most cuts are between ASCII characters
 
     sure = (
-        r"(?r)(?:(?<=[\x00-\x7f])(?=[\x20-\x7f])"  # the most frequent first
+        r"(?r)(?:(?<=[\x00-\x7f])(?=[\x20-\x7f])"  # most frequent first
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=ZWJ}])(?=(?=\p{InSC=Other})\p{GCB=Other})"
         r"|(?<=\P{GCB=Prepend})(?=(?=\p{InSC=Other})(?!\p{ExtPict})\p{GCB=Other})"
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=ZWJ}\p{GCB=Extend}\p{InSC=Consonant_With_Stacker}])(?=\p{GCB=Other})"

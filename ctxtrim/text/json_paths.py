@@ -1,7 +1,8 @@
-"""JSON paths as people write them: `messages`, `[*].traj`, `simulations[*].messages`.
+"""JSON paths of message lists: `messages`, `[*].traj`, `simulations[*].messages`.
 
-`[*]` is every element, each with a conversation of its own. `[+]` is every element too, and all of them are one
-conversation: `question[+]`. So are the lists of paths with a plus between them: `request.input + response.output`.
+`[*]` matches every element of an array, each in its own conversation. `[+]` matches every element
+as well, but all of them form one conversation: `question[+]`. Paths joined by a plus also form one
+conversation: `request.input + response.output`.
 """
 
 import re
@@ -12,11 +13,11 @@ from typing import Any, NamedTuple
 from ctxtrim.errors import UsageError
 
 Path = tuple[str | int, ...]
-"""The way to a value inside a JSON value: keys of objects and indices of arrays."""
+"""The path of a value inside a JSON value: object keys and array indices."""
 
 
 class Every(Enum):
-    """The key of a pattern that stands for every element of an array."""
+    """Pattern keys that match every element of an array."""
 
     APART = "*"
     TOGETHER = "+"
@@ -27,26 +28,26 @@ _KEY = re.compile(r"\[([*+]|\d+)\]|(?:^|\.)([^.\[\]]+)")
 
 
 class Place(NamedTuple):
-    """A message list in a document: its path, its elements, and the object around it (empty where there is none).
+    """A message list in a document: its path, its elements, and the object around it (empty if there is none).
 
-    A string may stand where a list is looked for. `among`: the elements that `[*]` stands for, which tell conversations
-    apart.
+    `items` may be a string instead of a list. `among`: the element indices that `[*]` matched; each
+    combination is one conversation.
     """
 
     path: Path
     items: list[Any] | str
     envelope: dict[str, Any]
-    home: Path  # of the object around it
+    home: Path  # the path of the object around the list
     among: Path
 
 
 def patterns(text: str) -> list[Pattern]:
-    """The paths that lead to the lists of one conversation. A `UsageError` where something is none."""
+    """The pattern of each list of one conversation. Raises a `UsageError` for invalid paths."""
     return [_pattern(path.strip()) for path in text.split(" + ")]
 
 
 def _pattern(text: str) -> Pattern:
-    """The keys of a path; the empty path is the document itself."""
+    """The keys of a path. The empty path is the document itself."""
     keys: list[str | int | Every] = []
     position = 0
     while position < len(text):
@@ -63,7 +64,7 @@ def _pattern(text: str) -> Pattern:
 
 
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
-    """The lists that some paths lead to, those of one conversation together."""
+    """The lists that some paths match, grouped by conversation."""
     found: dict[Path, list[Place]] = {}
     for keys in paths:
         for place in _places(value, keys, (), {}, (), ()):

@@ -1,4 +1,4 @@
-"""Where the values of a JSON text stand: nothing is parsed but to find out where it ends."""
+"""Character ranges of the values in a JSON text. Values are scanned only to find their ends."""
 
 import json
 import re
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 Range = tuple[int, int]
-"""A stretch of a text: start and end, in characters."""
+"""A range of a text: start and end, in characters."""
 
 
-_decoder = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans matter, not numbers
+_decoder = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans are needed, not numbers
 _value = _decoder.raw_decode
 _space = re.compile(r"[ \t\r\n]*").match
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
@@ -20,14 +20,17 @@ _STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f
 _SCALAR = rf"{_STRING}|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null"
 _ELEMENT = re.compile(rf"{_SPACE}({_SCALAR}){_SPACE}[,\]]")
 _MEMBER = re.compile(rf"{_SPACE}({_STRING}){_SPACE}:{_SPACE}({_SCALAR}){_SPACE}[,}}]")
-"""An element or a member that is neither an object nor an array, with the comma or the bracket after it."""
+"""An array element or object member without nested containers, and the comma or bracket after it."""
 
 Member = tuple[int, int, int]
-"""Where a member of an object begins (its key), where its value does, and where both end; the same for elements."""
+"""The start of a member's key, the start of its value, and their end.
+
+For elements both starts are equal.
+"""
 
 
 def skip(text: str, position: int) -> int:
-    """The first place from a position on where there is no space."""
+    """The first position at or after a position that is not white space."""
     if text[position : position + 1] > " ":
         return position
     found = _space(text, position)
@@ -35,16 +38,17 @@ def skip(text: str, position: int) -> int:
 
 
 def _string(text: str, start: int) -> tuple[object, int]:
-    """The string at a place, and where it ends."""
+    """The string at a position, and its end."""
     if text[start : start + 1] != '"':
         raise ValueError("expected a string")
     return _value(text, start)
 
 
 def members(text: str, start: int) -> tuple[list[Member], int]:
-    """The members of the object or array that starts at a place, in order, and where it ends.
+    """The members of the object or array that starts at a position, in order, and its end.
 
-    A `ValueError` says that there is no valid one, a `RecursionError` that something in it nests too deeply.
+    Raises a `ValueError` if there is no valid one, and a `RecursionError` if something in it is
+    nested too deeply.
     """
     is_object = text[start] == "{"
     simple = (_MEMBER if is_object else _ELEMENT).match
@@ -76,7 +80,7 @@ def members(text: str, start: int) -> tuple[list[Member], int]:
 
 
 def document(text: str) -> tuple[list[Member], Range] | None:
-    """The members of the one object or array that a text is, and where it is; None for anything else."""
+    """The members of a text that is one object or array, and its range; None for other texts."""
     start = skip(text, 0)
     if text[start : start + 1] not in ("[", "{"):
         return None
@@ -89,18 +93,18 @@ def document(text: str) -> tuple[list[Member], Range] | None:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A string of a JSON text as it is spelled, without its quotes, and where each character of its value stands."""
+    """A string in a JSON text, as written and without quotes, with a mapping between its characters and its value."""
 
     spelling: str
 
     @cached_property
     def value(self) -> str:
-        """The string that it means."""
+        """The decoded string."""
         return str(_decoder.decode(f'"{self.spelling}"')) if "\\" in self.spelling else self.spelling
 
     @cached_property
     def _escapes(self) -> tuple[list[int], list[int]]:
-        """Where escapes end in the spelling, and where in the value."""
+        """The ends of the escapes, as positions in the written text and in the value."""
         spelled, meant, excess = [], [], 0
         for match in _ESCAPE.finditer(self.spelling) if "\\" in self.spelling else ():
             excess += match.end() - match.start() - 1
@@ -109,14 +113,17 @@ class Leaf:
         return spelled, meant
 
     def spelled(self, position: int) -> int:
-        """Where in the spelling a place of the value stands."""
+        """The position in the written text of a position in the value."""
         spelled, meant = self._escapes
         count = bisect_right(meant, position)
         return position + (spelled[count - 1] - meant[count - 1] if count else 0)
 
     def meant(self, position: int) -> int:
-        """The place in the value at which a place of the spelling stands, or the escape that it cuts begins."""
+        """The position in the value of a position in the written text.
+
+        Inside an escape, the start of the escape.
+        """
         spelled, meant = self._escapes
         count = bisect_right(spelled, position)
-        place = position - (spelled[count - 1] - meant[count - 1] if count else 0)
-        return min(place, meant[count] - 1) if count < len(meant) else place
+        in_value = position - (spelled[count - 1] - meant[count - 1] if count else 0)
+        return min(in_value, meant[count] - 1) if count < len(meant) else in_value

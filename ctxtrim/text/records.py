@@ -1,8 +1,8 @@
-"""Bytes to JSON values, one `Record` each, such that the records joined are the bytes again.
+"""Splits bytes into JSON values, one `Record` each. The joined records are the original bytes.
 
-orjson decodes what it can; what it refuses and Python's own parser takes (lone surrogates, NaN, a byte order mark)
-goes there, and so do integers of more than 64 bits, which orjson would turn into floats. Two values glued on one line,
-left by concurrent writers, become two records.
+orjson decodes most values. Python's own parser decodes what orjson rejects (lone surrogates, NaN, a
+byte order mark), and integers of more than 64 bits, which orjson would turn into floats. Two values
+glued together on one line by concurrent writers become two records.
 """
 
 import json
@@ -13,13 +13,13 @@ from typing import Any, Final
 import orjson
 
 BLANK: Final = object()
-"""The value of a line with nothing but white space on it."""
+"""The value of a line that contains only white space."""
 
 NOT_JSON: Final = object()
-"""The value of a line that is no JSON; its record says why."""
+"""The value of a line that is not JSON; its record contains the reason."""
 
 MAX_SIZE: Final = 1 << 30
-"""Bytes that a line or a document may have by default, after decompression."""
+"""Default maximum bytes of a line or document, after decompression."""
 
 BOM: Final = b"\xef\xbb\xbf"
 ZIP: Final = b"PK\x03\x04"
@@ -27,7 +27,10 @@ _SPACE: Final = " \t\r\n"
 
 
 def _integer(digits: str) -> int | float:
-    """An integer of any length: beyond 4,300 digits Python refuses, and nobody here needs the value."""
+    """An integer of any length.
+
+    Python refuses more than 4,300 digits; such a value becomes infinity, as it is never used.
+    """
     return int(digits) if len(digits) < 4300 else float("inf")
 
 
@@ -38,7 +41,10 @@ _WINDOW: Final = 1 << 20
 
 
 def _has_long_integer(data: bytes) -> bool:
-    """Whether some JSON may have an integer of more than 64 bits. Searching for digits alone is fast."""
+    """Whether a JSON text may contain an integer of more than 64 bits.
+
+    A search for digits comes first, for speed.
+    """
     starts = range(0, len(data), _WINDOW)
     if not any(_LONG in data[start : start + _WINDOW + len(_LONG)].translate(_DIGITS) for start in starts):
         return False
@@ -50,7 +56,7 @@ _decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 @dataclass(slots=True)
 class Record:
-    """One JSON value and the bytes that spell it, with the white space around it."""
+    """One JSON value and its bytes, including the white space around it."""
 
     data: bytes
     number: int
@@ -60,7 +66,7 @@ class Record:
 
 
 def split(line: bytes, number: int) -> list[Record]:
-    """The records of one line: one, or several where values are glued together."""
+    """The records of one line: one, or several if values are glued together."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -69,7 +75,7 @@ def split(line: bytes, number: int) -> list[Record]:
 
 
 def _split_slowly(line: bytes, number: int) -> list[Record]:
-    """What orjson refuses: blank lines, values only Python's parser takes, glued values, and broken ones."""
+    """The records of a line that orjson rejects: blank, invalid or glued values, or only valid for Python's parser."""
     if not line.strip():
         return [Record(line, number, BLANK)]
     try:
@@ -83,7 +89,7 @@ def _split_slowly(line: bytes, number: int) -> list[Record]:
         begin = start + (text[start] == "\ufeff")
         while begin < len(text) and text[begin] in _SPACE:
             begin += 1
-        if begin == len(text):  # white space after the last value
+        if begin == len(text):  # trailing white space
             found[-1].data += text[start:].encode()
             break
         try:
@@ -101,11 +107,11 @@ def _split_slowly(line: bytes, number: int) -> list[Record]:
 
 
 DEEPEST: Final = 500
-"""Levels of nesting that are read; orjson takes twice as many, but nothing can spell them again."""
+"""Maximum nesting levels. orjson reads twice as many, but Python's encoder cannot write them."""
 
 
 def give_up_if_deep(record: Record) -> None:
-    """Take the value from a record that is nested deeper than `DEEPEST`, and say so."""
+    """Replace the value of a record that is nested deeper than `DEEPEST` by a problem."""
     level = [record.value]
     for _ in range(DEEPEST):
         level = [
@@ -116,11 +122,11 @@ def give_up_if_deep(record: Record) -> None:
         ]
         if not level:
             return
-    record.value, record.problem = NOT_JSON, "nested too deeply to be read"
+    record.value, record.problem = NOT_JSON, "nested too deeply to read"
 
 
 def dump(value: object) -> str:
-    """A value as compact JSON text, for what the model reads as JSON; never for writing."""
+    """A value as compact JSON text for counting; never for writing."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # lone surrogates, integers of more than 64 bits
@@ -128,10 +134,10 @@ def dump(value: object) -> str:
 
 
 def document(data: bytes) -> Record | None:
-    """A whole file as one record where it is a single JSON value, else None.
+    """A whole file as one record if it is a single JSON value, else None.
 
-    A document that breaks off, or breaks, after its first line is a record without value that says where; a file whose
-    lines are values of their own is none.
+    A document that ends or breaks after its first line is a record without a value, with the line
+    and the reason. A file with one value per line is not a document.
     """
     try:
         value = orjson.loads(data)
@@ -153,7 +159,7 @@ def document(data: bytes) -> Record | None:
 def _document_reason(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return "the document ends in the middle of a value"
-    return f"the document is no JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.colno})"
+    return f"the document is not JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.colno})"
 
 
 def _reason(error: Exception, text: str) -> str:
@@ -162,5 +168,5 @@ def _reason(error: Exception, text: str) -> str:
             return "the line ends in the middle of a JSON value"
         return f"not JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1})"
     if isinstance(error, RecursionError):
-        return "nested too deeply to be read"
+        return "nested too deeply to read"
     return f"not JSON ({error})"

@@ -1,7 +1,7 @@
-"""Rewrite single values inside a JSON text and leave every other character as it is.
+"""Replaces, removes and inserts values inside a JSON text, and leaves every other character as it is.
 
-Nothing is dumped again: the text is scanned, the spans of the values at the wanted paths are found, and only
-those are cut out. Where a key stands twice in an object the last one counts, as it does for every JSON parser in use.
+The text is scanned for the spans of the values at the given paths; nothing else is encoded again.
+If an object contains a key twice, the last one counts, as in JSON parsers.
 """
 
 import json
@@ -13,13 +13,13 @@ from ctxtrim.text.json_paths import Path
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
-_scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # only spans matter, not numbers
+_scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # only spans are needed, not numbers
 _SPACE = " \t\r\n"
 
 
 @dataclass
 class _Wish:
-    """What is to happen to one value, and the wishes for values inside it."""
+    """The edits of one value, and of the values inside it."""
 
     replacement: str | None = None
     is_removed: bool = False
@@ -39,11 +39,11 @@ def splice(
 ) -> str:
     """The text with values replaced, elements or members removed, members added and elements inserted.
 
-    `replace` maps a path to the JSON text that takes its place, `remove` names array elements and object members,
-    `add` maps an object's path to (key, JSON text) pairs that it does not have yet, `insert` an array's path to
-    (index, JSON text) pairs: before which element of the array as it was, in order. `cut` maps an array's path to
-    (index, text) pairs: what stands before an element in the place of the comma, where one before it stays too. A path
-    that leads nowhere is a `KeyError`: the caller read it from this very text.
+    `replace` maps a path to its new JSON text. `remove` contains paths of array elements and object
+    members. `add` maps an object's path to (key, JSON text) pairs with new keys. `insert` maps an
+    array's path to (index, JSON text) pairs, in order; indices are those of the original array.
+    `cut` maps an array's path to (index, text) pairs: the text replaces the comma before that
+    element; the element before it must be kept. Raises a `KeyError` for a path that does not exist.
     """
     root = _Wish()
     for path, new in (replace or {}).items():
@@ -79,7 +79,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    """Note the patches that a wish makes of the value that starts at `start`."""
+    """Collect the patches for the value that starts at `start`."""
     if wish.replacement is not None:
         patches.append((start, _scan(text, start)[1], wish.replacement))
     elif wish.inside or wish.added or wish.inserted or wish.cuts:
@@ -95,21 +95,21 @@ def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Pat
             raise KeyError((*path, key))
         if not inner.is_removed:
             _value(text, values[key], inner, (*path, key), patches)
-    gone = [key in wish.inside and wish.inside[key].is_removed for _, _, key in members]
-    kept = [index for index, is_gone in enumerate(gone) if not is_gone]
+    is_removed = [key in wish.inside and wish.inside[key].is_removed for _, _, key in members]
+    kept = [index for index, is_gone in enumerate(is_removed) if not is_gone]
     if not kept and members:
         patches.append((members[0][0], members[-1][1], ""))
     elif kept:
         if kept[0] > 0:
             patches.append((members[0][0], members[kept[0]][0], ""))
-        patches += [
-            (members[index - 1][1], members[index][1], "") for index in range(kept[0], len(members)) if gone[index]
-        ]
+        for index in range(kept[0], len(members)):
+            if is_removed[index]:
+                patches.append((members[index - 1][1], members[index][1], ""))
     if wish.added:
         between = text[members[0][1] : members[1][0]] if len(members) > 1 else ", "
         new = between.join(f"{json.dumps(key)}{colon}{value}" for key, value in wish.added)
-        where = members[-1][1] if members else start + 1
-        patches.append((where, where, between + new if kept else new))
+        end = members[-1][1] if members else start + 1
+        patches.append((end, end, between + new if kept else new))
     if wish.inserted:
         patches += _insertions(text, start, members, kept, wish.inserted)
     for index, new in wish.cuts:
@@ -123,30 +123,30 @@ def _insertions(
     kept: Sequence[int],
     inserted: Sequence[tuple[int, str]],
 ) -> Iterator[Patch]:
-    """New elements, each before the first element that stays and is not before its place, set apart as those are."""
+    """Patches for new elements, each before the first kept element at or after its index, separated alike."""
     if len(members) > 1:
         between = text[members[0][1] : members[1][0]]
     else:
         between = "," + (text[start + 1 : members[0][0]] if members else "")
     places: dict[int | None, list[str]] = {}
     for index, new in inserted:
-        at = bisect_left(kept, index)
-        places.setdefault(kept[at] if at < len(kept) else None, []).append(new)
-    for place, news in places.items():
-        new = between.join(news)
-        if place is not None:
-            yield members[place][0], members[place][0], new + between
+        following = bisect_left(kept, index)
+        places.setdefault(kept[following] if following < len(kept) else None, []).append(new)
+    for before, additions in places.items():
+        new = between.join(additions)
+        if before is not None:
+            yield members[before][0], members[before][0], new + between
         elif kept:
             yield members[kept[-1]][1], members[kept[-1]][1], between + new
         else:
-            where = members[0][0] if members else start + 1
-            yield where, where, new
+            position = members[0][0] if members else start + 1
+            yield position, position, new
 
 
 def _members(text: str, start: int) -> tuple[list[tuple[int, int, str | int]], dict[str | int, int], str]:
-    """The members of a container: (start, end, key) of each, where the value of each key starts, and how `:` is set.
+    """The members of a container: (start, end, key) of each, the start of each key's value, and the colon style.
 
-    Of a key that stands twice, the last value counts.
+    If a key occurs twice, the last value counts.
     """
     is_object = text[start] == "{"
     members: list[tuple[int, int, str | int]] = []

@@ -1,6 +1,6 @@
-"""The tokenizers by name, and the registry that programs add their own to.
+"""The tokenizers by name, including those that programs register.
 
-All of them work offline; vocabularies are read when a text is first counted.
+All of them work offline. Vocabularies are loaded when the first text is counted.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from ctxtrim.tokens.models import assumed_model, find_model
 __all__ = ["LIGHT", "OWN", "PLUGINS", "TOKENIZERS", "add", "count", "encode", "family_of", "of_model", "tokenizer"]
 
 LIGHT = 200_000
-"""Bytes of input up to which the engine for little text is done before another has read its vocabulary."""
+"""Bytes of input up to which the small-text engine finishes before others have loaded their vocabulary."""
 
 
 def _encoding(name: str) -> Callable[[bool], Encoding]:
@@ -28,7 +28,7 @@ def _encoding(name: str) -> Callable[[bool], Encoding]:
 
 
 def _claude(name: str, version: str) -> Callable[[bool], Tokenizer]:
-    """Claude's tokens as ctok counts them for a version of the model; their bound where ctok is not installed."""
+    """Claude's tokens as ctok counts them for a model version; their upper bound if ctok is not installed."""
     return lambda is_light: Reconstructed(name, version) if available() else TOKENIZERS[f"{name}-bound"](is_light)
 
 
@@ -38,7 +38,7 @@ def _claude_bound(name: str, factor: float, spells_capitals: bool) -> Callable[[
 
 
 def _unknown(is_light: bool) -> Tokenizer:
-    """For a model nobody knows: too many tokens rather than too few."""
+    """For unknown models: overestimates rather than underestimates."""
     return Larger((Encoding("o200k_base", "estimated", is_light), PerUnit("chars4")))
 
 
@@ -58,18 +58,25 @@ TOKENIZERS: dict[str, Callable[[bool], Tokenizer]] = {
     "chars4": lambda is_light: PerUnit("chars4"),
     "bytes4": lambda is_light: PerUnit("bytes4"),
 }
-"""What each name stands for; the family names stand for the newest of the family, and Claude's for
-ctok where it is installed (Python 3.12 and newer), else for the bound."""
+"""The tokenizers by name.
+
+A family name is the newest tokenizer of the family. Claude's names use ctok if installed (Python
+3.12 and newer), otherwise the bound.
+"""
 
 
 PLUGINS = "ctxtrim.tokenizers"
-"""The entry point group of other packages: an entry is a `Tokenizer`, or a function without arguments making one."""
+"""The entry point group of other packages.
+
+An entry is a `Tokenizer`, or a function that makes one.
+"""
 
 
 def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
-    """The tokenizer of a name: one's own, ours, a file's, or another package's; a `UsageError` lists those there are.
+    """The tokenizer of a name: a registered, built-in, file or plugin one; a `UsageError` lists the names.
 
-    `is_light`: there is little to count, so that a quick start matters more than speed. The numbers are the same.
+    `is_light`: the input is small, so that a quick start matters more than speed. The numbers are
+    the same.
     """
     return OWN.get(name.lower()) or _built(name, is_light)
 
@@ -86,33 +93,33 @@ def _built(name: str, is_light: bool) -> Tokenizer:
         return TokenizerFile(name)
     plugins = _plugins()
     if name not in plugins:
-        known = ", ".join((*TOKENIZERS, *plugins, "usage"))
-        raise UsageError(f"--tokenizer {name}: no such tokenizer; there are auto, {known}, or the path of a file")
-    made = plugins[name].load()
-    return made if hasattr(made, "count") and not isinstance(made, type) else made()  # type: ignore[no-any-return]
+        names = ", ".join((*TOKENIZERS, *plugins, "usage"))
+        raise UsageError(f"--tokenizer {name}: unknown tokenizer; expected auto, {names}, or a file path")
+    plugin = plugins[name].load()
+    return plugin if hasattr(plugin, "count") and not isinstance(plugin, type) else plugin()  # type: ignore[no-any-return]
 
 
 def of_model(model: str | None) -> Tokenizer:
-    """The tokenizer that counts for a model: one that was added for its family, else what the registry says.
+    """The tokenizer for a model: one registered for its family, else the one in the model registry.
 
-    For a model that nobody knows it is the larger of `o200k_base` and a token for every four characters.
+    For an unknown model, the larger of `o200k_base` and one token per four characters.
     """
     family = family_of(model) if model is not None else None
     return tokenizer(family or assumed_model(model).tokenizer)
 
 
 def count(text: str, name: str | None = None) -> int:
-    """The tokens of a text; `name` is that of a tokenizer, a family or a model."""
+    """The tokens of a text. `name` is a tokenizer, a family or a model."""
     return _named(name).count(text)
 
 
 def encode(text: str, name: str | None = None) -> list[int]:
-    """The tokens of a text by number; a `TokenizerError` where the tokenizer can only count them."""
+    """The token ids of a text; a `TokenizerError` if the tokenizer can only count them."""
     found = _named(name)
     if not isinstance(found, Encodes):
         raise TokenizerError(
-            f"tokenizer {found.name} counts tokens but does not number them; "
-            "gpt, o200k_base, cl100k_base and the file of a tokenizer do"
+            f"tokenizer {found.name} can count tokens but not encode them; "
+            "use gpt, o200k_base, cl100k_base or a tokenizer file"
         )
     return found.encode(text)
 

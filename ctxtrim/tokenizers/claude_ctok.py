@@ -1,4 +1,4 @@
-"""Claude's tokens as ctok reconstructed them, where it is installed; see `claude_texts` for how they are counted."""
+"""Claude's tokens as reconstructed by ctok, if it is installed. `claude_fast` counts them."""
 
 import re
 from collections.abc import Callable
@@ -11,12 +11,15 @@ from ctxtrim.tokenizers.claude_normalization import LETTERS, UNMARKED, ordered
 from ctxtrim.tokens import Exactness
 
 _MAY_BE_MARKED = re.compile(f"(?![\x00-\x7f])(?:[{LETTERS}]+|[^{UNMARKED}])")
-_UNCOUNTED = bytes(set(range(128)) - set(b"\0 ABCDEFGHIJKLMNOPQRSTUVWXYZ"))  # NUL is a space to Claude
+_UNCOUNTED = bytes(set(range(128)) - set(b"\0 ABCDEFGHIJKLMNOPQRSTUVWXYZ"))  # Claude reads NUL as a space
 
 
 @cache
 def available() -> bool:
-    """Whether ctok is there, with all that is used of it: any folder of its name can be imported."""
+    """Whether ctok is installed with everything used here.
+
+    An unrelated folder of that name may be importable.
+    """
     try:
         import_module("ctxtrim.tokenizers.claude_fast")
     except ImportError:
@@ -26,10 +29,11 @@ def available() -> bool:
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """Claude's tokens of a text, without the frame of a message; `version` is the model's, as in `4.5` or `4.8`.
+    """Claude's tokens of a text, without the frame of a message.
 
-    An empty text costs what ctok counts for it, a mark in the versions whose frame ends in one. Counting is an
-    `ImportError` where ctok is not installed.
+    `version` is the model's, such as `4.5`. An empty text costs what ctok counts for it: one mark
+    in the versions whose frame ends in one. Counting raises an `ImportError` if ctok is not
+    installed.
     """
 
     name: str
@@ -37,14 +41,14 @@ class Reconstructed:
     exactness: Exactness = "reconstructed"
 
     def count(self, text: str) -> int:
-        """The tokens of a text; special tokens in it are counted as the text they are, a lone surrogate as U+FFFD."""
+        """The tokens of a text. Special tokens count as text, a lone surrogate as U+FFFD."""
         return _counter(self.version)(text)
 
     def ceiling(self, text: str) -> int:
-        """The UTF-8 bytes, and room for the marks that no piece of the vocabulary may have absorbed.
+        """The UTF-8 bytes, and one more for each mark that no piece of the vocabulary may contain.
 
-        In ASCII these are one for each capital and each space between signs; elsewhere at most three for a word, and a
-        byte where a small letter is longer than its capital.
+        In ASCII these are one for each capital and each space between signs. In other text they are
+        at most three for a word, and a byte if a small letter is longer than its capital.
         """
         marks = 1
         if not text.isascii():

@@ -1,7 +1,7 @@
-"""The characters that Claude's tokenizers tell apart, as classes of regular expressions, and how far NFC can be asked.
+"""Character classes of Claude's tokenizers, as regular expressions, and safe NFC normalization.
 
-The classes are for text that has been normalized. They do not name every character: what is in none of them is strange,
-and left to ctok. What they claim is looked up in ctok, character by character, in the tests.
+The classes apply to normalized text. They do not cover every character; ctok handles the others.
+The tests check the classes against ctok, character by character.
 """
 
 import re
@@ -20,26 +20,26 @@ SIGNS = (
     "!-/:-@[-`{-~\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7"
     "\u2010-\u2017\u201a\u201b\u201e-\u2027\u2030-\u205e\u2190-\u2328\u232b-\u23ff\u2500-\u2775\u2794-\u27bf\uff01-\uff0f\uff1a-\uff20\ufffd"
 )
-"""Punctuation and symbols, which are marked where a space is beside them."""
+"""Punctuation and symbols, which are marked next to a space."""
 QUOTES = "\u2018\u2019\u201c\u201d"
-"""Curly quotes: signs too where they are not made straight."""
+"""Curly quotes; signs as well, unless they become straight."""
 IDEOGRAPHS = "\u3001-\u3004\u3008-\u3020\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 """Ideographs with their punctuation, and Hangul."""
 UNMARKED = f"{IDEOGRAPHS}\U00010000-\U0010ffff"
-"""Characters that take no marks and are in no piece with anything else: ideographs, Hangul, all that is astral."""
+"""Characters without marks that share no piece with others: ideographs, Hangul, all astral characters."""
 PLAIN = f" \t\n0-9{SIGNS}{QUOTES}{UNMARKED}"
-"""What surely is no part of a word: beside one of these a word is complete."""
+"""Characters that are certainly not part of a word: a word ends next to them."""
 CHANGED = f"^ \t\n0-9{LETTERS}{SIGNS}{IDEOGRAPHS}\U0001f000-\U0001faff"
-"""What normalizing may change. Two characters that are not of it never combine."""
+"""Characters that normalization may change. Two characters outside of it never combine."""
 
-_LONG = 64  # characters of a run that is put in order
+_LONG = 64  # minimum characters of a run to sort
 _CHANGED = re.compile(f"[{CHANGED}]{{{_LONG},}}+")
 
 
 def ordered(text: str) -> str:
     """The text, canonically equivalent, with long runs of combining marks in canonical order.
 
-    Python's own normalizing sorts them in quadratic time: minutes for a hundred thousand.
+    Python's normalization sorts such runs in quadratic time: minutes for 100,000 marks.
     """
     return _CHANGED.sub(lambda run: "".join(_in_order(run[0])), text)
 
@@ -48,7 +48,7 @@ def _in_order(text: str) -> Iterator[str]:
     for is_mark, run in groupby(text, lambda char: category(char)[0] == "M"):
         marks = "".join(run)
         if is_mark and len(marks) >= _LONG:
-            # A mark may decompose into several. Those of class 0 keep their place, and the others do not pass them.
+            # A mark may decompose into several. Marks of class 0 keep their position, and others do not move past them.
             for _, some in groupby("".join(map(_decomposed, marks)), lambda char: combining(char) > 0):
                 yield from sorted(some, key=combining)
         else:

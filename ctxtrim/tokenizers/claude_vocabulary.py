@@ -1,6 +1,6 @@
-"""How few pieces of a vocabulary cover a stream: ctok's vocabularies, read in a fraction of the time.
+"""The minimum number of vocabulary pieces that cover a stream, from ctok's vocabularies, loaded quickly.
 
-Imported only where ctok is installed.
+Imported only if ctok is installed.
 """
 
 import re
@@ -17,12 +17,12 @@ from ctok.notation import parse_marked
 
 from ctxtrim.tokenizers.claude_normalization import UNMARKED
 
-_ROOM = 16_000_000  # characters of the texts in a memo, each with _ENTRY for what else it takes; about 30 MB
+_ROOM = 16_000_000  # characters in a memo, plus _ENTRY per text for its overhead; about 30 MB
 _ENTRY = 60
-_LONGEST = 1000  # characters of a text that is worth remembering
-_LONG = 100_000  # characters from which on costs are kept in an array: objects would take ten times the room
+_LONGEST = 1000  # maximum characters of a cached text
+_LONG = 100_000  # from this length, costs are in an array: objects take ten times the memory
 _RUN = re.compile(r"(.)\1{7,}+", re.DOTALL)
-_COMPLETE, _WAITING = "complete", "waiting"  # keys of a branch beside the characters
+_COMPLETE, _WAITING = "complete", "waiting"  # keys of a branch besides characters
 _KIND = (
     rf"[{CAPS_G}{SHIFT_G}]*{BOW_G}?[^\0 \t\n0-9{UNMARKED}{BOW_G}{EOW_G}{CAPS_G}{SHIFT_G}]*{EOW_G}?"
     rf"| +|\t+|\n+|[0-9]{{1,3}}|[{UNMARKED}]"
@@ -31,11 +31,11 @@ _OF_ONE_KIND = re.compile(rf"(?:(?:{_KIND})\0)*+")
 
 Value = TypeVar("Value")
 Branch = dict[str, Any]
-"""Pieces by their last character, then by the one before it, and so on: a tree that grows where it is climbed."""
+"""Pieces by their last character, then by the one before it, and so on: a tree that grows on demand."""
 
 
 class Memo(dict[str, Value]):
-    """What is found out about texts when first asked for. Full, it begins anew; long texts are not kept."""
+    """A cache of results by text. A full cache is cleared; long texts are not stored."""
 
     def __init__(self, find: Callable[[str], Value]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Memo(dict[str, Value]):
 
 
 def document(family: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What ctok has written down of a family: its rules, and its pieces by group, their marks as single characters."""
+    """The data of a family in ctok: its rules, and its pieces by group, with marks as single characters."""
     data = files("ctok").joinpath("data", FAMILIES[family].pieces).read_bytes()
     for atom, glyph in ATOM_TO_GLYPH.items():
         data = data.replace(atom.encode(), glyph.encode())
@@ -67,7 +67,9 @@ class Pieces:
 
     def __init__(self, tokens: dict[str, Any]) -> None:
         names = (name for group, names in tokens.items() if group != "bytes_fallback" for name in names)
-        self.vocabulary: frozenset[str] = build_vocab((parse_marked(one) if L in one else one for one in names), tokens)
+        self.vocabulary: frozenset[str] = build_vocab(
+            (parse_marked(piece) if L in piece else piece for piece in names), tokens
+        )
         self.prefixes = frozenset(map(bytes.fromhex, tokens["bytes_fallback"]))
         self.chars = Memo(self._char)
         self.reach = max(map(len, self.vocabulary))
@@ -75,9 +77,9 @@ class Pieces:
         _grow(self.tree)
 
     def are_of_one_kind(self) -> bool:
-        """Whether marks are at the edges of a piece only, and blanks, digits and unmarked characters in their own.
+        """Whether marks are only at the edges of pieces, and blanks, digits and unmarked characters alone.
 
-        Any one to three digits have to be a piece, and what is part of a character its beginning.
+        One to three digits must be a piece, and the bytes of a character its beginning.
         """
         digits = (f"{number:0{size}}" for size in (1, 2, 3) for number in range(10**size))
         pieces = "".join(f"{piece}\0" for piece in self.vocabulary)
@@ -85,21 +87,24 @@ class Pieces:
         return are_complete and _OF_ONE_KIND.fullmatch(pieces) is not None
 
     def tiles(self, stream: str) -> int:
-        """How few pieces cover a stream; a character that is no piece costs its bytes, or what there are of them."""
+        """The minimum number of pieces that cover a stream.
+
+        A character without a piece costs its bytes.
+        """
         if stream in self.vocabulary:
             return 1
         if not stream:
             return 0
-        stream, cost = self.shortened(stream)
+        stream, cost = self.shorten_runs(stream)
         tree, chars = self.tree, self.chars
         costs: MutableSequence[int] = array("q", [0]) if len(stream) > _LONG else [0]
         end = len(stream) - 1
-        for place in range(end):
-            char = stream[place]
-            least = costs[place] + chars[char]
+        for position in range(end):
+            char = stream[position]
+            least = costs[position] + chars[char]
             branch = tree.get(char)
             if branch is not None:
-                start = place
+                start = position
                 while start:
                     ahead = branch.get(stream[start - 1])
                     if ahead is not None:
@@ -112,19 +117,20 @@ class Pieces:
                     else:
                         break
             costs.append(least)
-        # At the end each piece is asked for: most of the tree would be for those that end a word.
+        # Look up pieces at the end directly: most of the tree would be for pieces that end a word.
         least = costs[end] + chars[stream[end]]
         for start in range(max(0, end + 1 - self.reach), end):
             if costs[start] + 1 < least and stream[start:] in self.vocabulary:
                 least = costs[start] + 1
         return cost + least
 
-    def shortened(self, stream: str) -> tuple[str, int]:
-        """A stream without the better part of its endless runs of one character, and what that part costs.
+    def shorten_runs(self, stream: str) -> tuple[str, int]:
+        """A stream with its very long runs of one character shortened, and the cost of the removed part.
 
-        Let the longest piece of such a run have n characters. Where pieces are fewest, less than n are shorter: of n
-        some would add up to a multiple of n, which takes fewer. So a run of more than (n - 1)² takes one of n, and
-        every n characters more are one piece more. `reach` is how far a piece may come into the run from outside.
+        Let n be the length of the longest piece of such a run. An optimal cover has fewer than n
+        shorter pieces: among n of them, some would add up to a multiple of n, which takes fewer. So
+        a run of more than (n - 1)² characters contains a piece of n, and every n more characters
+        cost one more piece. `reach` is how far a piece may extend into the run from outside.
         """
         if len(stream) <= 2 * self.reach:
             return stream, 0
@@ -140,7 +146,7 @@ class Pieces:
         return "".join((*parts, stream[done:])), cost
 
     def _char(self, char: str) -> int:
-        """A character by itself: one token, or the longest beginning of its bytes that is one, and the rest of them."""
+        """The tokens of one character: one, or the longest byte prefix that is a token plus its other bytes."""
         if char in self.vocabulary or char in MARKER_GLYPHS:
             return 1
         data = ESCAPED_MARKER_LITERALS.get(char, char).encode()
@@ -149,7 +155,7 @@ class Pieces:
 
 
 def _grow(branch: Branch) -> None:
-    """Give a branch the branches that were not needed so far."""
+    """Add the subbranches of a branch on first use."""
     for piece in branch.pop(_WAITING):
         ahead = branch.setdefault(piece[-1], {})
         if len(piece) == 1:

@@ -1,4 +1,4 @@
-"""gigatoken within bounds: it remembers every word that it ever met, and two threads at once are an error to it."""
+"""Limits the memory of gigatoken, which caches every word, and locks it: it is not thread-safe."""
 
 from collections.abc import Callable
 from mmap import PAGESIZE
@@ -6,29 +6,30 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-_SIZES = Path("/proc/self/statm")  # Linux: what this process takes, in pages; the second number is what is resident
-_ROOM = 80_000_000  # bytes by which the process may grow before the tokenizer is made anew
-_LOOK = 4_000_000  # characters between two looks at it
-_BLIND = 64_000_000  # characters after which it is made anew where the system does not tell what a process takes
+_SIZES = Path("/proc/self/statm")  # Linux: memory of this process in pages; the second number is the resident set
+_ROOM = 80_000_000  # bytes by which the process may grow before a rebuild
+_LOOK = 4_000_000  # characters between two measurements
+_BLIND = 64_000_000  # characters before a rebuild if memory cannot be measured
 
 
-def renewed(make: Callable[[], Any]) -> Callable[[str], int]:
-    """A count with such a tokenizer."""
-    tokens_of = arrays(make)
+def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
+    """A counting function with such a tokenizer."""
+    tokens_of = bounded_encode(make)
     return lambda text: int(tokens_of(text).size)
 
 
-def arrays(make: Callable[[], Any]) -> Callable[[str], Any]:
-    """The tokens of a text, as an array, by a tokenizer of gigatoken that is made anew when it remembers too much.
+def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
+    """The token ids of a text, as an array, from a gigatoken tokenizer that is rebuilt when its cache grows too large.
 
-    Ordinary text repeats its words: the 1.3 million different ones that gigatoken's authors found in a gigabyte of web
-    pages have room. Ever-new words would take ten times the size of their text. How many it remembers the tokenizer
-    does not tell, so the growth of the process is what counts; where something else made it grow, a fraction of a
-    second is lost. A lone surrogate counts as U+FFFD. What `make` raises is raised at once.
+    Ordinary text repeats its words: the 1.3 million different words that gigatoken's authors found
+    in a gigabyte of web pages fit. Texts of only new words would take ten times their size. The
+    tokenizer does not report the size of its cache, so the growth of the process is measured; if
+    something else grew, a rebuild costs a fraction of a second. A lone surrogate counts as U+FFFD.
+    Exceptions of `make` are raised at once.
     """
     encode: Callable[[str], Any] | None = make().backend.encode
     least = _resident()
-    counted = 0  # characters since the last look
+    counted = 0  # characters since the last measurement
     lock = Lock()
 
     def tokens_of(text: str) -> Any:
@@ -38,7 +39,7 @@ def arrays(make: Callable[[], Any]) -> Callable[[str], Any]:
                 encode, least = make().backend.encode, _resident()
             try:
                 tokens = encode(text)
-            except TypeError:  # it refuses lone surrogates
+            except TypeError:  # gigatoken rejects lone surrogates
                 tokens = encode(printable(text))
             counted += len(text)
             if counted >= (_LOOK if least else _BLIND):
@@ -46,19 +47,19 @@ def arrays(make: Callable[[], Any]) -> Callable[[str], Any]:
                 size = _resident()
                 least = min(least, size)
                 if not size or size - least > _ROOM:
-                    encode = None  # so that its memory is there for the next one
+                    encode = None  # frees its memory before the next one is built
             return tokens
 
     return tokens_of
 
 
 def printable(text: str) -> str:
-    """The text as a provider can receive it: a lone surrogate has no UTF-8 spelling and becomes U+FFFD."""
+    """The text as a provider can receive it: a lone surrogate has no UTF-8 form and becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _resident() -> int:
-    """The bytes of memory that this process takes; 0 where the system does not tell."""
+    """The resident memory of this process, in bytes; 0 if the system does not report it."""
     try:
         return int(_SIZES.read_bytes().split()[1]) * PAGESIZE
     except OSError:

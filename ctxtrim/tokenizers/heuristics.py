@@ -1,4 +1,4 @@
-"""Stand-ins that need no vocabulary, and the larger of several tokenizers."""
+"""Estimates without a vocabulary, and the larger of several tokenizers."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -23,14 +23,14 @@ class PerUnit:
 
 @dataclass(frozen=True)
 class Larger:
-    """The largest count of several tokenizers, text by text: better over than under."""
+    """The largest count of several tokenizers for each text, to avoid underestimates."""
 
     tokenizers: tuple[Tokenizer, ...]
     exactness: Exactness = "estimated"
 
     @property
     def name(self) -> str:
-        """All their names."""
+        """The names of all of them."""
         return "max(" + ", ".join(tokenizer.name for tokenizer in self.tokenizers) + ")"
 
     def count(self, text: str) -> int:

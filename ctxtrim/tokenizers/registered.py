@@ -1,4 +1,4 @@
-"""Tokenizers that a program adds, by name or for a family of models."""
+"""Tokenizers that a program registers, by name or for a model family."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,19 +7,19 @@ from ctxtrim.errors import UsageError
 from ctxtrim.tokens import Exactness, Tokenizer
 
 OWN: dict[str, Tokenizer] = {}
-"""The tokenizers that were added, by name; they come before all others."""
+"""The registered tokenizers by name; they take precedence over all others."""
 
 
 @dataclass(frozen=True)
 class Own:
-    """Anything that counts or encodes, as a tokenizer; its numbers are taken for estimates."""
+    """A tokenizer made from any object that counts or encodes. Its counts are estimates."""
 
     name: str
     made: Any
     exactness: Exactness = "estimated"
 
     def count(self, text: str) -> int:
-        """Its count, or the number of tokens that it encodes a text as."""
+        """The object's count, or the length of its encoding."""
         return int(self.made.count(text)) if hasattr(self.made, "count") else len(self.made.encode(text))
 
     ceiling = count
@@ -27,39 +27,40 @@ class Own:
 
 @dataclass(frozen=True)
 class OwnEncoding(Own):
-    """One that encodes too."""
+    """A registered tokenizer that can also encode."""
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, by number."""
+        """The token ids of a text."""
         return [int(token) for token in self.made.encode(text)]
 
 
 def add(name: str, own: Any) -> None:
-    """Add a tokenizer: anything with `count(text)`, with `encode(text)`, or with both.
+    """Register a tokenizer: any object with `count(text)`, `encode(text)`, or both.
 
-    The name is one of its own, or that of a family: then it counts for every model whose name holds it as a word
-    (`llama` for `meta-llama/Llama-3.1-8B`), in the place of whatever did before.
+    The name is a tokenizer name or a family name. A family's tokenizer counts for every model whose
+    name contains the family name as a word (`llama` for `meta-llama/Llama-3.1-8B`), instead of the
+    default.
     """
     if not name or not (hasattr(own, "count") or hasattr(own, "encode")):
-        raise UsageError(f"tokenizer {name or '(no name)'}: expected a name, and something with count or encode")
-    known = own if all(hasattr(own, one) for one in ("name", "exactness", "count", "ceiling")) else None
-    OWN[name.lower()] = known or (OwnEncoding if hasattr(own, "encode") else Own)(name, own)
+        raise UsageError(f"tokenizer {name or '(no name)'}: expected a name, and an object with count or encode")
+    tokenizer = own if all(hasattr(own, attribute) for attribute in ("name", "exactness", "count", "ceiling")) else None
+    OWN[name.lower()] = tokenizer or (OwnEncoding if hasattr(own, "encode") else Own)(name, own)
 
 
 def family_of(model: str) -> str | None:
-    """The longest name of an added tokenizer that a model's name holds as a word, whatever case they are in."""
+    """The longest registered name that a model's name contains as a word, ignoring case."""
     spelled = "".join(letter if letter.isalnum() else "-" for letter in model.lower())
     found = [name for name in OWN if _holds(spelled, name)]
     return max(found, key=len, default=None)
 
 
 def _holds(spelled: str, name: str) -> bool:
-    """Whether a name stands in another at the beginning of a word, and is not the beginning of a longer one."""
+    """Whether a name occurs in another at the start of a word, and does not end inside a longer word."""
     word = "".join(letter if letter.isalnum() else "-" for letter in name)
-    place = spelled.find(word)
-    while place >= 0:
-        before, after = spelled[place - 1 : place], spelled[place + len(word) : place + len(word) + 1]
+    position = spelled.find(word)
+    while position >= 0:
+        before, after = spelled[position - 1 : position], spelled[position + len(word) : position + len(word) + 1]
         if not before.isalnum() and not after.isalpha():
             return True
-        place = spelled.find(word, place + 1)
+        position = spelled.find(word, position + 1)
     return False

@@ -1,6 +1,7 @@
-"""A user's own tokenizer: a Hugging Face `tokenizer.json` or a SentencePiece `.model`, read by gigatoken.
+"""A user's tokenizer file: a Hugging Face `tokenizer.json` or a SentencePiece `.model`, read by gigatoken.
 
-Texts are counted exactly as the model would; what the model's chat template adds to them is not in the file.
+Texts are counted exactly as the model reads them. The file does not contain the additions of the
+chat template.
 """
 
 import json
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.tokenizers.gigatoken_bounded import arrays
+from ctxtrim.tokenizers.gigatoken_bounded import bounded_encode
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
-_GROWTH = 12  # bytes a normaliser may make of one: U+FDFA becomes 33 bytes from 3
-_HIGHEST = 1 << 22  # number of a token; gigatoken takes memory for each up to the highest, and ends the process without
+_GROWTH = 12  # maximum growth by a normalizer: U+FDFA becomes 33 bytes from 3
+# Maximum token id: gigatoken allocates memory up to the highest id, and aborts the process if it cannot.
+_HIGHEST = 1 << 22
 _ODD = (
     json.JSONDecodeError,
     UnicodeDecodeError,
@@ -28,23 +30,23 @@ _ODD = (
     RecursionError,
     struct.error,
 )
-"""What reading something that is no tokenizer may end in."""
+"""The exceptions that an invalid tokenizer file can cause."""
 
 
 def is_path(name: str) -> bool:
-    """Whether the name of a tokenizer is the path of a file."""
+    """Whether the name of a tokenizer is a file path."""
     return "/" in name or "\\" in name or name.endswith(SUFFIXES)
 
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """The tokenizer in a file; a `UsageError` at once where there is none, a `TokenizerError` without gigatoken."""
+    """The tokenizer in a file; a `UsageError` for an invalid file, a `TokenizerError` without gigatoken."""
 
     path: str
     exactness: Exactness = "exact"
 
     def __post_init__(self) -> None:
-        """What cannot be read is known before anything is counted."""
+        """Load the file, so that errors appear before anything is counted."""
         _engine(self.path)
 
     @property
@@ -53,15 +55,15 @@ class TokenizerFile:
         return Path(self.path).name
 
     def count(self, text: str) -> int:
-        """The tokens of a text; special tokens in it are counted as the text they are."""
+        """The tokens of a text. Special tokens count as text."""
         return int(_engine(self.path)(text).size)
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, by number."""
+        """The token ids of a text."""
         return [int(token) for token in _engine(self.path)(text)]
 
     def ceiling(self, text: str) -> int:
-        """The bytes of a text, and room for what a normaliser may add."""
+        """The UTF-8 bytes of a text, times the growth that a normalizer may cause."""
         return _GROWTH * len(text.encode(errors="surrogatepass")) + _GROWTH
 
 
@@ -83,12 +85,12 @@ def _engine(path: str) -> Callable[[str], Any]:
 
     try:
         data = Path(path).read_bytes()
-        return arrays(partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data))
+        return bounded_encode(partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data))
     except OSError as error:
         reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
     except _ODD:
-        reason = "is no tokenizer"
-    except (ValueError, RuntimeError) as error:  # gigatoken's words; after the first line stands where in its code
+        reason = "is not a tokenizer"
+    except (ValueError, RuntimeError) as error:  # gigatoken's message; after the first line it names its source code
         reason = "cannot be used: " + str(error).partition("\n")[0]
     raise UsageError(
         f"--tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a SentencePiece .model"
@@ -96,7 +98,7 @@ def _engine(path: str) -> Callable[[str], Any]:
 
 
 def _plain(data: str | bytes) -> str:
-    """The tokenizer without its special tokens, so that their names in a text are text."""
+    """The tokenizer without its special tokens, so that their names in a text count as text."""
     value = json.loads(data)
     value["added_tokens"] = [token for token in value.get("added_tokens") or () if not token.get("special")]
     vocabulary = value["model"].get("vocab")

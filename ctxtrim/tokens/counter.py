@@ -1,6 +1,6 @@
-"""What a transcript costs: a constant plus the sum over its messages.
+"""The token count of a transcript: a constant plus the sum over its messages.
 
-So what one edit changes can be measured without counting the rest again.
+The effect of one edit can thus be measured without a recount of the rest.
 """
 
 import json
@@ -11,10 +11,11 @@ from math import ceil
 from typing import TypeVar
 
 from ctxtrim.conversation.tool_results import tool_name
-from ctxtrim.conversation.turns import Shape, shape
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
-from ctxtrim.tokens.framing import Framing, spelled_arguments
+from ctxtrim.tokens.framing import Framing, argument_values
 from ctxtrim.tokens.request import Addends
 
 Messages = tuple[Message, ...]
@@ -22,15 +23,16 @@ Messages = tuple[Message, ...]
 K = TypeVar("K")
 T = TypeVar("T")
 _QUOTED = partial(json.dumps, ensure_ascii=False)
-_REMEMBERED = 256  # models, and of each the names and lists of schemas, of which something is kept
+_REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one message: tokens of its parts, in their order, of the frame around them, and together.
+    """The tokens of one message: of its parts, in order, of the frame around them, and in total.
 
-    `addends` are the same tokens by what they are for. Of a call, `call_names` and `arguments` are what its name and
-    the spelling of its arguments cost; of a result, `escapes` is what its escaping costs.
+    `addends` splits the same tokens by purpose. For a call, `call_names` and `arguments` are the
+    tokens of its name and of its argument frames; for a result, `escapes` are those of its
+    escaping.
     """
 
     parts: tuple[int, ...]
@@ -41,9 +43,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Count:
-    """The tokens of a transcript: the whole, and where they sit. `by_role` + `framing` + `tools_schema` = `tokens`.
+    """The tokens of a transcript, in total and by role, kind and tool.
 
-    `beside` is what no message has: the priming, which is part of the framing, and the addends of the tool schemas.
+    `tokens` = `by_role` + `framing` + `tools_schema`. `beside` are the tokens outside of messages:
+    the priming, which is part of the framing, and the addends of the tool schemas.
     """
 
     tokens: int
@@ -58,10 +61,11 @@ class Count:
 
 @dataclass(frozen=True)
 class Counter:
-    """A tokenizer and a framing as one value; remembers what messages cost for as long as it lives.
+    """A tokenizer and a framing. Caches the costs of messages for its lifetime.
 
-    One counter serves one transcript, so that nothing is remembered longer than its messages. `names` and `tools` are
-    shared by all counters of a model: tool names and schemas, which recur in every transcript.
+    One counter serves one transcript, so that the cache does not outlive its messages. `names` and
+    `tools` cache tool names and schemas, which recur in every transcript; all counters of a model
+    share them.
     """
 
     tokenizer: Tokenizer
@@ -76,7 +80,7 @@ class Counter:
         return Counter(self.tokenizer, self.framing, self.names, self.tools)
 
     def bound(self) -> "Counter":
-        """A counter that never counts less than this one and loads no vocabulary."""
+        """A counter that never counts less than this one and does not load a vocabulary."""
         return Counter(Ceiling(self.tokenizer), self.framing)
 
     def text(self, text: str) -> int:
@@ -84,23 +88,23 @@ class Counter:
         return self.tokenizer.count(text)
 
     def shape(self, messages: Messages) -> Shape:
-        """The shape of a conversation, found once."""
+        """The shape of a conversation, computed once."""
         return self._look(messages)[1]
 
     def costs(self, messages: Messages) -> list[Cost]:
-        """What each message costs, in the company it is in."""
+        """The cost of each message, given the messages around it."""
         return self._look(messages)[2]
 
     def _look(self, messages: Messages) -> "_Seen":
         seen = self._seen.get(id(messages))
-        if seen is None:  # the messages are kept beside what was found, so that their id stays their own
-            where = shape(messages)
-            costs = [self.cost(message, fan) for message, fan in zip(messages, where.fan, strict=True)]
-            seen = self._seen[id(messages)] = (messages, where, costs)
+        if seen is None:  # storing the messages keeps their ids unique
+            shape = shape_of(messages)
+            costs = [self.cost(message, fan) for message, fan in zip(messages, shape.fan, strict=True)]
+            seen = self._seen[id(messages)] = (messages, shape, costs)
         return seen
 
     def fixed(self, transcript: Transcript) -> int:
-        """What the request costs whatever messages it holds: priming and tool schemas."""
+        """The tokens of the request without its messages: priming, tool schemas and other fields."""
         return sum(self.beside(transcript).values())
 
     def tokens(self, transcript: Transcript) -> int:
@@ -108,17 +112,17 @@ class Counter:
         return self.fixed(transcript) + sum(cost.total for cost in self.costs(transcript.messages))
 
     def exactness(self, transcript: Transcript) -> Exactness:
-        """How far the tokens of this transcript can be trusted: an exact count needs plain messages."""
+        """The exactness of this transcript's count. Only plain messages are exact."""
         return self._exactness(transcript, self.beside(transcript))
 
-    def _exactness(self, transcript: Transcript, beside: Addends) -> Exactness:
+    def _exactness(self, transcript: Transcript, overhead: Addends) -> Exactness:
         sent = [message for message in transcript.messages if message.agent_visible]
         if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
             return "estimated"
-        request = self.framing.request.exactness(transcript.options, beside)
+        request = self.framing.request.exactness(transcript.options, overhead)
         if request == "estimated":
             return "estimated"
-        if self.tokenizer.exactness != "exact":  # reconstructed texts may be too low, whatever bounds the rest
+        if self.tokenizer.exactness != "exact":  # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
             message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
@@ -127,8 +131,8 @@ class Counter:
         return request if is_plain and self.framing.is_verified else "bounded"
 
     def count(self, transcript: Transcript) -> Count:
-        """The tokens of the whole request, and where they sit."""
-        where = self.shape(transcript.messages)
+        """The tokens of the whole request, in total and by role, kind and tool."""
+        shape = self.shape(transcript.messages)
         by_role: dict[str, int] = dict.fromkeys(ROLES, 0)
         by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
         by_tool: dict[str, int] = {}
@@ -142,36 +146,37 @@ class Counter:
                 by_role[message.role] += tokens
                 by_kind[part.kind] += tokens
                 if message.role == "tool" or part.kind == "tool_call":
-                    tool = tool_name(part, where.call[index])
+                    tool = tool_name(part, shape.call[index])
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
-        beside = self.beside(transcript)
-        schemas = sum(beside.values()) - self.framing.priming
+        overhead = self.beside(transcript)
+        schemas = sum(overhead.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        return Count(total, self._exactness(transcript, beside), by_role, by_kind, by_tool, framing, schemas, beside)
+        exactness = self._exactness(transcript, overhead)
+        return Count(total, exactness, by_role, by_kind, by_tool, framing, schemas, overhead)
 
     def cost(self, message: Message, fan: int) -> Cost:
-        """What a message costs whose exchange makes `fan` calls at once; a hidden one costs nothing."""
+        """The cost of a message whose exchange makes `fan` parallel calls; 0 for a hidden message."""
         is_parallel = fan > 1
-        known = self._costs.get((id(message), is_parallel))
-        if known is None:
-            known = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
-        return known[1]
+        cached = self._costs.get((id(message), is_parallel))
+        if cached is None:
+            cached = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
+        return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
-        """The addends of the cost of a message, without those that are 0; `fan` as for `cost`."""
+        """The addends of a message's cost that are not 0; `fan` as for `cost`."""
         return {name: tokens for name, tokens in self.cost(message, fan).addends.items() if tokens}
 
     def beside(self, transcript: Transcript) -> Addends:
-        """What the request costs besides its messages: priming, tool schemas, and other fields of the request."""
+        """The tokens outside of messages by purpose: priming, tool schemas, and other request fields."""
         return {"priming": self.framing.priming} | self.framing.request.costs(transcript, self._name, self._schemas)
 
     def _schemas(self, tools: str) -> Addends:
-        known = self.tools.get(tools)
-        return known or keep(self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count))
+        cached = self.tools.get(tools)
+        return cached or keep(self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count))
 
     def _price(self, message: Message, is_parallel: bool) -> Cost:
-        """The cost of a message, added up from its addends; a hidden one costs nothing."""
+        """The cost of a message, summed from its addends; 0 for a hidden message."""
         if not message.agent_visible:
             return Cost((0,) * len(message.parts), 0, 0, {})
         quoted = self._quoted(message, is_parallel)
@@ -183,7 +188,7 @@ class Counter:
         return Cost(parts, frame, sum(parts) + frame, addends)
 
     def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
-        """How its texts may be sent as strings of JSON, escaped to ASCII or not."""
+        """The function that escapes texts if the API sends them as JSON strings, or None."""
         if message.role != "tool":
             return None
         if is_parallel and self.framing.escapes_parallel:
@@ -191,7 +196,7 @@ class Counter:
         return _QUOTED if self.framing.quotes_results else None
 
     def _part(self, part: Part, quoted: Callable[[str], str] | None, addends: Addends) -> int:
-        """The tokens of a part, which are added to the addends of its message."""
+        """The tokens of a part, which are also added to the addends of its message."""
         if part.kind == "tool_call":
             costs = self._call(part)
         elif part.media is not None:
@@ -213,10 +218,10 @@ class Counter:
         return sum(costs.values())
 
     def _call(self, part: Part) -> Addends:
-        """The arguments of a call and its name."""
+        """The tokens of a call's arguments and name."""
         count, framing, arguments = self.tokenizer.count, self.framing, part.spelled
         names = framing.call_names * self._name(framing.call_prefix + (part.name or ""))
-        spelled = spelled_arguments(arguments) if framing.spells_arguments else None
+        spelled = argument_values(arguments) if framing.spells_arguments else None
         if spelled is None:
             return {"tool_call": count(arguments), "call_names": names}
         texts = sum(self._name(name) + count(value) for name, value in spelled)
@@ -230,16 +235,16 @@ class Counter:
 _Seen = tuple[Messages, Shape, list[Cost]]
 
 
-def keep(known: dict[K, T], key: K, value: T) -> T:
-    """Remember what is known of a name or a text; those that never come again must not pile up."""
-    if len(known) >= _REMEMBERED:
-        known.clear()
-    known[key] = value
+def keep(cache: dict[K, T], key: K, value: T) -> T:
+    """Cache a value. A full cache is cleared, so that values used once do not accumulate."""
+    if len(cache) >= _REMEMBERED:
+        cache.clear()
+    cache[key] = value
     return value
 
 
 def _is_guessed(part: Part) -> bool:
-    """Whether a part's cost rests on an assumption: sealed reasoning, a sound or a document of unknown length."""
+    """Whether the cost of a part is an assumption: encrypted reasoning, or media of unknown length."""
     media = part.media
     if part.sealed:
         return True

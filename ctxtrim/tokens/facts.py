@@ -10,8 +10,8 @@ from ctxtrim.tokens.request import RequestFraming
 class Fact(NamedTuple):
     """One constant of a framing: its value (tokens, unless the field says otherwise) and its source.
 
-    `pairs` counts the requests in `recorded-counts` that the value was checked against; 0 where none of them has the
-    feature, so that the source alone stands behind the value.
+    `pairs` counts the requests in `recorded-counts` that confirm the value; 0 if none has the
+    feature, so that only the source supports the value.
     """
 
     value: Any
@@ -20,13 +20,13 @@ class Fact(NamedTuple):
 
 
 Facts = dict[str, Fact]
-"""The facts of a family of models by the name of the field of `Framing` or `RequestFraming` that they set."""
+"""The facts of a model family, by the field of `Framing` or `RequestFraming` that they set."""
 
 _REQUEST = {field.name for field in fields(RequestFraming)}
 
 
 def framing(facts: Facts) -> Framing:
-    """The framing that some facts describe; a field without a fact keeps its default."""
+    """The framing with the values of some facts. A field without a fact keeps its default."""
     request = {name: fact.value for name, fact in facts.items() if name in _REQUEST}
     messages = {name: fact.value for name, fact in facts.items() if name not in _REQUEST}
     return Framing(**messages, request=RequestFraming(**request))

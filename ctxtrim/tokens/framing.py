@@ -1,4 +1,7 @@
-"""Framing: what a request costs besides its texts. The numbers of each family are in `tokens/vendors`."""
+"""Framing: the tokens of messages besides their texts.
+
+The numbers of each vendor are in `tokens/vendors`.
+"""
 
 import json
 from collections.abc import Callable, Iterable
@@ -11,21 +14,22 @@ from ctxtrim.tokens.request import Addends, RequestFraming
 
 @dataclass(frozen=True)
 class Framing:
-    """What messages cost besides their texts, in tokens; `request` is what the request costs besides its messages.
+    """The tokens of messages besides their texts; `request` has those of the request besides its messages.
 
-    `priming` once. `message` for each, with its role, or `system` for a system message where that is another number;
-    `assistant` on top for each assistant message, `result` for each tool message; `participant` on top of a
-    participant's name; `reasoning` for each part of reasoning; `sealed` for each character of reasoning that only the
-    provider can read; `image` and `document` on top of each image and each text document.
+    `priming`: once per request. `message`: per message, with its role; `system` instead for a
+    system message, if different. `assistant`: extra per assistant message. `result`: extra per tool
+    message. `participant`: extra per participant name. `reasoning`: per reasoning part. `sealed`:
+    per character of encrypted reasoning. `image` and `document`: extra per image and text document.
 
-    `call` for each call, whose name counts `call_names` times, with `call_prefix` before it. Where each call is a
-    message of its own, `preamble` is what a text next to them costs on top, and without a text there is no frame.
-    Arguments count as the JSON that they are, and `multiline` for each with a line break; where the framing
-    `spells_arguments`, the name and the value of each count by themselves, and `argument` on top. `parallel` for two
-    calls or more in one message, whose results some providers send escaped to ASCII. `quotes_results`: some servers
-    send any result as a string of JSON.
+    `call`: per call; its name counts `call_names` times, with `call_prefix` before it. If each call
+    is a separate message, `preamble` is the extra cost of a text next to calls; without a text
+    there is no frame. Arguments count as their JSON, and `multiline` extra for each argument with a
+    line break. If the framing `spells_arguments`, the names and values count separately, plus
+    `argument` for each. `parallel`: for two or more calls in one message; some providers send their
+    results escaped to ASCII. `quotes_results`: the server sends every result as a JSON string.
 
-    `media` is what attachments cost. `is_verified`: plain messages cost exactly this, by the API's own counts.
+    `media`: the cost of attachments. `is_verified`: plain messages cost exactly this, according to
+    the API's own counts.
     """
 
     priming: int
@@ -53,12 +57,13 @@ class Framing:
     is_verified: bool = False
 
     def around(self, message: Message, is_parallel: bool, count: Callable[[str], int]) -> Addends:
-        """What is around the parts of a message. `is_parallel`: its exchange makes several calls at once.
+        """The tokens around the parts of a message, by purpose.
 
-        `count` counts a name.
+        `is_parallel`: its exchange makes several calls at once. `count` returns the tokens of a
+        name.
         """
         addends = {"frame": self.message if message.role != "system" or self.system is None else self.system}
-        if message.name is not None:  # a name that is the role's costs nothing on top
+        if message.name is not None:  # a name equal to the role costs nothing extra
             on_top = 0 if message.name == message.role else self.participant
             addends["participant"] = on_top + count(message.name)
         if message.role == "tool":
@@ -83,8 +88,11 @@ class Framing:
         return addends
 
 
-def spelled_arguments(arguments: str) -> list[tuple[str, str]] | None:
-    """The names and values of a call's arguments, values that are no strings as JSON; None where it is no object."""
+def argument_values(arguments: str) -> list[tuple[str, str]] | None:
+    """The names and values of a call's arguments; None if they are not a JSON object.
+
+    Values that are not strings are returned as JSON.
+    """
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -98,7 +106,10 @@ def spelled_arguments(arguments: str) -> list[tuple[str, str]] | None:
 
 
 def _multiline_arguments(arguments: str) -> int:
-    """How many string values of a call's arguments hold a line break; escapes are counted where it is no JSON."""
+    """The number of string arguments with a line break.
+
+    If the arguments are not JSON, escapes are counted.
+    """
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError):

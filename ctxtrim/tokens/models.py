@@ -1,7 +1,8 @@
-"""Which window, limits, tokenizer and framing a model name means.
+"""Model names: their window, limits, tokenizer and framing.
 
-The models stand in `registry.json`, which `scripts/registry.py` makes; what a name may look like stands here. Limits
-are tokens; where sources disagree the smaller one stands. Framings are those of `tokens.vendors`.
+`scripts/registry.py` generates the models in `registry.json`. This module resolves the many forms
+of a name. Limits are tokens; if sources disagree, the smaller limit is used. `tokens.vendors`
+defines the framings.
 """
 
 import json
@@ -19,12 +20,12 @@ from ctxtrim.tokens.vendors import FRAMINGS
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of a model.
+    """The facts about a model.
 
-    Limits are tokens, None where nothing is said: `max_input` then is the window. `tokenizer`, `framing` and
-    `image_policy` are names. `tool_prompt` is what the provider's instructions cost that come with tool schemas, and
-    what they cost where a tool must be called; None where the framing says it. `source` and `date` say who said so and
-    when.
+    Limits are tokens, None if unknown; without `max_input` the whole window is available.
+    `tokenizer`, `framing` and `image_policy` are names. `tool_prompt` is the cost of the provider's
+    tool instructions, and their cost if a tool must be called; None if the framing defines it.
+    `source` and `date` name the origin of the facts.
     """
 
     name: str
@@ -42,18 +43,18 @@ class Model:
 
     @property
     def image(self) -> int:
-        """The most tokens that one image can cost."""
+        """The maximum tokens of one image."""
         return POLICIES[self.image_policy].image_most
 
 
 DEFAULT = Model("", 128_000, None, "o200k_base", "openai", is_known=False)
-"""What is assumed where no model is named."""
+"""The assumed model if none is named."""
 
 UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", is_known=False)
-"""What is assumed of a model that is not in the registry: too many tokens rather than too few."""
+"""The assumed facts of a model that is not in the registry. They overestimate its tokens."""
 
 UNKNOWN_CLAUDE = Model("", 200_000, None, "claude-v4.7", "anthropic-v4.7", "anthropic-high", is_known=False)
-"""The same where the name at least says Claude, whose tokenizers make far more tokens of a text than any other."""
+"""The same for an unknown Claude model: Claude's tokenizers make far more tokens of a text than others."""
 
 _REGISTRY = Path(__file__).with_name("registry.json")
 # Bedrock's region and vendor: us.anthropic.claude-…
@@ -63,8 +64,8 @@ _VENDOR = re.compile(
 )
 _REVISION = re.compile(r"-\d:0$")  # Bedrock: openai.gpt-oss-120b-1:0
 
-# One after the other: what stands around a name, and the spellings of the same name. Dots, colons, underscores and
-# at-signs have become hyphens by then.
+# Applied in order: prefixes of a name, and variants of the same name. Dots, colons, underscores and
+# at-signs are hyphens at this point.
 _SPELLINGS = (
     (r"^(?:databricks|goose|heroku|snowflake)-", ""),
     (r"^gpt-35-", "gpt-3-5-"),  # Azure
@@ -75,25 +76,25 @@ _SPELLINGS = (
     (r"^claude-v(?=\d)", "claude-"),  # Bedrock
     (r"^claude-([4-9](?:-\d)?)-(opus|sonnet|haiku|fable|mythos)(?=-|$)", r"claude-\2-\1"),
     (r"^claude-(opus|sonnet|haiku)-(3(?:-\d)?)(?=-|$)", r"claude-\2-\1"),
-    (r"^(claude-(?:opus|sonnet)-4)-0(?=-|$)", r"\1"),  # Anthropic's aliases of the first version 4
-    (r"^open-(?=mistral-7b|mixtral)", ""),  # Mistral's first names of its models with public weights
+    (r"^(claude-(?:opus|sonnet)-4)-0(?=-|$)", r"\1"),  # Anthropic's aliases of version 4.0
+    (r"^open-(?=mistral-7b|mixtral)", ""),  # Mistral's first names of open models
 )
-# What may follow a name: anything after a hyphen but the number of another version. 2024-08-06, 05-20 and 08-2024 are
+# A name may be followed by a hyphen and anything but another version number. 2024-08-06, 05-20 and 08-2024 are
 # dates, 8b is a size.
 _FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
-_LONG = re.compile(r"\[1m\]$")  # Claude Code's own mark of a window of a million tokens
+_LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
 
 
 def find_model(name: str) -> Model | None:
-    """The model of a name: the longest one in the registry that it is or begins with; None if there is none.
+    """The model of a name: the longest registry name that equals or begins it; None if there is none.
 
-    What hosts write around a name is looked through (`openai/…`, `us.anthropic.…-v1:0`, ARNs, `ft:…:org::id`, `…@date`,
-    `…-latest`, `llama3:8b`); a higher version than those listed is another model. What is listed as a preview alone is
-    found without that word too.
+    Prefixes and suffixes of hosts are ignored (`openai/…`, `us.anthropic.…-v1:0`, ARNs,
+    `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
+    another model. A model listed only as a preview is also found without that word.
     """
     models = _by_spelling()
     bare = _bare(name)
-    spellings = (_spelled(_VENDOR.sub("", bare)), _spelled(bare))
+    spellings = (_normal_form(_VENDOR.sub("", bare)), _normal_form(bare))
     for spelled in spellings:
         ends = [len(spelled), *(end for end in range(len(spelled) - 1, 0, -1) if spelled[end] == "-")]
         for end in ends:
@@ -104,16 +105,16 @@ def find_model(name: str) -> Model | None:
 
 
 def assumed_model(name: str | None) -> Model:
-    """The model of a name, else what is assumed of it; None is no name."""
+    """The model of a name, or the assumed one for an unknown name or None."""
     if name is None:
         return DEFAULT
     return find_model(name) or (UNKNOWN_CLAUDE if "claude" in name.lower() else UNKNOWN)
 
 
 def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tuple[str, Framing]:
-    """The name of a model's framing, and the framing. Where Claude's texts are bounded, so are its frames.
+    """The name of a model's framing, and the framing.
 
-    `api`: OpenAI frames requests to its Responses API otherwise.
+    If its texts are bounded, so are its frames. `api`: OpenAI's Responses API has its own framing.
     """
     is_bound = exactness == "bounded" and model.framing.startswith("anthropic")
     name = "anthropic-bound" if is_bound else model.framing
@@ -126,7 +127,7 @@ def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tu
 
 
 def nearest_models(name: str) -> list[str]:
-    """The names in the registry that look most like an unknown one."""
+    """The registry names most similar to an unknown one."""
     from difflib import get_close_matches
 
     return get_close_matches(_bare(name), [model.name for model in known_models()], n=3, cutoff=0.4)
@@ -134,7 +135,7 @@ def nearest_models(name: str) -> list[str]:
 
 @cache
 def known_models() -> tuple[Model, ...]:
-    """All models of the registry, by vendor and name; read when first asked for."""
+    """All models of the registry, by vendor and name; loaded on first use."""
     data = json.loads(_REGISTRY.read_bytes())
     models = []
     for row in data["models"]:
@@ -147,18 +148,18 @@ def known_models() -> tuple[Model, ...]:
 
 @cache
 def _by_spelling() -> dict[str, Model]:
-    return {_spelled(model.name): model for model in known_models()}
+    return {_normal_form(model.name): model for model in known_models()}
 
 
 def _bare(name: str) -> str:
-    """A name in lower case without the path before it, the base model of a fine-tuned one."""
+    """A name in lower case, without its path, and for a fine-tuned model its base model."""
     bare = _LONG.sub("", name.strip().lower())
     tuned = re.search(r"(?:^|/)ft:([^:]+)", bare)
     return _REVISION.sub("", (tuned[1] if tuned else bare).rstrip("/").rsplit("/", 1)[-1])
 
 
-def _spelled(name: str) -> str:
-    """The one spelling under which all spellings of a name are the same."""
+def _normal_form(name: str) -> str:
+    """The normal form of all variants of a name."""
     spelled = re.sub(r"[.:@_ ]", "-", name)
     for pattern, plain in _SPELLINGS:
         spelled = re.sub(pattern, plain, spelled)

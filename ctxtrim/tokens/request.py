@@ -1,4 +1,4 @@
-"""What a request costs besides its messages: tool schemas, the choice among tools, structured output, reasoning."""
+"""The tokens of a request besides its messages: tool schemas, tool choice, structured output, reasoning."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from ctxtrim.model import OutputFormat, RequestOptions, Transcript
 from ctxtrim.tokens.tokenizer import Exactness
 
 Addends = dict[str, int]
-"""Tokens by what they are for."""
+"""Tokens by purpose."""
 
 Count = Callable[[str], int]
 
@@ -19,22 +19,25 @@ _ANY = ("any", "required")
 
 @dataclass(frozen=True)
 class RequestFraming:
-    """What a request costs besides its messages, in tokens.
+    """The tokens of a request besides its messages.
 
-    Tools: `declares` writes schemas as declarations, and `declared` comes on top. Where there are no declarations the
-    schemas count as JSON, and `tools` comes on top once (`tools_forced` where a tool must be called), `tool` for each
-    of them, and `own_tools` for a provider's own tools, by the beginning of their type. `forbidden`, `required` and
-    `forced` are the choice of no tool, of any tool and of one tool by name; the name counts too.
+    Tools: `declares` writes schemas as declarations, and `declared` is added. Without declarations
+    the schemas count as JSON; `tools` is added once (`tools_forced` if a tool must be called),
+    `tool` per tool, and `own_tools` for the provider's own tools, by the beginning of their type.
+    `forbidden`, `required` and `forced` are the tool choices none, any and one by name; the name
+    counts too.
 
-    Structured output: `writes_output` writes the format, and `output` comes on top, `output_answer` for each answer in
-    the history. `output_is_tool`: behind an OpenAI-compatible API the format is a tool that must be called.
+    Structured output: `writes_output` writes the format, `output` is added, and `output_answer` for
+    each answer in the history. `output_is_tool`: an OpenAI-compatible API turns the format into a
+    tool that must be called.
 
-    Reasoning: `thinking`, `adaptive` and `pro` are the modes that a request can ask for; `pro_answer` for each answer
-    in the history of a request in mode `pro`; `kept` once where there is an answer, for reasoning that the API keeps
-    and counts although the request does not hold it. `task_budget`, `citations`: once where the request has them.
+    Reasoning: `thinking`, `adaptive` and `pro` are the reasoning modes of a request; `pro_answer`
+    is added per answer in the history in mode `pro`; `kept` once if there is an answer, for
+    reasoning that the API stores and counts although the request does not contain it.
+    `task_budget`, `citations`: once if the request uses them.
 
-    `estimates` names the addends, of those that `costs` gives, that no documentation and too few records support: a
-    request that has one of them is an estimate.
+    `estimates` names the addends of `costs` with too little evidence: a request with one of them is
+    an estimate.
     """
 
     declares: Callable[[str], str | None] | None = None
@@ -60,7 +63,10 @@ class RequestFraming:
     estimates: tuple[str, ...] = ()
 
     def costs(self, transcript: Transcript, count: Count, schemas: Callable[[str], Addends]) -> Addends:
-        """What a request costs besides its messages. `schemas` counts the text of tool schemas."""
+        """The tokens of a request besides its messages.
+
+        `schemas` counts the text of tool schemas.
+        """
         costs: Addends = {}
         options = transcript.options
         if transcript.tools is not None:
@@ -79,7 +85,7 @@ class RequestFraming:
         return costs
 
     def schemas(self, tools: str, count: Count) -> Addends:
-        """What tool schemas (JSON text) cost: as declarations where there are some, else as Python writes JSON."""
+        """The tokens of tool schemas (JSON text): as declarations if possible, else as Python's JSON."""
         declarations = self.declares(tools) if self.declares is not None else None
         if declarations is not None:
             return {"schemas": count(declarations), "declarations": self.declared}
@@ -94,7 +100,7 @@ class RequestFraming:
         return costs | {"own_tools": sum(map(self._own, own))} if own else costs
 
     def exactness(self, options: RequestOptions, costs: Addends) -> Exactness:
-        """How far what a request costs besides its messages can be trusted."""
+        """The exactness of the tokens besides messages."""
         if options.reasoning == "pro" or any(name in costs for name in self.estimates):
             return "estimated"
         return "exact" if options.output is None else "bounded"
@@ -125,7 +131,7 @@ class RequestFraming:
         return {name: tokens for name, tokens in costs.items() if tokens}
 
     def _own(self, kind: str) -> int:
-        """What a provider's own tool of a kind costs on top."""
+        """The extra tokens of a provider's own tool."""
         return next((cost for begins, cost in self.own_tools if kind.startswith(begins)), 0)
 
 
@@ -140,7 +146,7 @@ _UNREAD = ("strict", "cache_control", "defer_loading", "eager_input_streaming", 
 
 
 def _read_by_model(schemas: Any) -> Any:
-    """Tool schemas without the keys that are for the provider."""
+    """Tool schemas without the keys that only the provider reads."""
     if not isinstance(schemas, list):
         return schemas
     return [
@@ -150,7 +156,7 @@ def _read_by_model(schemas: Any) -> Any:
 
 
 def openai_output(output: OutputFormat) -> str:
-    """Structured output as OpenAI writes it: a heading, the description as a comment, the schema as short JSON.
+    """Structured output as OpenAI writes it: a heading, the description as a comment, a short JSON schema.
 
     `additionalProperties`, `required` and `$schema` are left out.
     """
@@ -169,18 +175,18 @@ def indented_output(output: OutputFormat) -> str:
 
 
 _UNSEEN = ("additionalProperties", "required", "$schema")
-_NAMED = ("properties", "$defs", "definitions")  # objects whose keys are names and not keywords
+_NAMED = ("properties", "$defs", "definitions")  # objects whose keys are names, not keywords
 
 
 def _short(schema: str) -> str:
     try:
         return json.dumps(_without(json.loads(schema)), ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:  # nested too deep to be looked through
+    except RecursionError:  # nested too deeply
         return schema
 
 
 def _without(schema: Any, is_named: bool = False) -> Any:
-    """A schema without the keywords that the model does not read; names of properties are no keywords."""
+    """A schema without the keywords that the model does not read. Names of properties stay."""
     if isinstance(schema, list):
         return [_without(inner) for inner in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Tokens: what counts them, how far the numbers can be trusted, and how many there may be."""
+"""Tokenizers, the exactness of their counts, and token budgets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 
 Exactness = Literal["exact", "reconstructed", "bounded", "estimated"]
 ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated")
-"""From the most to the least that a number can be trusted; a sum is worth what its worst part is."""
+"""Exactness levels, best first. A sum is as exact as its worst addend."""
 MARKS: dict[Exactness, str] = {"exact": "", "reconstructed": "≈", "bounded": "≤", "estimated": "≈"}
 MEANINGS: dict[Exactness, str] = {
     "exact": "exact", "reconstructed": "reconstructed", "bounded": "an upper bound", "estimated": "an estimate",
@@ -18,7 +18,7 @@ MEANINGS: dict[Exactness, str] = {
 
 
 class Tokenizer(Protocol):
-    """Counts the tokens of a text, and says how far its numbers can be trusted."""
+    """Counts the tokens of a text, and states the exactness of its counts."""
 
     @property
     def name(self) -> str:
@@ -27,41 +27,41 @@ class Tokenizer(Protocol):
 
     @property
     def exactness(self) -> Exactness:
-        """How far its numbers can be trusted for the model it stands for."""
+        """The exactness of its counts for the model it counts for."""
         ...
 
     def count(self, text: str) -> int:
-        """How many tokens a text has. Any text: special tokens, lone surrogates and endless lines included."""
+        """The number of tokens of any text, including special tokens, lone surrogates and very long lines."""
         ...
 
     def ceiling(self, text: str) -> int:
-        """A number that `count` never exceeds, found without loading a vocabulary."""
+        """An upper bound of `count`, computed without a vocabulary."""
         ...
 
 
 @runtime_checkable
 class Encodes(Protocol):
-    """A tokenizer that can say which tokens a text has."""
+    """A tokenizer that can also return the tokens of a text."""
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, by number; as many as its `count` says."""
+        """The token ids of a text; as many as `count` returns."""
         ...
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Stands in for a tokenizer where an upper bound is enough to decide."""
+    """Replaces a tokenizer where an upper bound is enough."""
 
     tokenizer: Tokenizer
     exactness: Exactness = "bounded"
 
     @property
     def name(self) -> str:
-        """The name of the tokenizer whose counts it bounds."""
+        """The name of the bounded tokenizer."""
         return self.tokenizer.name
 
     def count(self, text: str) -> int:
-        """The tokenizer's own bound."""
+        """The upper bound."""
         return self.tokenizer.ceiling(text)
 
     ceiling = count
@@ -69,9 +69,9 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class StandIn:
-    """A tokenizer that counts for a model that is not its own: the same numbers, as estimates.
+    """A tokenizer that counts for a model with another tokenizer: the same numbers, as estimates.
 
-    `label` is the name that reports show where it is not the tokenizer's own.
+    `label` is the name in reports; the default is the tokenizer's name.
     """
 
     tokenizer: Tokenizer
@@ -80,15 +80,15 @@ class StandIn:
 
     @property
     def name(self) -> str:
-        """The name of the tokenizer that counts, or the label."""
+        """The label, or the name of the tokenizer."""
         return self.label or self.tokenizer.name
 
     def count(self, text: str) -> int:
-        """Its count."""
+        """The tokenizer's count."""
         return self.tokenizer.count(text)
 
     def ceiling(self, text: str) -> int:
-        """Its ceiling."""
+        """The tokenizer's ceiling."""
         return self.tokenizer.ceiling(text)
 
 
@@ -102,25 +102,25 @@ class Scaled:
 
     @property
     def name(self) -> str:
-        """The name of the tokenizer, and the factor."""
+        """The name of the tokenizer and the factor."""
         return f"{self.tokenizer.name} × {self.factor:.3f}"
 
     def count(self, text: str) -> int:
-        """Its count, multiplied."""
+        """The tokenizer's count, multiplied."""
         return ceil(self.tokenizer.count(text) * self.factor)
 
     def ceiling(self, text: str) -> int:
-        """Its ceiling, multiplied."""
+        """The tokenizer's ceiling, multiplied."""
         return ceil(self.tokenizer.ceiling(text) * self.factor)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What the prompt may fill, in tokens.
+    """The tokens available to the prompt.
 
-    `context_window` − `reserve`, never above the model's `max_input`, unless `limit` says it outright. `safety`
-    divides it where counts are estimates. `known_room`: the same where the window is known and not assumed, and leaves
-    something beside the reserve that was asked for.
+    `context_window` − `reserve`, at most the model's `max_input`; `limit` overrides both. If counts
+    are estimates, the budget is divided by `safety`. `known_room`: the budget if the window is
+    known rather than assumed, and larger than the requested reserve.
     """
 
     context_window: int
@@ -140,7 +140,10 @@ class Budget:
 
 
 def head(count: Tokenizer, text: str, limit: int) -> str:
-    """The longest beginning of a text found with at most `limit` tokens; grapheme clusters are never cut in two."""
+    """The longest beginning of a text with at most `limit` tokens.
+
+    Never splits a grapheme cluster.
+    """
     found = _fit(lambda length: count.count(text[:length]), len(text), limit)
     cut = cut_before(text, found)
     while cut < found and count.count(text[:cut]) > limit:  # a shorter text can have more tokens
@@ -149,7 +152,7 @@ def head(count: Tokenizer, text: str, limit: int) -> str:
 
 
 def tail(count: Tokenizer, text: str, limit: int) -> str:
-    """The longest end of a text found with at most `limit` tokens; grapheme clusters are never cut in two."""
+    """The longest end of a text with at most `limit` tokens. Never splits a grapheme cluster."""
     found = len(text) - _fit(lambda length: count.count(text[len(text) - length :]), len(text), limit)
     cut = cut_after(text, found)
     while cut > found and count.count(text[cut:]) > limit:
@@ -157,14 +160,14 @@ def tail(count: Tokenizer, text: str, limit: int) -> str:
     return text[cut:]
 
 
-_SMALL = 64  # characters a token; a text that may well fit is counted as a whole first
+_SMALL = 64  # characters per token; texts likely to fit are counted whole first
 
 
 def _fit(tokens: Callable[[int], int], size: int, limit: int) -> int:
-    """The largest length found whose tokens are within the limit: gallop up, then halve the rest.
+    """The largest length with at most `limit` tokens: galloping search, then bisection.
 
-    Tokens all but grow with length, so this finds the longest but for a character or two; what it returns was itself
-    counted and fits.
+    Tokens almost always grow with length, so the result may miss the maximum by a character or two.
+    The result itself was counted and fits.
     """
     if limit <= 0:
         return 0

@@ -1,9 +1,10 @@
-"""How OpenAI's models read tool schemas: as the declarations of a small namespace, not as JSON.
+"""Tool schemas as OpenAI's models read them: declarations in a small namespace, not JSON.
 
-The namespace and its comments follow hmarr/openai-chat-tokens, pamelafox/openai-messages-token-helper and
-n0isy/openai-tokens-count. The rest was worked out from recorded requests: nested objects are not indented, lines of a
-description are stripped and empty ones left out, titles, defaults and bounds are comments, and a union has a line for
-each of its types. `additionalProperties`, `strict`, `$schema` and all other keywords cost nothing.
+The namespace and its comments follow hmarr/openai-chat-tokens,
+pamelafox/openai-messages-token-helper and n0isy/openai-tokens-count. Recorded requests showed the
+rest: nested objects are not indented; lines of a description are stripped and empty lines left out;
+titles, defaults and bounds are comments; and a union has a line for each of its types.
+`additionalProperties`, `strict`, `$schema` and all other keywords cost nothing.
 """
 
 import json
@@ -12,15 +13,15 @@ from typing import Any
 
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 _UNIONS = ("anyOf", "oneOf")
-_NESTED = 40  # references that are followed into each other; a schema may refer to itself
+_NESTED = 40  # maximum depth of references; a schema may refer to itself
 
 
 class _NoToolError(Exception):
-    """Not a list of named functions."""
+    """The schemas are not a list of named functions."""
 
 
-def rendered(tools: str) -> str | None:
-    """Tool schemas (JSON text) as a model reads them; None where they are not a list of named functions."""
+def render(tools: str) -> str | None:
+    """Tool schemas (JSON text) as a model reads them; None if they are not a list of named functions."""
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]
     except (_NoToolError, AttributeError, KeyError, TypeError, RecursionError):
@@ -42,7 +43,7 @@ def _declaration(tool: dict[str, Any]) -> str:
 
 
 class _Schema:
-    """The parameters of one function; references are names of its definitions."""
+    """The parameters of one function. References name its definitions."""
 
     def __init__(self, parameters: dict[str, Any]) -> None:
         definitions = parameters.get("$defs") or parameters.get("definitions")
@@ -50,7 +51,10 @@ class _Schema:
         self.depth = 0
 
     def members(self, schema: dict[str, Any]) -> Iterator[str]:
-        """The properties of an object, a line or more each; those that are not required have a question mark."""
+        """The properties of an object, one or more lines each.
+
+        Optional properties have a question mark.
+        """
         required = schema.get("required") or ()
         for name, inner in (schema.get("properties") or {}).items():
             inner = inner if isinstance(inner, dict) else {}
@@ -58,7 +62,7 @@ class _Schema:
             yield f"{name}{'' if name in required else '?'}: {self.type(inner)},"
 
     def type(self, schema: dict[str, Any]) -> str:
-        """The type that a schema describes; `any` where it has no type."""
+        """The type of a schema; `any` without a type."""
         if "$ref" in schema:
             return self._referred(schema["$ref"])
         if "enum" in schema:
@@ -79,7 +83,10 @@ class _Schema:
         return _TYPES.get(kind, "any") if isinstance(kind, str) else "any"
 
     def _array(self, items: Any) -> str:
-        """An array of a type. Objects with a property of several types were charged about as much as their JSON."""
+        """An array type.
+
+        Objects with a property of several types cost about as much as their JSON.
+        """
         if not isinstance(items, dict) or not items:
             return "any[]"
         properties = items.get("properties")
@@ -100,7 +107,7 @@ class _Schema:
 
 
 def _comments(schema: dict[str, Any]) -> Iterator[str]:
-    """What is written above a property: title, description, default and bounds, a line each."""
+    """The comment lines above a property: title, description, default and bounds."""
     yield from _title(schema)
     yield from _description(schema)
     if "default" in schema:

@@ -1,7 +1,8 @@
-"""How gpt-oss reads tool schemas: as declarations in the spelling of openai-harmony, which writes its prompts.
+"""Tool schemas as gpt-oss reads them: declarations as openai-harmony writes them.
 
-What openai-harmony (0.0.8) does not know it leaves out, so every schema has a spelling. The description of an object
-stands both before its name and before its type; that of a property with `oneOf` once.
+openai-harmony (0.0.8) leaves out keywords that it does not know, so every schema can be written.
+The description of an object occurs both before its name and before its type; that of a property
+with `oneOf` occurs once.
 """
 
 import json
@@ -11,8 +12,8 @@ from typing import Any
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
 
 
-def rendered(tools: str) -> str | None:
-    """Tool schemas (JSON text) as gpt-oss reads them; None where they are not a list of named functions."""
+def render(tools: str) -> str | None:
+    """Tool schemas (JSON text) as gpt-oss reads them; None if they are not a list of named functions."""
     try:
         declarations = [_declaration(tool.get("function", tool)) for tool in json.loads(tools)]
     except (AttributeError, KeyError, TypeError, RecursionError):
@@ -28,7 +29,7 @@ def _declaration(function: dict[str, Any]) -> str:
 
 
 def _type(schema: Any, indent: str) -> str:
-    """The type that a schema describes; anything else is `any`."""
+    """The type of a schema; `any` if it has no known type."""
     schema = schema if isinstance(schema, dict) else {}
     kind = schema.get("type")
     if isinstance(schema.get("oneOf"), list):
@@ -36,8 +37,8 @@ def _type(schema: Any, indent: str) -> str:
             f"\n{indent} | {_nullable(variant, indent + '   ')}{_remark(_text(variant, 'description'), variant, True)}"
             for variant in schema["oneOf"]
         )
-    if isinstance(kind, list) and (kinds := [one for one in kind if isinstance(one, str)]):
-        return " | ".join("number" if one == "integer" else one for one in kinds)
+    if isinstance(kind, list) and (kinds := [name for name in kind if isinstance(name, str)]):
+        return " | ".join("number" if variant == "integer" else variant for variant in kinds)
     if kind == "object":
         return _object(schema, indent)
     if kind == "array":
@@ -64,7 +65,7 @@ def _object(schema: dict[str, Any], indent: str) -> str:
 
 
 def _property(name: str, schema: Any, indent: str) -> Iterator[str]:
-    """The lines of a property: comments, its name and its type, or the types it may have, and what else is known."""
+    """The lines of a property: comments, name, type or union of types, and default."""
     schema = schema if isinstance(schema, dict) else {}
     title, description, examples = _text(schema, "title"), _text(schema, "description"), schema.get("examples")
     variants = schema.get("oneOf")
@@ -84,23 +85,26 @@ def _property(name: str, schema: Any, indent: str) -> Iterator[str]:
     if "default" in schema:
         yield f"{indent}//{_remark(None, schema).removeprefix(' //')}"
     yield name
-    for place, variant in enumerate(variants):
+    for position, variant in enumerate(variants):
         remark = _text(variant, "description")
-        if remark == description or (place == 0 and is_told):
+        if remark == description or (position == 0 and is_told):
             remark = None
         yield f"{indent} | {_nullable(variant, indent + '   ')}{_remark(remark, variant)}"
     yield f"{indent},"
 
 
 def _remark(remark: str | None, schema: Any, is_quoted: bool = False) -> str:
-    """A comment behind a type: a remark, and the default value; one of an enumeration bare, unless `is_quoted`."""
+    """The comment after a type: a remark and the default value.
+
+    Enumeration values are bare unless `is_quoted`.
+    """
     remarks = [] if remark is None else [remark]
     if isinstance(schema, dict) and "default" in schema:
         value, values = schema["default"], schema.get("enum")
         spelled = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if isinstance(value, str):
             if not (isinstance(values, list) and values):
-                spelled = f'"{value}"'  # with no escapes
+                spelled = f'"{value}"'  # without escapes
             elif not is_quoted:
                 spelled = value
         remarks.append(f"default: {spelled}")

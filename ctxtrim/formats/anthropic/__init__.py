@@ -1,1 +1,1 @@
-"""Anthropic's messages, and Claude Code, which writes the same blocks."""
+"""Anthropic Messages and Claude Code, which share content blocks."""

@@ -1,9 +1,9 @@
-"""The content blocks of Anthropic's Messages, as the API and Claude Code write them.
+"""The content blocks of Anthropic Messages, as the API and Claude Code write them.
 
 ::
 
-    assistant   text | thinking | redacted_thinking | tool_use | what servers ran, with its results
-    user        text | image | document | tool_result, which is a message of its own
+    assistant   text | thinking | redacted_thinking | tool_use | server tool calls with their results
+    user        text | image | document | tool_result (a separate message)
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,61 +23,67 @@ _INJECTED = (
 _REMINDER, _REMINDED = "<system-reminder>", "</system-reminder>"
 
 
-def block(value: Any, where: Span) -> Part:
-    """Any block but a result; one that is unknown counts as its whole JSON text and is never edited."""
+def block(value: Any, span: Span) -> Part:
+    """Any block except a result.
+
+    An unknown block counts as its whole JSON text and is never edited.
+    """
     if isinstance(value, dict):
         kind = value.get("type")
         if kind == "text" and isinstance(value.get("text"), str):
-            return Part("text", value["text"], span=where.inside("text"), block=where)
+            return Part("text", value["text"], span=span.inside("text"), block=span)
         if kind == "thinking" and isinstance(value.get("thinking"), str):
-            return Part("reasoning", value["thinking"], block=where, sealed=_sealed(value))
+            return Part("reasoning", value["thinking"], block=span, sealed=_sealed(value))
         if kind == "redacted_thinking":
-            return Part("reasoning", str(value.get("data", "")), block=where)
+            return Part("reasoning", str(value.get("data", "")), block=span)
         if kind == "tool_use":
             call_id, name = value.get("id"), value.get("name")
             call_id = call_id if isinstance(call_id, str) else None
             name = name if isinstance(name, str) else None
-            return Part("tool_call", dump(value.get("input")), call_id, name, block=where)
+            return Part("tool_call", dump(value.get("input")), call_id, name, block=span)
         media = media_of(value) if kind in ("image", "document") else None
         if media is not None:
-            return Part("attachment", media=media, block=where, text_block=text_block)
+            return Part("attachment", media=media, block=span, text_block=text_block)
         if kind == "document":
-            return Part("attachment", dump(value), block=where, text_block=text_block)
-    return Part("text", dump(value), block=where)
+            return Part("attachment", dump(value), block=span, text_block=text_block)
+    return Part("text", dump(value), block=span)
 
 
 def _sealed(thinking: dict[str, Any]) -> int:
-    """The characters that hold the thinking where its text is left out, as newer models do."""
+    """The number of characters of encrypted thinking, if newer models leave out its text."""
     signature = thinking.get("signature")
     return len(signature) if isinstance(signature, str) and not thinking["thinking"] else 0
 
 
-def result(value: dict[str, Any], where: Span) -> tuple[Part, ...]:
-    """The parts of a `tool_result` block; one without content says nothing, and cannot be rewritten."""
+def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
+    """The parts of a `tool_result` block.
+
+    A result without content has an empty text and cannot be rewritten.
+    """
     call_id, name, content = value.get("tool_use_id"), value.get("name"), value.get("content")
     call_id = call_id if isinstance(call_id, str) else None
     name = name if isinstance(name, str) and call_id is None else None
     is_error = value["is_error"] if isinstance(value.get("is_error"), bool) else None
 
-    def said(text: str, span: Span | None = None, element: Span | None = None) -> Part:
-        return Part("tool_result", text, call_id, name, is_error, None, span, element)
+    def text_of(text: str, text_span: Span | None = None, element: Span | None = None) -> Part:
+        return Part("tool_result", text, call_id, name, is_error, None, text_span, element)
 
     if isinstance(content, str):
-        return (said(content, where.inside("content")),)
+        return (text_of(content, span.inside("content")),)
     parts: list[Part] = []
     for position, inner in enumerate(content if isinstance(content, list) else ()):
-        part = block(inner, where.inside("content", position))
+        part = block(inner, span.inside("content", position))
         if part.media is None:
-            parts.append(said(part.text, part.span, part.block))
+            parts.append(text_of(part.text, part.span, part.block))
         else:
             parts.append(replace(part, call_id=call_id))
     if not any(part.kind == "tool_result" for part in parts):
-        parts.insert(0, said(""))
+        parts.insert(0, text_of(""))
     return tuple(parts)
 
 
 def is_injected(text: str) -> bool:
-    """Whether a user's text is the client's: its markup, or reminders with nothing after them."""
+    """Whether the client wrote a user text: its own markup, or only reminders."""
     text = text.lstrip()
     is_reminder = text.startswith(_REMINDER)
     while text.startswith(_REMINDER):
@@ -85,31 +91,31 @@ def is_injected(text: str) -> bool:
     return text.startswith(_INJECTED) or (is_reminder and not text)
 
 
-def user_messages(content: Sequence[Any], where: Span, index: int, start: int = 0) -> Iterator[Message]:
-    """The messages in the content of a user's element, from a block on: each result, and each run of other blocks."""
+def user_messages(content: Sequence[Any], inner_span: Span, index: int, start: int = 0) -> Iterator[Message]:
+    """The messages in a user element, from block `start` on: each result, and each run of other blocks."""
     run: list[Part] = []
     spans: list[Span] = []
     for position in range(start, len(content)):
-        value, at = content[position], where.inside(position)
+        value, span = content[position], inner_span.inside(position)
         if isinstance(value, dict) and value.get("type") == "tool_result":
             if run:
                 yield Message("user", tuple(run), index=index, spans=tuple(spans))
                 index, run, spans = index + 1, [], []
             metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-            parts = result(value, at)
-            yield Message("tool", parts, parts[0].name, metadata=metadata, index=index, spans=(at,))
+            parts = result(value, span)
+            yield Message("tool", parts, parts[0].name, metadata=metadata, index=index, spans=(span,))
             index += 1
         else:
-            part = block(value, at)
-            # a person makes no calls: what looks like one is something to read
-            run.append(part if part.kind != "tool_call" else Part("text", dump(value), block=at))
-            spans.append(at)
+            part = block(value, span)
+            # only the model makes calls: a call from a user is read as text
+            run.append(part if part.kind != "tool_call" else Part("text", dump(value), block=span))
+            spans.append(span)
     if run:
         yield Message("user", tuple(run), index=index, spans=tuple(spans))
 
 
-def spelled(message: Message) -> dict[str, Any]:
-    """An inserted message as a block: a result, or a text."""
+def json_value(message: Message) -> dict[str, Any]:
+    """An inserted message as a block: a result or a text."""
     text, answer = "".join(part.text for part in message.parts), message.result
     if answer is None:
         return text_block(text)

@@ -1,9 +1,9 @@
-"""How the events of a Claude Code session hang together: which are live.
+"""The live events of a Claude Code session.
 
-Every event names its parent. The live context is not the plain walk from the last message up to the root: results of
-parallel calls hang beside the chain, and so do the other lines of a message that spread over several. So: walk up from
-the last message, stop at the last compaction, then add the lines that share a message id with the chain and the
-results that answer its calls.
+Every event names its parent. The live context is more than the path from the last message to the
+root: results of parallel calls branch off that path, and so do the other lines of a message of
+several lines. The search follows the parents from the last message to the last compaction. Then it
+adds the lines that share a message id with the path, and the results that answer its calls.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,19 +12,19 @@ from itertools import takewhile
 from typing import Any
 
 from ctxtrim.formats import event_links
-from ctxtrim.formats.event_links import Family, Lineage, text
+from ctxtrim.formats.event_links import EventGraph, EventIndex, text
 from ctxtrim.model import Companion, Message, Span
 
 ENVELOPE = (
     "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug", "entrypoint",
     "agentId", "sessionKind", "timestamp",
 )  # fmt: skip
-"""The keys that an inserted event takes over from the one beside it, so that no clock is read."""
+"""The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
 SYNTHETIC = "<synthetic>"
-"""The model name of a message that the client made up, which is never sent."""
+"""The model name of messages that the client generates. They are never sent."""
 
-# Attachments that the model is sent.
+# Attachments that the client sends to the model.
 _VISIBLE = (
     "file", "queued_command", "edited_text_file", "nested_memory", "skill_listing", "invoked_skills", "plan_mode",
     "hook_additional_context", "hook_blocking_error", "todo_reminder", "task_reminder", "compact_file_reference",
@@ -33,11 +33,11 @@ _VISIBLE = (
 
 
 class Event(event_links.Event):
-    """One event of the session, and what is asked of it again and again, looked up once.
+    """One event of the session, with the facts that are needed often.
 
-    `kind` is its type; a summary that carries a user message is that message. `message` is empty where it has none.
-    `message_id` is what all lines of one message of the model share. `speaks`: it holds something a model could read,
-    though it may not be sent.
+    `kind` is its type; a summary with a user message counts as that message. `message` is empty if
+    the event has none. `message_id` is shared by all lines of one model message. `speaks`: the
+    event contains something that a model could read, although it may not be sent.
     """
 
     __slots__ = ("is_sidechain", "kind", "message", "message_id", "speaks")
@@ -62,7 +62,7 @@ class Event(event_links.Event):
 
 
 def events_in(values: Sequence[Any]) -> Iterator[Event]:
-    """The events among the values of some lines; a document holds them under `loglines`."""
+    """The events among the values of some lines. A document contains them under `loglines`."""
     for line, value in enumerate(values):
         if isinstance(value, dict) and isinstance(value.get("loglines"), list):
             for index, item in enumerate(value["loglines"]):
@@ -73,29 +73,31 @@ def events_in(values: Sequence[Any]) -> Iterator[Event]:
 
 
 def _thread(events: Sequence[Event]) -> set[int]:
-    """The events of the live conversation: those that make up the context, and others that link them."""
+    """The live events: those of the context, and those that link them."""
     speaking = [index for index, event in enumerate(events) if event.speaks]
     main = [index for index in speaking if not events[index].is_sidechain] or speaking
     if not main:
         return set()
-    family = Family(events)
-    if family.is_linked:
-        chain = set(takewhile(lambda index: not is_compaction(events[index]), family.walk(main[-1])))
+    lookup = EventIndex(events)
+    if lookup.is_linked:
+        chain = set(takewhile(lambda index: not is_compaction(events[index]), lookup.walk(main[-1])))
     else:
         chain = set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
     chain = {index for index in chain if events[index].is_sidechain == side}
     first = min(chain, default=0)
-    main = [index for index in main if index > first]  # what was compacted stays so, whatever its ids
+    main = [index for index in main if index > first]  # compacted events stay out, even if they share an id
     ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {None}
     chain.update(index for index in main if events[index].message_id in ids and events[index].kind == "assistant")
-    calls = {name for index in chain for name in _named(events[index], "tool_use", "id")}
-    chain.update(index for index in main if not calls.isdisjoint(_named(events[index], "tool_result", "tool_use_id")))
+    calls = {name for index in chain for name in _field_values(events[index], "tool_use", "id")}
+    chain.update(
+        index for index in main if not calls.isdisjoint(_field_values(events[index], "tool_result", "tool_use_id"))
+    )
     return chain
 
 
 def is_compaction(event: Event) -> bool:
-    """Whether the client made a summary of all that stands before."""
+    """Whether an event is a compaction: the client summarized everything before it."""
     return event.value.get("subtype") == "compact_boundary"
 
 
@@ -103,8 +105,8 @@ def _after_compaction(events: Sequence[Event]) -> int:
     return max((index + 1 for index, event in enumerate(events) if is_compaction(event)), default=0)
 
 
-def _named(event: Event, kind: str, field: str) -> list[str]:
-    """The names that blocks of a kind give in a field."""
+def _field_values(event: Event, kind: str, field: str) -> list[str]:
+    """The values of a field of all blocks of a kind."""
     content = event.message.get("content")
     if not isinstance(content, list):
         return []
@@ -113,12 +115,12 @@ def _named(event: Event, kind: str, field: str) -> list[str]:
 
 
 def _home(span: Span) -> Span:
-    """The event that a message, or a block of one, stands in."""
+    """The span of the event that contains a message or block."""
     return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
 
 
 def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Iterator[Message]:
-    """The messages with the lines that belong to them: snapshots of the files at a prompt, progress of a call."""
+    """The messages with their companion lines: file snapshots of a prompt, progress of a call."""
     prompts: dict[str | None, list[Companion]] = {}
     calls: dict[str | None, list[Companion]] = {}
     for event in events:
@@ -138,11 +140,11 @@ def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Ite
         yield replace(message, companions=tuple(found)) if found else message
 
 
-LINEAGE = Lineage(
+GRAPH = EventGraph(
     events_in,
     Event,
     _thread,
     _home,
     links=("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"),
-    lasting=("leafUuid",),  # it may name another session's event anyway
+    lasting=("leafUuid",),  # may name an event of another session
 )

@@ -1,8 +1,9 @@
-"""How Anthropic's messages are told from OpenAI's, which spell plain texts alike.
+"""Distinguishes Anthropic messages from OpenAI messages, which write plain texts the same way.
 
-A list is Anthropic's where something in it, or beside it, says so: a block that only Anthropic has, a `system` prompt
-beside the messages, tools with an `input_schema`, usage with `input_tokens`, a Claude model. Where nothing does, it is
-left to OpenAI's dialect, unless others in the same file are Anthropic's.
+A list belongs to Anthropic if an element or its envelope shows it: a block type that only Anthropic
+has, a `system` prompt next to the messages, tools with an `input_schema`, usage with
+`input_tokens`, or a Claude model. Otherwise it belongs to OpenAI, unless other lists in the same
+file belong to Anthropic.
 """
 
 import re
@@ -24,7 +25,10 @@ _FOREIGN_BLOCKS = ("image_url", "input_audio", "input_text", "output_text", "inp
 
 
 def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
-    """The message of an element, its role, and the keys that lead to it: Cursor and Droid write it under `message`."""
+    """The message of an element, its role, and the keys that lead to it.
+
+    Cursor and Droid write it under `message`.
+    """
     if not isinstance(value, dict):
         return {}, None, ()
     message = value.get("message")
@@ -34,15 +38,17 @@ def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
 
 
 def knows(value: object) -> bool:
-    """A message of the user, the model or the system with a text or blocks, which others may spell alike."""
+    """Whether a value is a message with a text or blocks; other formats may write the same."""
     message, role, _ = inner(value)
     if role not in ROLES or is_foreign(value):
         return False
-    return isinstance(message.get("content"), str) or any(isinstance(one.get("type"), str) for one in _blocks(message))
+    return isinstance(message.get("content"), str) or any(
+        isinstance(block.get("type"), str) for block in _blocks(message)
+    )
 
 
 def is_foreign(value: object) -> bool:
-    """A message as only other dialects have it, OpenAI's above all."""
+    """Whether only other formats, mostly OpenAI, write such a message."""
     message, role, _ = inner(value)
     if role in _FOREIGN_ROLES or any(message[key] for key in _FOREIGN_KEYS & message.keys()):
         return True
@@ -51,7 +57,7 @@ def is_foreign(value: object) -> bool:
 
 
 def _is_foreign_block(block: object) -> bool:
-    """OpenAI's, pi's, or a text that LLaMA-Factory writes as its `value`."""
+    """Whether a block belongs to OpenAI or pi, or is a LLaMA-Factory text under `value`."""
     if not isinstance(block, dict):
         return False
     kind = block.get("type")
@@ -59,7 +65,7 @@ def _is_foreign_block(block: object) -> bool:
 
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
-    """Whether some elements, or the object around them, can only be Anthropic's."""
+    """Whether some elements, or their envelope, can only belong to Anthropic."""
     return (_envelope_tells(around, items) or any(map(_tells, items))) and not any(map(is_foreign, items))
 
 
@@ -77,7 +83,7 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:
-    """A tool with Anthropic's key for its schema, or one that Anthropic dates, such as `memory_20250818`."""
+    """Whether a tool has Anthropic's schema key, or a dated Anthropic type such as `memory_20250818`."""
     kind = tool.get("type")
     return "input_schema" in tool or (isinstance(kind, str) and _DATED.search(kind) is not None)
 
@@ -89,7 +95,7 @@ def _tells(value: object) -> bool:
     if not keys and (anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))):
         return True
     is_cursor = bool(keys) and "role" not in message
-    return any(is_cursor or _is_own(one) for one in _blocks(message))
+    return any(is_cursor or _is_own(block) for block in _blocks(message))
 
 
 def _is_own(block: Mapping[str, Any]) -> bool:
@@ -107,4 +113,4 @@ def _is_claude(model: object) -> bool:
 
 def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     content = message.get("content")
-    return (one for one in content if isinstance(one, dict)) if isinstance(content, list) else iter(())
+    return (block for block in content if isinstance(block, dict)) if isinstance(content, list) else iter(())

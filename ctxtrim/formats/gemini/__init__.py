@@ -1,1 +1,1 @@
-"""Gemini's requests, Gemini CLI, and Qwen Code, which writes the same parts."""
+"""Gemini requests, Gemini CLI and Qwen Code, which share parts."""

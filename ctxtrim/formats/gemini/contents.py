@@ -1,8 +1,9 @@
-"""Gemini API contents: `{"contents": [{role, parts}], "systemInstruction"?, "tools"?, "model"?}`, or one a line.
+"""Gemini API contents: `{"contents": [{role, parts}], "systemInstruction"?, …}`, or one per line.
 
-The same lists stand under `history` (checkpoints of Gemini CLI), `request.contents` (batches) and, one inside each
-event, under `events` (Agent Development Kit). Keys are spelled in camel or snake case. Calls seldom have ids, so they
-are paired by order. What the model wrote as thought counts as reasoning, and its signature by its length.
+The same lists occur under `history` (checkpoints of Gemini CLI), `request.contents` (batches) and,
+one inside each event, under `events` (Agent Development Kit). Keys are in camel or snake case.
+Calls seldom have ids, so calls and results are paired by order. Thoughts count as reasoning, and
+their signatures by length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,16 +13,16 @@ from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     SPELLED,
+    content_value,
     element_of,
+    insert_contents,
     is_content,
     is_media,
     messages_of,
     part_of,
-    put,
-    spelled_content,
     text_part,
 )
-from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
@@ -30,18 +31,21 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 _SYSTEM = ("systemInstruction", "system_instruction")
-_EVENT = ("invocation_id", "invocationId", "timestamp")  # what an inserted event takes over from the one beside it
+_EVENT = ("invocation_id", "invocationId", "timestamp")  # keys that an inserted event copies from its neighbour
 
 
 def knows(value: object) -> bool:
-    """A content, or an event that holds one."""
+    """Whether a value is a content, or an event that contains one."""
     return is_content(value) or (isinstance(value, dict) and "author" in value and is_content(value.get("content")))
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """The messages of each content. Parts of a message that is still streamed are no context: the whole follows."""
-    for value, at, whole in elements:
-        inner, home = _content(value, at)
+    """Read the messages of each content.
+
+    Partial events of a streamed message are skipped; the full one follows.
+    """
+    for value, span, whole in elements:
+        inner, home = _content(value, span)
         if inner is None:
             continue
         name = inner.get("role")
@@ -52,7 +56,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
             continue
         if value.get("partial") is True:
             continue
-        pieces = [(part, home.inside("parts", place)) for place, part in enumerate(parts or ())]
+        pieces = [(part, home.inside("parts", position)) for position, part in enumerate(parts or ())]
         messages = messages_of(role, pieces, (whole,), len(found.messages))
         if role == "assistant" and is_complete(value):
             usage = gemini_usage(value.get("usageMetadata", value.get("usage_metadata")), len(found.messages))
@@ -61,22 +65,22 @@ def read(elements: Sequence[Element], found: Found) -> None:
         found.messages += messages
 
 
-def _content(value: Any, at: Span) -> tuple[dict[str, Any] | None, Span]:
-    """The content that an element is or holds, and where it stands; None where it is none."""
+def _content(value: Any, span: Span) -> tuple[dict[str, Any] | None, Span]:
+    """The content of an element and its span; None if there is none."""
     if isinstance(value, dict):
         inner = value.get("content")
         if isinstance(inner, dict):
-            value, at = inner, at.inside("content")
+            value, span = inner, span.inside("content")
         if "role" in value or "parts" in value:
-            return (value, at) if isinstance(value.get("parts", []), list) else (None, at)
-    return None, at
+            return (value, span) if isinstance(value.get("parts", []), list) else (None, span)
+    return None, span
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """The system instruction, tools, the choice among them and the model, beside the contents or under `config`."""
-    around = [(value, at)]
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The system instruction, tools, tool choice and model, next to the contents or under `config`."""
+    around = [(value, span)]
     if isinstance(value.get("config"), dict):
-        around.append((value["config"], at.inside("config")))
+        around.append((value["config"], span.inside("config")))
     members = {key: inner for outer, _ in reversed(around) for key, inner in outer.items()}
     tools, model, name = members.get("tools"), members.get("model", members.get("modelVersion")), members.get("id")
     return Envelope(
@@ -91,24 +95,24 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 
 def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
-    for outer, at in around:
+    for outer, span in around:
         for key in _SYSTEM:
-            inner, where = outer.get(key), at.inside(key)
+            inner, inner_span = outer.get(key), span.inside(key)
             if isinstance(inner, str):
-                pieces = [(inner, where)]
+                pieces = [(inner, inner_span)]
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
-                pieces = [(part, where.inside("parts", place)) for place, part in enumerate(inner["parts"])]
-            elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):  # the API takes a single part too
-                pieces = [(inner["parts"], where.inside("parts"))]
+                pieces = [(part, inner_span.inside("parts", position)) for position, part in enumerate(inner["parts"])]
+            elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):  # the API also accepts a single part
+                pieces = [(inner["parts"], inner_span.inside("parts"))]
             else:
                 continue
-            parts = tuple(part_of(part, place, False) for part, place in pieces)
-            yield Message("system", parts, index=0, spans=(where,))
+            parts = tuple(part_of(part, position, False) for part, position in pieces)
+            yield Message("system", parts, index=0, spans=(inner_span,))
             return
 
 
 def _choice(members: dict[str, Any]) -> str | None:
-    """The name of the only function allowed, or a word like `auto` and `none`."""
+    """The name of the only allowed function, or a word like `auto` or `none`."""
     config = members.get("toolConfig", members.get("tool_config"))
     inner = (
         config.get("functionCallingConfig", config.get("function_calling_config")) if isinstance(config, dict) else 0
@@ -122,7 +126,7 @@ def _choice(members: dict[str, Any]) -> str | None:
 
 
 def owner(array: Path) -> Path | None:
-    """A content goes when the last of its parts goes, and an event with its content."""
+    """A content is removed with the last of its parts, and an event with its content."""
     if array[-1] != "parts":
         return None
     if is_media(array):
@@ -131,26 +135,30 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a content of its own, results together in one; see `put`."""
-    return put(run, site, _home, ("parts",), _spelled)
+    """Each message as a content; consecutive results share one. See `insert_contents`."""
+    return insert_contents(run, site, _home, ("parts",), _json_value)
 
 
 def _home(span: Span) -> Span | None:
-    """The element that a message stands in; the system instruction stands in none."""
+    """The span of the element that contains a message; None for the system instruction."""
     if any(key in span.path for key in _SYSTEM):
         return None
     outer = element_of(span, ("content", "parts"))
     return outer if outer != span else element_of(span, ("parts",))
 
 
-def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
-    """Messages of one role as a content; as an event with one, where the one beside it is an event."""
-    content = spelled_content(messages)
-    if not isinstance(near, dict) or not isinstance(near.get("content"), dict):
+def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:
+    """Messages of one role as a content, or as an event if their neighbour is an event."""
+    content = content_value(messages)
+    if not isinstance(neighbour, dict) or not isinstance(neighbour.get("content"), dict):
         return content
-    name = made_id(near.get("id"), dump(content), number)
-    author = near.get("author") if messages[0].role in ("assistant", "tool") else SPELLED[messages[0].role]
-    return {key: near[key] for key in _EVENT if key in near} | {"author": author, "content": content, "id": name}
+    name = event_id(neighbour.get("id"), dump(content), number)
+    author = neighbour.get("author") if messages[0].role in ("assistant", "tool") else SPELLED[messages[0].role]
+    return {key: neighbour[key] for key in _EVENT if key in neighbour} | {
+        "author": author,
+        "content": content,
+        "id": name,
+    }
 
 
 DIALECT = Dialect(

@@ -1,10 +1,9 @@
-"""Gemini CLI sessions: one document `{"sessionId", "messages": [{id, type, content, toolCalls?}]}`, or a log of lines.
+"""Gemini CLI sessions: one document `{"sessionId", "messages": […]}`, or a log of lines.
 
-A message of the model holds its calls and their results, which are messages of their own; newer versions write the
-results once more as a message of the user, and that one is sent. `info`, `warning` and `error` are for the screen, and
-so are `resultDisplay` and `displayContent`.
-
-How a log is replayed is told in `gemini_log`.
+A message is `{id, type, content, toolCalls?}`. A model message contains its calls and their
+results; the results are read as separate messages. Newer versions repeat the results in a user
+message, and send that one. `info`, `warning`, `error`, `resultDisplay` and `displayContent` are
+only for the screen. `gemini_cli_log` replays a log.
 """
 
 import re
@@ -13,21 +12,21 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.gemini.gemini_cli_log import Entry, is_same, mend, replayed
+from ctxtrim.formats.gemini.gemini_cli_log import Entry, is_same, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     Piece,
     call_of,
     element_of,
+    insert_contents,
     is_media,
     member,
     messages_of,
     metadata_of,
     part_of,
-    put,
+    part_value,
     result_of,
-    spelled_part,
 )  # fmt: skip
-from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Message, Part, Span
@@ -36,12 +35,12 @@ from ctxtrim.text.records import dump
 
 _MODEL = ("gemini", "model")
 _SCREEN = ("info", "warning", "error")
-# What the client answers itself, and what it puts in.
+# Commands that the client answers itself, and texts that it inserts.
 _INJECTED = re.compile(r"\s*(?:/[a-z][\w:-]*(?:\s|$)|\?|<session_context>|<hook_context>)")
 
 
 def knows(value: object) -> bool:
-    """A message with an id and one of the types, and something said."""
+    """Whether a value is a message with an id, a known type and content."""
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         return False
     kind = value.get("type")
@@ -51,16 +50,16 @@ def knows(value: object) -> bool:
 
 
 def opens(value: object) -> bool:
-    """The first line of a log."""
+    """Whether a value is the first line of a log."""
     return isinstance(value, dict) and {"sessionId", "projectHash"} <= value.keys() and not value.get("messages")
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """The messages of each entry, in the order in which they first appeared."""
+    """Read the messages of each entry, in the order in which they first appeared."""
     entries = replayed(elements)
     copies = _copies(entries)
-    calls: dict[str, int] = {}  # by id: the entry that last made the call
-    answered: dict[tuple[int, str], int] = {}  # the results that the user's messages hold: where each is found
+    calls: dict[str, int] = {}  # by call id: the last entry with the call
+    answered: dict[tuple[int, str], int] = {}  # results in user messages: their message index
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
@@ -80,17 +79,17 @@ def _calls(value: dict[str, Any]) -> list[dict[str, Any]]:
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
-def _pieces(value: dict[str, Any], at: Span) -> list[Piece]:
-    """The parts of a message's content; a string is one."""
+def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
+    """The parts of a message's content. A string is one part."""
     key = "content" if "content" in value else "parts"
-    content, where = value.get(key), at.inside(key)
+    content, inner_span = value.get(key), span.inside(key)
     if isinstance(content, list):
-        return [(part, where.inside(index)) for index, part in enumerate(content)]
-    return [] if content is None else [(content, where)]
+        return [(part, inner_span.inside(index)) for index, part in enumerate(content)]
+    return [] if content is None else [(content, inner_span)]
 
 
 def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
-    """By entry: the ids of its calls whose results a message of the user holds too."""
+    """The ids of the calls of each entry whose results a user message repeats."""
     calls: dict[str, int] = {}
     copies: dict[int, set[str]] = {}
     for number, entry in enumerate(entries):
@@ -105,77 +104,79 @@ def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
 
 
 def _model(entry: Entry, copied: Set[str], found: Found) -> None:
-    """A message of the model, and the results in it."""
-    value, at = entry.value, entry.at
+    """A model message and its results."""
+    value, span = entry.value, entry.span
     model = value.get("model")
     if isinstance(model, str):
         found.model = model
     usage = gemini_usage(value.get("tokens"), len(found.messages))
     if usage is not None:
         found.usages.append(replace(usage, model=found.model))
-    parts = [*_thoughts(value, at), *(part_of(part, where, True) for part, where in _pieces(value, at))]
+    parts = [*_thoughts(value, span), *(part_of(part, inner_span, True) for part, inner_span in _pieces(value, span))]
     if not isinstance(value.get("content"), list):
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
-    waiting = [place for place, part in enumerate(parts) if part.kind == "tool_call"]
-    for place, call in enumerate(value["toolCalls"] if isinstance(value.get("toolCalls"), list) else ()):
+    waiting = [position for position, part in enumerate(parts) if part.kind == "tool_call"]
+    for position, call in enumerate(value["toolCalls"] if isinstance(value.get("toolCalls"), list) else ()):
         if not isinstance(call, dict):
             continue
-        part = call_of(call, at.inside("toolCalls", place))
-        same = next((one for one in waiting if is_same(parts[one], part)), None)
+        part = call_of(call, span.inside("toolCalls", position))
+        same = next((other for other in waiting if is_same(parts[other], part)), None)
         if same is None:
             parts.append(part)
-        else:  # some versions write it in the content too
+        else:  # some versions also write it in the content
             waiting.remove(same)
             parts[same] = part
         if part.call_id not in copied:
-            results += _results(call, at.inside("toolCalls", place), part)
+            results += _results(call, span.inside("toolCalls", position), part)
     found.messages.append(Message("assistant", tuple(parts), index=len(found.messages), spans=tuple(entry.lines)))
     for result in results:
         found.messages.append(replace(result, index=len(found.messages)))
 
 
-def _thoughts(value: dict[str, Any], at: Span) -> Iterator[Part]:
-    """What the model thought, spelled as the client sends it back."""
+def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The model's thoughts, as the client sends them back."""
     thoughts = value.get("thoughts")
-    for place, thought in enumerate(thoughts if isinstance(thoughts, list) else ()):
+    for position, thought in enumerate(thoughts if isinstance(thoughts, list) else ()):
         if isinstance(thought, dict):
             subject, text = thought.get("subject"), thought.get("description")
-            told = [f"**{subject}**"] if subject else []
-            yield Part("reasoning", " ".join([*told, str(text or "")]), block=at.inside("thoughts", place))
+            title = [f"**{subject}**"] if subject else []
+            yield Part("reasoning", " ".join([*title, str(text or "")]), block=span.inside("thoughts", position))
 
 
-def _results(call: dict[str, Any], where: Span, made: Part) -> Iterator[Message]:
-    """The result beside a call: a function response with what belongs to it, or a string."""
-    result, at = call.get("result"), where.inside("result")
+def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator[Message]:
+    """The result of a call: a function response with its media, or a string."""
+    result, result_span = call.get("result"), call_span.inside("result")
     is_error = True if call.get("status") in ("error", "cancelled") else None
     if isinstance(result, str):
-        part = Part("tool_result", result, made.call_id, made.name, is_error, None, at)
-        yield Message("tool", (part,), metadata=metadata_of(call), spans=(where,))
+        part = Part("tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span)
+        yield Message("tool", (part,), metadata=metadata_of(call), spans=(call_span,))
         return
-    pieces = [(result, at)] if isinstance(result, dict) else []
+    pieces = [(result, result_span)] if isinstance(result, dict) else []
     if isinstance(result, list):
-        pieces = [(part, at.inside(place)) for place, part in enumerate(result)]
+        pieces = [(part, result_span.inside(piece_span)) for piece_span, part in enumerate(result)]
     parts: list[Part] = []
-    homes: list[tuple[dict[str, Any], Span]] = []  # what goes with the result, and may hold what a stage notes
-    for piece, place in pieces:
+    homes: list[tuple[dict[str, Any], Span]] = []  # spans to remove with the result, and homes of its metadata
+    for piece, piece_span in pieces:
         response = member(piece, ("functionResponse",))
-        if response is not None and made.call_id is not None and response.get("id", made.call_id) != made.call_id:
-            continue  # of a call beside this one, where it stands again
-        more = result_of(piece, place, 0).parts if response is not None else (part_of(piece, place, False),)
-        parts += [_answering(part, made, is_error) for part in more]
-        homes.append((piece, place) if isinstance(piece, dict) else (call, where))
+        call_id = call_part.call_id
+        if response is not None and call_id is not None and response.get("id", call_id) != call_id:
+            continue  # repeats the result of another call
+        more = result_of(piece, piece_span, 0).parts if response is not None else (part_of(piece, piece_span, False),)
+        parts += [_answering(part, call_part, is_error) for part in more]
+        homes.append((piece, piece_span) if isinstance(piece, dict) else (call, call_span))
     if parts:
         if not any(part.kind == "tool_result" for part in parts):
-            parts.insert(0, Part("tool_result", "", made.call_id, made.name, is_error))
-        else:  # only the response tells whether it is an error, so a text beside it would not be read as that
+            parts.insert(0, Part("tool_result", "", call_part.call_id, call_part.name, is_error))
+        else:  # only a function response has an error flag, so a text next to it would read back differently
             parts = [replace(part, text_block=None) for part in parts]
-        yield Message("tool", tuple(parts), metadata=metadata_of(homes[0][0]), spans=tuple(span for _, span in homes))
+        spans = tuple(span for _, span in homes)
+        yield Message("tool", tuple(parts), metadata=metadata_of(homes[0][0]), spans=spans)
 
 
 def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
-    """A part of a result, as one that answers a call."""
-    if part.kind == "text" and part.block is not None:  # beside the response, not in it
+    """A part of a result, with the id of its call."""
+    if part.kind == "text" and part.block is not None:  # next to the response, not inside it
         part = replace(part, kind="tool_result")
     return replace(
         part, call_id=call.call_id, is_error=part.is_error or is_error if part.kind == "tool_result" else None
@@ -183,20 +184,23 @@ def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
 
 
 def _user(entry: Entry) -> list[Message]:
-    pieces = _pieces(entry.value, entry.at)
+    pieces = _pieces(entry.value, entry.span)
     first = pieces[0][0] if pieces else ""
     text = first.get("text") if isinstance(first, dict) else first
     is_injected = isinstance(text, str) and _INJECTED.match(text) is not None
     messages = messages_of("user", pieces, tuple(entry.lines), 0, is_injected=is_injected)
     if any(isinstance(entry.value.get(key), list) for key in ("content", "parts")):
         return messages
-    (message,) = messages  # what is no list has nothing that could go alone
+    (message,) = messages  # only list elements can be removed alone
     parts = tuple(replace(part, block=None) for part in message.parts)
     return [replace(message, parts=parts, metadata=metadata_of(entry.value), spans=tuple(entry.lines))]
 
 
 def _take(message: Message, calls: dict[str, int], answered: dict[tuple[int, str], int], found: Found) -> None:
-    """Take in a message of the user. A result that was there before goes with that one: it is not sent twice."""
+    """Read a user message.
+
+    A repeated result shares the removal of the first copy: it is sent only once.
+    """
     name = message.result.call_id if message.result is not None else None
     if name is not None and name in calls:
         key = calls[name], name
@@ -208,22 +212,22 @@ def _take(message: Message, calls: dict[str, int], answered: dict[tuple[int, str
     found.messages.append(replace(message, index=len(found.messages)))
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """The session's id; the model stands in its messages."""
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id of the session. Its messages name the model."""
     name = value.get("sessionId")
     return Envelope(id=name if isinstance(name, str) else None)
 
 
 def owner(array: Path) -> Path | None:
-    """A message goes when the last of its content goes; a call stays without its result."""
+    """A message is removed with the last part of its content; a call stays without its result."""
     if is_media(array):
         return array
     return array[:-1] if array[-1] in ("content", "parts") else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as one of the list, results together in one of the user's; see `put`."""
-    return put(run, site, _home, ("content",), _spelled)
+    """Each message as an element of the list; results share one user message. See `insert_contents`."""
+    return insert_contents(run, site, _home, ("content",), _json_value)
 
 
 def _home(span: Span) -> Span:
@@ -233,12 +237,12 @@ def _home(span: Span) -> Span:
     return outer if outer != span else element_of(span, ("parts",))
 
 
-def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
-    """Messages of one role as one of the session; its id is made of what it says and where."""
-    content = [spelled_part(one) for one in messages]
-    name = made_id(near.get("id"), dump(content), number)
-    told = {"timestamp": near["timestamp"]} if "timestamp" in near else {}
-    return {"id": name} | told | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
+def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:
+    """Messages of one role as a session message, with an id derived from its content and position."""
+    content = [part_value(message) for message in messages]
+    name = event_id(neighbour.get("id"), dump(content), number)
+    time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
+    return {"id": name} | time | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
 
 
 DIALECT = Dialect(
@@ -249,7 +253,7 @@ DIALECT = Dialect(
     owner,
     insert,
     places=("messages", "[*].messages", ""),
-    mend=mend,
+    relink=relink,
     opens=opens,
     must_alternate=True,
 )

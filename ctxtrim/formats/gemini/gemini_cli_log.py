@@ -1,19 +1,20 @@
-"""The log that Gemini CLI keeps of a session, replayed: what its messages are in the end.
+"""Replays the log of a Gemini CLI session to its final messages.
 
 ::
 
-    {"id": "a", …}                       a message, or what it is now, where the id is known
-    {"$rewindTo": "a"}                   without that message and all after it
-    {"$set": {"messages": […]}}          these messages in the place of all
+    {"id": "a", …}                       a message, or its new version if the id exists
+    {"$rewindTo": "a"}                   drops that message and all after it
+    {"$set": {"messages": […]}}          replaces all messages
 
-A message stands where its id first did. The lines that said something of it before go with it, else they would speak.
+A message keeps the position of its first version. Removing it also removes its older versions,
+which would otherwise be read again.
 """
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Mended
+from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.formats.gemini.parts import call_of, part_of
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Line, Part, Span
@@ -22,32 +23,32 @@ from ctxtrim.text.records import document, split
 
 @dataclass
 class Entry:
-    """A message as it is in the end, where that stands, and all lines that ever said something of it."""
+    """The final version of a message, its span, and all lines that contain a version of it."""
 
     value: dict[str, Any]
-    at: Span
+    span: Span
     lines: list[Span]
 
 
 def replayed(elements: Sequence[Element]) -> list[Entry]:
-    """What a log says in the end; the elements of a list stand as they are."""
+    """The final messages of a log. The elements of a list are returned as they are."""
     entries: dict[object, Entry] = {}
-    for number, (value, at, whole) in enumerate(elements):
+    for number, (value, span, whole) in enumerate(elements):
         if not isinstance(value, dict):
             continue
         name = value.get("id")
         if whole.path or not isinstance(name, str):
-            _change(entries, value, at, number)
+            _change(entries, value, span, number)
         elif name in entries:
-            entries[name].value, entries[name].at = value, at
+            entries[name].value, entries[name].span = value, span
             entries[name].lines.append(whole)
         else:
-            entries[name] = Entry(value, at, [whole])
+            entries[name] = Entry(value, span, [whole])
     return list(entries.values())
 
 
-def _change(entries: dict[object, Entry], value: dict[str, Any], at: Span, number: int) -> None:
-    """Take in an element of a list, or a line that is no message: it may change what others said."""
+def _change(entries: dict[object, Entry], value: dict[str, Any], span: Span, number: int) -> None:
+    """Apply an element of a list, or a log line that changes other messages."""
     update, target = value.get("$set"), value.get("$rewindTo")
     if isinstance(target, str):
         names = list(entries)
@@ -56,44 +57,49 @@ def _change(entries: dict[object, Entry], value: dict[str, Any], at: Span, numbe
     elif isinstance(update, dict) and isinstance(update.get("messages"), list):
         entries.clear()
         for index, item in enumerate(update["messages"]):
-            where = at.inside("$set", "messages", index)
+            inner_span = span.inside("$set", "messages", index)
             if isinstance(item, dict):
                 name = item["id"] if isinstance(item.get("id"), str) else (number, index)
-                entries[name] = Entry(item, where, [where])
+                entries[name] = Entry(item, inner_span, [inner_span])
     elif "type" in value:
-        entries[number] = Entry(value, at, [at])
+        entries[number] = Entry(value, span, [span])
 
 
-def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-    """With a message of a log go the lines that said something of it before; what comes, comes where it first stood.
+def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    """The edits including older versions of removed messages.
 
-    With a call goes the same one in the content of its message.
+    Insertions go to the first version's position. Removing a call also removes its copy in the
+    content of its message.
     """
     values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
     entries = replayed([Element(value, Span(line), Span(line)) for line, value in enumerate(values)])
-    more = {span for entry in entries if entry.at in removed for span in entry.lines}
+    more = {span for entry in entries if entry.span in removed for span in entry.lines}
     for span in removed:
         if span.path[-2:-1] == ("toolCalls",):
             more |= set(_same_call(values[span.line], span))
-    first = {entry.at: entry.lines[0] for entry in entries}
-    return Mended({}, removed | more, [replace(one, where=first.get(one.where, one.where)) for one in inserted])
+    first = {entry.span: entry.lines[0] for entry in entries}
+    return Relinked(
+        {},
+        removed | more,
+        [replace(insertion, span=first.get(insertion.span, insertion.span)) for insertion in inserted],
+    )
 
 
 def _same_call(value: Any, call: Span) -> Iterator[Span]:
-    """Where the content of a message holds a call that also stands at a span."""
+    """The span of the copy of a call in the content of its message."""
     for key in call.path[:-2]:
         value = value[key]
-    told = call_of(value["toolCalls"][call.path[-1]], call)
+    target = call_of(value["toolCalls"][call.path[-1]], call)
     content = value.get("content")
-    for place, part in enumerate(content if isinstance(content, list) else ()):
-        one = part_of(part, call, True)
-        if one.kind == "tool_call" and is_same(one, told):
-            yield Span(call.line, (*call.path[:-2], "content", place))
+    for position, part in enumerate(content if isinstance(content, list) else ()):
+        other = part_of(part, call, True)
+        if other.kind == "tool_call" and is_same(other, target):
+            yield Span(call.line, (*call.path[:-2], "content", position))
             return
 
 
 def is_same(call: Part, other: Part) -> bool:
-    """Whether a call in a content is one that stands beside it too."""
+    """Whether a call in a content and one in `toolCalls` are the same."""
     if call.call_id is not None:
         return call.call_id == other.call_id
     return (call.name, call.text) == (other.name, other.text)

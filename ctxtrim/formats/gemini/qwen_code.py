@@ -1,8 +1,9 @@
-"""Qwen Code sessions: events that name their parent, one a line, with Gemini contents in them.
+"""Qwen Code sessions: events that name their parent, one per line, with Gemini contents.
 
-The live context is the walk from the last event up to the root, so a `rewind`, which hangs under what it goes back to,
-discards what came after that. Lines that share a uuid are one message. A `chat_compression` holds the contents that
-stand for all before it. Titles, telemetry, snapshots and `toolCallResult` are never context.
+The live context is the path from the last event to the root. A `rewind` has the event that it
+returns to as parent, so it discards everything after that event. Lines that share a uuid are one
+message. A `chat_compression` contains the contents that replace everything before it. Titles,
+telemetry, snapshots and `toolCallResult` are never sent.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -10,43 +11,46 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats import event_links
-from ctxtrim.formats.base import Format, Insertion, Layout, Mended, Site
-from ctxtrim.formats.event_links import Family, Lineage, text
+from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
+from ctxtrim.formats.event_links import EventGraph, EventIndex, text
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
+    content_value,
     element_of,
+    insert_contents,
     is_media,
     messages_of,
-    put,
-    spelled_content,
     text_part,
 )
-from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import Record, dump, split
 
 _TYPES = ("user", "assistant", "tool_result", "system")
-_SIDE = ("session_artifact_", "session_sources_", "managed_session_")  # subtypes of events beside the conversation
+_SIDE = ("session_artifact_", "session_sources_", "managed_session_")  # subtypes of events outside the conversation
 _HIDDEN = ("code_mode_tool_result", "realtime_message")
-_SAID = (None, "mid_turn_user_message", "cron")  # subtypes of what a person wrote
+_SAID = (None, "mid_turn_user_message", "cron")  # subtypes of messages that a person wrote
 _ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
 _HISTORY = ("systemPayload", "compressedHistory")
 _PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
 
 
 class Event(event_links.Event):
-    """One event of the session. `pieces`: the parts of its message; `history`: the contents of a compression."""
+    """One event of the session.
 
-    __slots__ = ("history", "is_sidechain", "is_told", "kind", "pieces", "subtype")
+    `pieces`: the parts of its message; `history`: the contents of a compression.
+    """
+
+    __slots__ = ("history", "is_conversation", "is_sidechain", "kind", "pieces", "subtype")
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         super().__init__(value, span)
         self.kind, self.subtype = text(value.get("type")), text(value.get("subtype"))
         self.is_sidechain = value.get("isSidechain") is True
-        self.is_told = self.uuid is not None and not (self.subtype or "").startswith(_SIDE)
+        self.is_conversation = self.uuid is not None and not (self.subtype or "").startswith(_SIDE)
         message, payload = value.get("message"), value.get("systemPayload")
         parts = message.get("parts") if isinstance(message, dict) else None
         self.pieces: list[Piece] = []
@@ -61,7 +65,7 @@ class Event(event_links.Event):
 
 
 def sniff(value: object) -> Layout | None:
-    """An event of the envelope's types, with a message of parts or with a payload of the system's."""
+    """Whether a value is an event of a known type with a message or a system payload."""
     if not isinstance(value, dict) or value.get("type") not in _TYPES or not isinstance(value.get("uuid"), str):
         return None
     message = value.get("message")
@@ -76,14 +80,14 @@ def _events(values: Sequence[Any]) -> Iterator[Event]:
 
 
 def _thread(events: Sequence[Event]) -> set[int]:
-    """The events from the last one up to the last compression, with all lines of each."""
-    told = [index for index, event in enumerate(events) if event.is_told]
-    main = [index for index in told if not events[index].is_sidechain] or told
+    """The events from the last one back to the last compression, with all lines of each."""
+    indices = [index for index, event in enumerate(events) if event.is_conversation]
+    main = [index for index in indices if not events[index].is_sidechain] or indices
     if not main:
         return set()
-    family = Family(events)
+    lookup = EventIndex(events)
     chain = set()
-    for index in family.walk(main[-1]) if family.is_linked else reversed(main):
+    for index in lookup.walk(main[-1]) if lookup.is_linked else reversed(main):
         chain.add(index)
         if events[index].history is not None:
             break
@@ -91,11 +95,11 @@ def _thread(events: Sequence[Event]) -> set[int]:
     return chain | {index for index in main if events[index].uuid in uuids}
 
 
-LINEAGE = Lineage(_events, Event, _thread, lambda span: Span(span.line))
+GRAPH = EventGraph(_events, Event, _thread, lambda span: Span(span.line))
 
 
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-    """The one conversation of the session: its live context, or a sidechain's where there is nothing else."""
+    """The one conversation of the session: its live context, or a sidechain if there is nothing else."""
     events = list(_events([record.value for record in records]))
     thread = [events[index] for index in sorted(_thread(events))]
     messages: list[Message] = []
@@ -125,7 +129,7 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
 
 
 def _messages(group: Sequence[Event], index: int) -> list[Message]:
-    """The messages of the lines of one event."""
+    """The messages of all lines of one event."""
     role = ROLES.get(text(group[0].value["message"].get("role")), "user")
     pieces = (piece for event in group for piece in event.pieces)
     is_injected = group[0].subtype not in _SAID
@@ -133,7 +137,7 @@ def _messages(group: Sequence[Event], index: int) -> list[Message]:
 
 
 def _usage(group: Sequence[Event], index: int) -> Iterator[Usage]:
-    """What an answer recorded, on the last line that did."""
+    """The recorded usage of an answer, from its last line that has one."""
     if group[0].kind == "assistant":
         for event in reversed(group):
             usage = gemini_usage(event.value.get("usageMetadata"), index)
@@ -143,20 +147,20 @@ def _usage(group: Sequence[Event], index: int) -> Iterator[Usage]:
 
 
 def _compressed(event: Event, index: int) -> list[Message]:
-    """The messages that stand for all before them."""
+    """The messages of a compression, which replace all messages before it."""
     found: list[Message] = []
-    for place, content in enumerate(event.history or ()):
+    for position, content in enumerate(event.history or ()):
         parts = content.get("parts") if isinstance(content, dict) else None
         if isinstance(parts, list):
-            where = event.span.inside(*_HISTORY, place)
-            pieces = [(part, where.inside("parts", number)) for number, part in enumerate(parts)]
+            span = event.span.inside(*_HISTORY, position)
+            pieces = [(part, span.inside("parts", number)) for number, part in enumerate(parts)]
             role = ROLES.get(text(content.get("role")), "user")
-            found += messages_of(role, pieces, (where,), index + len(found))
+            found += messages_of(role, pieces, (span,), index + len(found))
     return found
 
 
 def owner(array: Path) -> Path | None:
-    """A line goes when the last part of its message goes, a content of a compression with its last part."""
+    """A line is removed with the last part of its message, a content of a compression with its last part."""
     if is_media(array):
         return array
     if array == ("message", "parts"):
@@ -165,8 +169,8 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an event of its own, or as a content among those of a compression; see `put`."""
-    return put(run, site, _home, ("parts",), _spelled)
+    """Each message as an event, or as a content inside a compression. See `insert_contents`."""
+    return insert_contents(run, site, _home, ("parts",), _json_value)
 
 
 def _home(span: Span) -> Span:
@@ -174,40 +178,40 @@ def _home(span: Span) -> Span:
     return outer if outer != span else element_of(span, ("parts",))
 
 
-def _spelled(messages: Sequence[Message], near: Any, number: int) -> dict[str, Any]:
-    """Messages of one role as an event with the envelope of the one beside it; its uuid is made of both."""
-    content = spelled_content(messages)
-    if not isinstance(near, dict) or "uuid" not in near:
+def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:
+    """Messages of one role as an event with the envelope of its neighbour, and a derived uuid."""
+    content = content_value(messages)
+    if not isinstance(neighbour, dict) or "uuid" not in neighbour:
         return content
     role = messages[0].role
     kind = {"tool": "tool_result", "assistant": "assistant"}.get(role, "user")
-    value = {"uuid": made_id(near["uuid"], dump(content), number), "parentUuid": None, "type": kind}
-    value |= {key: near[key] for key in _ENVELOPE if key in near}
+    value = {"uuid": event_id(neighbour["uuid"], dump(content), number), "parentUuid": None, "type": kind}
+    value |= {key: neighbour[key] for key in _ENVELOPE if key in neighbour}
     if role == "user" and any(message.is_injected for message in messages):
         value["subtype"] = "notification"
     return value | {"message": content}
 
 
-def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-    """The links; and the ids of prompts, parallel to the contents of a compression, go and come with those."""
-    mended = LINEAGE.mend(lines, removed, kept, inserted)
-    gone = {span for span in mended.removed if span.path[:-1] == _HISTORY}
-    new = [one for one in mended.inserted if one.where.path[:-1] == _HISTORY]
+def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    """The edits with updated links, and with prompt ids kept parallel to the contents of a compression."""
+    relinked = GRAPH.relink(lines, removed, kept, inserted)
+    dropped = {span for span in relinked.removed if span.path[:-1] == _HISTORY}
+    new = [insertion for insertion in relinked.inserted if insertion.span.path[:-1] == _HISTORY]
     prompts: dict[int, int] = {}
-    for line in {span.line for span in gone} | {one.where.line for one in new}:
+    for line in {span.line for span in dropped} | {insertion.span.line for insertion in new}:
         ids = split(lines[line].data, 1)[0].value["systemPayload"].get("promptIds")
         prompts[line] = len(ids) if isinstance(ids, list) else 0
-    beside = {_beside(one) for one in gone if int(one.path[-1]) < prompts[one.line]}
+    prompt_spans = {_prompt_span(span) for span in dropped if int(span.path[-1]) < prompts[span.line]}
     more = [
-        Insertion(None, _beside(one.where), one.is_after)
-        for one in new
-        if int(one.where.path[-1]) < prompts[one.where.line]
+        Insertion(None, _prompt_span(insertion.span), insertion.is_after)
+        for insertion in new
+        if int(insertion.span.path[-1]) < prompts[insertion.span.line]
     ]
-    return replace(mended, removed=mended.removed | beside, inserted=[*mended.inserted, *more])
+    return replace(relinked, removed=relinked.removed | prompt_spans, inserted=[*relinked.inserted, *more])
 
 
-def _beside(span: Span) -> Span:
+def _prompt_span(span: Span) -> Span:
     return Span(span.line, (*_PROMPTS, span.path[-1]))
 
 
-FORMAT = Format("qwen", sniff, read, owner, insert, mend, must_alternate=True, text_block=text_part)
+FORMAT = Format("qwen", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_part)

@@ -1,1 +1,1 @@
-"""OpenAI's Chat Completions and Responses, and Codex, which writes the same items."""
+"""OpenAI Chat Completions, Responses and Codex; the last two share items."""

@@ -1,8 +1,9 @@
-"""OpenAI Chat Completions: a conversation per line, one message per line, or a whole document of either.
+"""OpenAI Chat Completions: a conversation per line, one message per line, or a whole document.
 
-A conversation is `{"messages": […], "tools"?: […], "model"?, "id"?}`; a document may hold one, an array of them, or a
-bare array of messages. Content is a string, a list of blocks, null or absent. The legacy `function_call` and the role
-`function` are a call and a result without ids. A message of any other role is not ours and stays as it is.
+A conversation is `{"messages": […], "tools"?: […], "model"?, "id"?}`. A document may contain one,
+an array of them, or a bare array of messages. Content is a string, a list of blocks, null or
+absent. The legacy `function_call` and the role `function` are a call and a result without ids.
+Messages with other roles are not read and stay unchanged.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.media_blocks import input_text, media_of, text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
 from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -25,18 +26,18 @@ ROLES: dict[object, Role] = {
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
-    "gemini": "assistant",  # histories that clients of Gemini save
+    "gemini": "assistant",  # histories saved by Gemini clients
     "tool": "tool",
     "function": "tool",
 }
 _TEXTS = ("text", "input_text", "output_text")
-_ASIDE = ("exit", "session_meta")  # notes that mini-swe-agent and hermes keep among the messages and never send
+_ASIDE = ("exit", "session_meta")  # notes of mini-swe-agent and hermes, never sent
 _BLOCK = re.compile(r"^```mswea_bash_command\n(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
 def knows(value: object) -> bool:
-    """A message with a role of ours and content that no other dialect has."""
+    """Whether a value is a message with a known role and no content of another format."""
     if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in ROLES:
         return False
     content = value.get("content")
@@ -55,7 +56,7 @@ def _is_foreign(block: object) -> bool:
 
 
 def is_foreign(value: object) -> bool:
-    """A message whose calls or results are spelled as Anthropic's, which would be parted if they were read as texts."""
+    """Whether a message has Anthropic's calls or results, which edits as text would separate."""
     content = value.get("content") if isinstance(value, dict) else None
     return isinstance(content, list) and any(
         isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in content
@@ -63,34 +64,37 @@ def is_foreign(value: object) -> bool:
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """A message an element. What users recorded as their usage counted what a simulated one was told."""
+    """Read one message per element.
+
+    The usage on user messages is skipped: it counts a simulated user's prompt.
+    """
     before: dict[str, Any] = {}
-    for value, at, whole in elements:
+    for value, span, whole in elements:
         role = value.get("role") if isinstance(value, dict) else None
-        known = ROLES.get(role) if isinstance(role, str) else None
-        if known is None:
+        role_name = ROLES.get(role) if isinstance(role, str) else None
+        if role_name is None:
             found.uncounted += role is not None and role not in _ASIDE
             continue
-        if known == "user" and _is_observation(value, before):
-            known = "tool"
+        if role_name == "user" and _is_observation(value, before):
+            role_name = "tool"
         before = value
-        if known == "assistant" and "usage" in value and is_complete(value):
+        if role_name == "assistant" and "usage" in value and is_complete(value):
             usage = openai_usage(value["usage"], len(found.messages))
             found.usages += [usage] if usage else []
-        found.messages.append(_message(known, value, at, whole, len(found.messages)))
+        found.messages.append(_message(role_name, value, span, whole, len(found.messages)))
 
 
 def _is_observation(value: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether a message of the user is what the action of the message before it printed (SWE-agent and its mini).
+    """Whether a user message is the output of the action before it (SWE-agent and mini-swe-agent).
 
-    Its text does not tell: a stage may have replaced it.
+    Its text is not checked, because a stage may have replaced it.
     """
     is_typed = value.get("message_type", "observation") != "observation" or value.get("is_demo")
     return not is_typed and _action(before) is not None
 
 
 def _action(value: dict[str, Any]) -> Part | None:
-    """The command that a message of SWE-agent, or of its mini version, spells in its text, as the call of a shell."""
+    """The command in the text of a SWE-agent or mini-swe-agent message, as a call of a shell."""
     action, content = value.get("action"), value.get("content")
     if value.get("role") != "assistant" or value.get("tool_calls"):
         return None
@@ -100,8 +104,8 @@ def _action(value: dict[str, Any]) -> Part | None:
     return Part("tool_call", action, name="bash") if is_agent and isinstance(action, str) else None
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """Tools, the choice among them, model and id beside the messages."""
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The tools, tool choice, model and id next to the messages."""
     tools = value.get("tools") or value.get("functions") or value.get("function")  # the last: ToolBench, BFCL
     model, name = value.get("model"), value.get("id")
     return Envelope(
@@ -115,23 +119,23 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """A message goes when the last block of its content goes; a list of calls with the last of them."""
+    """A message is removed with the last block of its content, a list of calls with its last call."""
     if array[-1] == "tool_calls":
         return array
     return array[:-1] if array[-1] == "content" else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an element of its own."""
-    return beside(run, site, _spelled)
+    """Each message as a separate element."""
+    return insert_elements(run, site, _json_value)
 
 
-def _spelled(message: Message) -> dict[str, Any]:
+def _json_value(message: Message) -> dict[str, Any]:
     text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
     result = message.result
     if result is None:
         return {"role": message.role, "content": text}
-    if result.call_id is None:  # the legacy way: a result without an id
+    if result.call_id is None:  # legacy: a result without an id
         return {"role": "function", "name": result.name, "content": text}
     return {"role": "tool", "tool_call_id": result.call_id, "content": text}
 
@@ -149,13 +153,13 @@ PLACES = (
     "answer_generation.train_messages[*]",  # ToolBench
     "question[+]",  # BFCL: turns of one conversation
 )
-"""Where such lists are known to be."""
+"""The JSON paths of such lists."""
 
 DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, takes_empty=True, is_foreign=is_foreign)
 
 
 def choice(envelope: dict[str, Any]) -> str | None:
-    """The name of the tool that must be called, or a word like `auto`, `none` and `any`."""
+    """The name of the tool that must be called, or a word like `auto`, `none` or `any`."""
     choice = envelope.get("tool_choice", envelope.get("function_call"))
     if isinstance(choice, dict):
         function = choice.get("function")
@@ -163,9 +167,9 @@ def choice(envelope: dict[str, Any]) -> str | None:
     return choice if isinstance(choice, str) else None
 
 
-def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: int) -> Message:
+def _message(role: Role, value: dict[str, Any], span: Span, whole: Span, index: int) -> Message:
     spans = (whole,)
-    line, path = at
+    line, path = span
     name = value.get("name")
     name = name if isinstance(name, str) else None
     if role == "tool":
@@ -175,8 +179,8 @@ def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: in
     if role == "assistant" or "tool_calls" in value:
         for key in ("reasoning_content", "reasoning"):
             if isinstance(value.get(key), str):
-                where = Span(line, (*path, key))
-                parts = (Part("reasoning", value[key], span=where, block=where), *parts)
+                inner_span = Span(line, (*path, key))
+                parts = (Part("reasoning", value[key], span=inner_span, block=inner_span), *parts)
         sealed = _sealed(value.get("reasoning_details"))
         if sealed:
             parts = (Part("reasoning", sealed=sealed), *parts)
@@ -189,7 +193,7 @@ def _message(role: Role, value: dict[str, Any], at: Span, whole: Span, index: in
 
 
 def _sealed(details: Any) -> int:
-    """The characters of reasoning that only the provider can read (OpenRouter's `reasoning_details`)."""
+    """The number of characters of encrypted reasoning (OpenRouter's `reasoning_details`)."""
     blocks = details if isinstance(details, list) else ()
     texts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("data", "signature")]
     return sum(len(text) for text in texts if isinstance(text, str))
@@ -206,22 +210,22 @@ def _content(content: Any, line: int, path: Path) -> tuple[Part, ...]:
 
 
 def _block(block: Any, line: int, path: Path) -> Part:
-    where = Span(line, path)
+    span = Span(line, path)
     if isinstance(block, dict):
         kind = block.get("type")
         if kind in _TEXTS and isinstance(block.get("text"), str):
-            return Part("text", block["text"], span=Span(line, (*path, "text")), block=where)
+            return Part("text", block["text"], span=Span(line, (*path, "text")), block=span)
         if kind == "reasoning" and isinstance(block.get("reasoning"), str):  # inspect
-            return Part("reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=where)
+            return Part("reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=span)
         media = media_of(block)
         if media is not None:
             spell = input_text if kind == "input_image" else text_block
-            return Part("attachment", media=media, block=where, text_block=spell)
-    return Part("text", dump(block), block=where)
+            return Part("attachment", media=media, block=span, text_block=spell)
+    return Part("text", dump(block), block=span)
 
 
 def _result(value: dict[str, Any], name: str | None, line: int, path: Path) -> tuple[Part, ...]:
-    call_id = _answered(value)
+    call_id = _result_call_id(value)
     is_error = bool(value["error"]) if "error" in value else None
     parts = _content(value.get("content"), line, (*path, "content"))
     if not any(part.kind == "text" for part in parts):
@@ -234,8 +238,11 @@ def _result(value: dict[str, Any], name: str | None, line: int, path: Path) -> t
     )
 
 
-def _answered(value: dict[str, Any]) -> str | None:
-    """The call that a result answers: SWE-agent writes a list of ids, tau2 the id of the message itself."""
+def _result_call_id(value: dict[str, Any]) -> str | None:
+    """The id of the call that a result answers.
+
+    SWE-agent writes a list of ids, tau2 the message's own id.
+    """
     ids = value.get("tool_call_ids")
     call_id = value.get("tool_call_id", ids[0] if isinstance(ids, list) and ids else value.get("id"))
     return call_id if isinstance(call_id, str) else None
@@ -248,11 +255,11 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
         if isinstance(call, dict):
             call_id = call.get("id")
             inner = next((key for key in ("function", "custom") if isinstance(call.get(key), dict)), None)
-            function = call[inner] if inner else call  # some write name and arguments beside the id, as inspect does
+            function = call[inner] if inner else call  # inspect and others write name and arguments next to the id
             key = "input" if inner == "custom" else "arguments"
             block = Span(line, (*path, "tool_calls", index))
-            where = block.inside(*((inner,) if inner else ()), key)
-            found.append(_call(function, key, call_id if isinstance(call_id, str) else None, where, block))
+            span = block.inside(*((inner,) if inner else ()), key)
+            found.append(_call(function, key, call_id if isinstance(call_id, str) else None, span, block))
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
         block = Span(line, (*path, "function_call"))
@@ -260,9 +267,9 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _call(function: dict[str, Any], key: str, call_id: str | None, where: Span, block: Span) -> Part:
+def _call(function: dict[str, Any], key: str, call_id: str | None, span: Span, block: Span) -> Part:
     arguments, name = function.get(key), function.get("name", function.get("function"))
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=where, block=block)
+        return Part("tool_call", arguments, call_id, name, span=span, block=block)
     return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block)

@@ -1,10 +1,10 @@
-"""Codex CLI rollouts: one event a line, of which only `response_item` is ever sent to the model.
+"""Codex CLI rollouts: one event per line. Only `response_item` events are sent to the model.
 
-`event_msg` mirrors the items for the terminal, but for what it says of tokens and of turns that were rolled back.
-Rollouts of mid-2025 are bare items after a line that begins the session; before that, messages and calls without ids.
-
-The system message is `base_instructions`, or the `instructions` of a bare rollout. The `instructions` of a
-`session_meta` are the user's own, which such sessions send, and write down, as the first user message.
+`event_msg` events repeat the items for the terminal; only their token counts and rollbacks are
+read. Rollouts of mid-2025 are bare items after a header line; older ones contain messages, and
+calls without ids. The system message is `base_instructions`, or the `instructions` of a bare
+rollout. The `instructions` of a `session_meta` belong to the user: such sessions also record them
+as the first user message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Format, Insertion, Layout, Mended, Site
-from ctxtrim.formats.message_lists import Element, Found, beside
-from ctxtrim.formats.openai.item_insert import apart, called, spelled
+from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
+from ctxtrim.formats.message_lists import Element, Found, insert_elements
+from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
 from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
@@ -27,11 +27,11 @@ _TYPES = (
 )  # fmt: skip
 _HEADER = {"id", "timestamp", "instructions", "git", "cwd", "originator", "cli_version"}
 _SUMMARY: Path = ("payload", "message")
-"""Where a compaction keeps its summary."""
+"""The JSON path of the summary in a compaction event."""
 
 
 def sniff(value: object) -> Layout | None:
-    """An event with its envelope, the line that begins a bare rollout, a state in one, or an early call or result."""
+    """Whether a value is an event, the header or a state of a bare rollout, or an early call or result."""
     if not isinstance(value, dict):
         return None
     kind = value.get("type")
@@ -49,10 +49,10 @@ def sniff(value: object) -> Layout | None:
 
 
 def takes(value: object) -> Layout | None:
-    """The same, and items or messages without an envelope, which others write too."""
+    """The same, and items or messages without an envelope, which other formats also write."""
     if sniff(value) is not None:
         return "events"
-    is_bare = isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in ("aside", "unknown")
+    is_bare = isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in ("unsent", "unknown")
     return "events" if is_bare else None
 
 
@@ -66,7 +66,7 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     read_items(session.items, found)
     if not found.messages:
         return []
-    messages = tuple(_marked(message, records) for message in found.messages)
+    messages = tuple(_with_metadata(message, records) for message in found.messages)
     usages = tuple(_usages(session, messages))
     return [
         Transcript(
@@ -85,9 +85,9 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
 
 @dataclass
 class _Session:
-    """What the lines so far say: the items that are live, and what else is known.
+    """The state after the lines read so far: the live items and other facts.
 
-    `usages`: by how many live items there were when it was told.
+    `usages`: by the number of live items at the time of the record.
     """
 
     items: list[Element] = field(default_factory=list)
@@ -99,25 +99,28 @@ class _Session:
 
     @property
     def start(self) -> int:
-        """Where the conversation starts: nothing takes the instructions away, or what is before them."""
+        """The index of the first item after the instructions.
+
+        Compactions and rollbacks keep the items before it.
+        """
         return self.items.index(self.instructions) + 1 if self.instructions else 0
 
     def compact(self, payload: dict[str, Any], line: int) -> None:
-        """Go on with other items, of which nobody counted anything."""
+        """Replace the items. No usage covers the new ones."""
         self.items[self.start :] = list(_compacted(self.items[self.start :], payload, line))
         self.usages = {}
 
     def roll_back(self, turns: int) -> None:
-        """Forget the newest turns."""
-        prompts = [place for place in range(self.start, len(self.items)) if is_prompt(self.items[place].value)]
+        """Drop the newest turns."""
+        prompts = [position for position in range(self.start, len(self.items)) if is_prompt(self.items[position].value)]
         if turns > 0 and prompts:
             cut = prompts[-turns] if turns <= len(prompts) else prompts[0]
             self.items = self.items[:cut]
-            self.usages = {place: usage for place, usage in self.usages.items() if place <= cut}
+            self.usages = {position: usage for position, usage in self.usages.items() if position <= cut}
 
 
 def _take(session: _Session, value: dict[str, Any], line: int) -> None:
-    """What one line says."""
+    """Apply one line to the session."""
     kind, payload = value.get("type"), value.get("payload")
     if not isinstance(payload, dict):
         _take_bare(session, value, line)
@@ -140,7 +143,7 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
 
 
 def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
-    """The first line of a session; a fork repeats that of the session it came from."""
+    """Read the first line of a session. A fork repeats the one of its parent session."""
     session.id = session.id or _text(payload.get("id"))
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
     session.tools = session.tools or (dump(tools) if tools else None)
@@ -152,13 +155,13 @@ def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
 
 
 def _take_bare(session: _Session, value: dict[str, Any], line: int) -> None:
-    """A line without an envelope: the header, or an item."""
-    if kind_of(value) == "aside":
+    """Read a line without an envelope: the header or an item."""
+    if kind_of(value) == "unsent":
         text = _text(value.get("instructions"))
         session.id = session.id or (_text(value.get("id")) if "instructions" in value else None)
         if text and session.instructions is None:
-            where = Span(line, ("instructions",))
-            session.instructions = Element(text, where, where)
+            span = Span(line, ("instructions",))
+            session.instructions = Element(text, span, span)
             session.items.append(session.instructions)
     elif kind_of(value) != "unknown":
         session.items.append(Element(value, Span(line), Span(line)))
@@ -170,21 +173,21 @@ def _text(value: object) -> str | None:
 
 
 def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
-    """The items after a compaction: those that it names, or what people and the client said and its summary."""
-    where = Span(line, ("payload", "replacement_history"))
+    """The items after a compaction: its own list, or the user and client messages with its summary."""
+    history_span = Span(line, ("payload", "replacement_history"))
     named = payload.get("replacement_history")
     if isinstance(named, list):
         for index, item in enumerate(named):
-            yield Element(item, where.inside(index), where.inside(index))
+            yield Element(item, history_span.inside(index), history_span.inside(index))
         return
-    yield from (item for item in items if kind_of(item.value) == "said" and not is_summary(item.value))
+    yield from (item for item in items if kind_of(item.value) == "message" and not is_summary(item.value))
     if payload.get("message"):
         span = Span(line, _SUMMARY)
         yield Element(payload | {"type": "compacted", "role": "user"}, Span(line, ("payload",)), span)
 
 
-def _marked(message: Message, records: Sequence[Record]) -> Message:
-    """The message with what a stage has put beside its item, where that has a line of its own."""
+def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
+    """The message with metadata that a stage wrote next to its item, if the item has its own line."""
     if message.role != "tool" or message.spans[0].path:
         return message
     value = records[message.spans[0].line].value
@@ -193,11 +196,11 @@ def _marked(message: Message, records: Sequence[Record]) -> Message:
 
 
 def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
-    """What was counted of each answer: the newest count, since every change of a rate limit repeats the last one."""
+    """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
     answers = {span: message.index for message in messages if message.role == "assistant" for span in message.spans}
     found: dict[int | None, Usage] = {}
-    for place, usage in session.usages.items():
-        before = (item.whole for item in reversed(session.items[:place]))
+    for position, usage in session.usages.items():
+        before = (item.whole for item in reversed(session.items[:position]))
         answer = next((answers[whole] for whole in before if whole in answers), None)
         if answer is not None:
             found[answer] = replace(usage, message=answer)
@@ -205,38 +208,41 @@ def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
 
 
 def owner(array: Path) -> Path | None:
-    """An item, or its line, goes when the last block of its content goes."""
+    """An item, or its line, is removed with the last block of its content."""
     if array[-1] != "content":
         return None
     return () if array[:-1] == ("payload",) else array[:-1]
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a line of its own; inside a compaction as an item of its history."""
+    """Each message as a line, or as an item inside a compaction."""
 
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
-        near = (site.earlier or site.any).spans[-1]
-        return spelled(message, called(result.call_id, near, site.value_of) if result else None)
+        neighbour = (site.earlier or site.any).spans[-1]
+        return json_value(message, call_item(result.call_id, neighbour, site.value_of) if result else None)
 
     found = []
-    for one in beside(run, site, spell):
-        path = one.where.path
-        where = one.where if path and isinstance(path[-1], int) else Span(one.where.line)
-        found.append(replace(one, value=_line(one.value, where, site.value_of(Span(where.line))), where=where))
+    for insertion in insert_elements(run, site, spell):
+        path = insertion.span.path
+        span = insertion.span if path and isinstance(path[-1], int) else Span(insertion.span.line)
+        found.append(replace(insertion, value=_line(insertion.value, span, site.value_of(Span(span.line))), span=span))
     return found
 
 
-def _line(item: dict[str, Any], where: Span, near: Any) -> dict[str, Any]:
-    """An item as a line like the one near it, with its time; inside a list as it is."""
-    if where.path:
+def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
+    """An item as a line with the time of its neighbour; inside a list, the item itself."""
+    if span.path:
         return item
-    time = {key: near[key] for key in ("timestamp", "created_at") if key in near}
-    return time | {"type": "response_item", "payload": item} if "payload" in near else time | item
+    time = {key: neighbour[key] for key in ("timestamp", "created_at") if key in neighbour}
+    return time | {"type": "response_item", "payload": item} if "payload" in neighbour else time | item
 
 
-def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-    """A summary that goes is emptied: its line is what ends the life of all before it. Answers are kept apart."""
+def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    """The edits with separators between answers.
+
+    A dropped summary becomes empty: its line still ends the history before it.
+    """
     values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
     session = _Session()
     for line, value in enumerate(values):
@@ -245,10 +251,10 @@ def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: S
     emptied = {span for span in removed if span.path == _SUMMARY}
     members: Mapping[Span, Mapping[str, Any]] = {Span(span.line, ("payload",)): {"message": ""} for span in emptied}
 
-    def spell(item: dict[str, Any], near: Span) -> dict[str, Any]:
-        return _line(item, near, values[near.line])
+    def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
+        return _line(item, neighbour, values[neighbour.line])
 
-    return Mended(members, removed - emptied, apart(session.items, removed, inserted, spell))
+    return Relinked(members, removed - emptied, separate(session.items, removed, inserted, spell))
 
 
-FORMAT = Format("codex", sniff, read, owner, insert, mend, takes)
+FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

@@ -1,4 +1,4 @@
-"""How items are put into lists of items: what is spelled, where it goes, and what keeps answers apart."""
+"""Inserts items into item lists, and separators between answers."""
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
@@ -8,15 +8,15 @@ from ctxtrim.formats.message_lists import Element
 from ctxtrim.formats.openai.items import Kind, State, after, answers, begins, home, kind_of
 from ctxtrim.model import Message, Span
 
-APART: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}
-"""What stands between two answers that would else be read as one. It says nothing."""
+SEPARATOR: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}
+"""An empty message between two answers that would otherwise read as one."""
 
 Spell = Callable[[dict[str, Any], Span], Any]
-"""How an item is spelled beside the one at a span."""
+"""Writes an item in the form of the item at a span."""
 
 
-def spelled(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
-    """A message as an item; `call` is the item that a result answers, where that is known."""
+def json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
+    """A message as an item. `call` is the item of the call that a result answers, if known."""
     text = "".join(part.text for part in message.parts)
     result = message.result
     if result is None:
@@ -28,9 +28,9 @@ def spelled(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
     return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}
 
 
-def called(call_id: str | None, near: Span, value_of: Callable[[Span], Any]) -> dict[str, Any] | None:
-    """The call with an id, looked for from an item, or the line of one, backwards."""
-    line, path = near
+def call_item(call_id: str | None, neighbour: Span, value_of: Callable[[Span], Any]) -> dict[str, Any] | None:
+    """The call with an id, searched backwards from an item or its line."""
+    line, path = neighbour
     places = (
         (Span(line, (*path[:-1], index)) for index in range(int(path[-1]), -1, -1))
         if path and isinstance(path[-1], int)
@@ -44,41 +44,43 @@ def called(call_id: str | None, near: Span, value_of: Callable[[Span], Any]) -> 
 
 
 def _item(value: Any) -> Any:
-    """The item that a line of Codex holds; anything else is itself."""
+    """The item in a line of Codex; any other value is returned as it is."""
     return value.get("payload", value) if isinstance(value, dict) else value
 
 
-def apart(
+def separate(
     elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion], spell: Spell
 ) -> list[Insertion]:
-    """What is inserted, with what keeps answers apart that would be read as one when what is between them goes."""
+    """The insertions, with separators between answers that an edit would make adjacent."""
     kept = (
-        [one.whole for one in items if one.whole not in removed] for kind, items in answers(elements) if kind == "text"
+        [insertion.whole for insertion in items if insertion.whole not in removed]
+        for kind, items in answers(elements)
+        if kind == "text"
     )
     first = {spans[0] for spans in kept if spans}
-    known = {element.whole for element in elements}
-    found = [one for one in inserted if one.where not in known or one.replaces]
+    line_spans = {element.whole for element in elements}
+    found = [insertion for insertion in inserted if insertion.span not in line_spans or insertion.replaces]
     state: State = None
-    place: Span | None = None
-    for element, one in _sequence(elements, removed, inserted):
+    array: Span | None = None
+    for element, insertion in _sequence(elements, removed, inserted):
         kind = kind_of(element.value)
-        if kind in ("aside", "unknown"):
+        if kind in ("unsent", "unknown"):
             continue
-        if home(element) != place:
-            state, place = None, home(element)
-        if one is not None or element.whole in first:
-            where, is_after = (element.whole, False) if one is None else (one.where, one.is_after)
-            found += [Insertion(spell(APART, where), where, is_after)] * _lacking(kind, state)
-        if one is not None:
-            found.append(one)
+        if home(element) != array:
+            state, array = None, home(element)
+        if insertion is not None or element.whole in first:
+            span, is_after = (element.whole, False) if insertion is None else (insertion.span, insertion.is_after)
+            found += [Insertion(spell(SEPARATOR, span), span, is_after)] * _lacking(kind, state)
+        if insertion is not None:
+            found.append(insertion)
         state = after(kind)
     return found
 
 
 def _lacking(kind: Kind, state: State) -> int:
-    """How many empty texts must stand before an item so that it does not go on with the answer before it.
+    """The number of separators needed so that an item does not continue the answer before it.
 
-    One that follows reasoning belongs to it; one that follows anything else begins an answer.
+    An item after reasoning belongs to that reasoning. An item after anything else starts an answer.
     """
     if after(kind) is None or begins(kind, state):
         return 0
@@ -88,15 +90,15 @@ def _lacking(kind: Kind, state: State) -> int:
 def _sequence(
     elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]
 ) -> Iterator[tuple[Element, Insertion | None]]:
-    """The items as they will be, those that are inserted each with its insertion."""
-    beside: dict[tuple[Span, bool], list[Insertion]] = {}
-    for one in inserted:
-        if not one.replaces:
-            beside.setdefault((one.where, one.is_after), []).append(one)
+    """The items after the edit; inserted items with their insertion."""
+    around: dict[tuple[Span, bool], list[Insertion]] = {}
+    for insertion in inserted:
+        if not insertion.replaces:
+            around.setdefault((insertion.span, insertion.is_after), []).append(insertion)
     for element in elements:
-        for one in beside.get((element.whole, False), ()):
-            yield Element(_item(one.value), element.at, element.whole), one
+        for insertion in around.get((element.whole, False), ()):
+            yield Element(_item(insertion.value), element.span, element.whole), insertion
         if element.whole not in removed:
             yield element, None
-        for one in beside.get((element.whole, True), ()):
-            yield Element(_item(one.value), element.at, element.whole), one
+        for insertion in around.get((element.whole, True), ()):
+            yield Element(_item(insertion.value), element.span, element.whole), insertion

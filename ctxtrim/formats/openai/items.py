@@ -1,13 +1,16 @@
-"""Items of OpenAI's Responses, which Codex writes down too: messages, reasoning, calls and their outputs.
+"""Items of OpenAI Responses, also written by Codex: messages, reasoning, calls and outputs.
 
-An answer of the model is a run of items, which belong together::
+An answer of the model is a run of consecutive items:
+
+::
 
     reasoning ─┐
-    message    ├─ one message of the assistant, parallel calls and all
+    message    ├─ one assistant message, including parallel calls
     calls …   ─┘
-    outputs …     a tool message each
+    outputs …     one tool message each
 
-The next answer begins after an output or another speaker, with reasoning, and with a text after a text or a call.
+The next answer starts after an output or another role, with reasoning, or with a text after a text
+or a call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,14 +18,14 @@ from typing import Any, Literal
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.message_lists import Element, Found
-from ctxtrim.formats.openai.item_parts import answered, call_id, content, output, sealed
+from ctxtrim.formats.openai.item_parts import answer_parts, call_id, content, output, sealed
 from ctxtrim.model import Message, Part, Role, Span
 
-Kind = Literal["reasoning", "text", "call", "said", "result", "aside", "unknown"]
-"""What an item is: three that make up an answer, what others say, an output, nothing that is sent, or who knows."""
+Kind = Literal["reasoning", "text", "call", "message", "result", "unsent", "unknown"]
+"""The kind of an item: a piece of an answer, another message, an output, not sent, or unknown."""
 
 State = Literal["reasoning", "open"] | None
-"""What an answer has so far: nothing but reasoning, or more; None between answers."""
+"""The state of an answer: only reasoning so far, or more; None between answers."""
 
 ROLES: dict[object, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 TEXTS = ("input_text", "output_text")
@@ -34,12 +37,12 @@ _KINDS: dict[str, Kind] = {
     "function_result": "result",
     "mcp_list_tools": "call",
     "mcp_approval_request": "call",
-    "agent_message": "said",  # another agent of Codex
-    "compaction": "said",  # sealed, as the next two
-    "compaction_summary": "said",
-    "context_compaction": "said",
-    "compacted": "said",  # the summary of an older compaction of Codex
-    "ghost_snapshot": "aside",
+    "agent_message": "message",  # a message of another Codex agent
+    "compaction": "message",  # encrypted, as the next two
+    "compaction_summary": "message",
+    "context_compaction": "message",
+    "compacted": "message",  # the summary of an older Codex compaction
+    "ghost_snapshot": "unsent",
 }
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 _OUTPUTS = ("output", "result", "tools")
@@ -51,17 +54,20 @@ _SUMMARY = "Another language model started to solve this problem"
 
 
 def kind_of(value: Any) -> Kind:
-    """What an item is. A plain string is what a user or a system says; an object without a role or a type is aside."""
+    """The kind of an item.
+
+    A string is a user or system text; an object without role or type is not sent.
+    """
     if isinstance(value, str):
-        return "said"
+        return "message"
     if not isinstance(value, dict):
         return "unknown"
     kind, role = value.get("type"), value.get("role")
     if kind == "message" or (kind is None and role is not None):
         known = ROLES.get(role) if isinstance(role, str) else None
-        return "unknown" if known is None else "text" if known == "assistant" else "said"
+        return "unknown" if known is None else "text" if known == "assistant" else "message"
     if kind is None:
-        return "aside"
+        return "unsent"
     if not isinstance(kind, str):
         return "unknown"
     if kind in _KINDS:
@@ -70,42 +76,42 @@ def kind_of(value: Any) -> Kind:
 
 
 def begins(kind: Kind, state: State) -> bool:
-    """Whether an item of an answer begins another one than the answer before it."""
+    """Whether an item of an answer starts a new answer."""
     return state is None if kind == "call" else state != "reasoning"
 
 
 def after(kind: Kind) -> State:
-    """What an answer has after an item."""
+    """The state of an answer after an item."""
     return "reasoning" if kind == "reasoning" else "open" if kind in ("text", "call") else None
 
 
 def home(element: Element) -> Span | None:
-    """The array that an item stands in, None for a line of its own: no answer goes on from one to another."""
-    line, path = element.at
+    """The array that contains an item; None for a line. An answer never spans two arrays."""
+    line, path = element.span
     return Span(line, path[:-1]) if path and isinstance(path[-1], int) else None
 
 
 def answers(elements: Sequence[Element]) -> Iterator[tuple[Kind, list[Element]]]:
-    """The items that are something: those of an answer together (as `text`), all others alone.
+    """The known items: those of one answer together (as `text`), all others alone.
 
-    What nobody knows parts nothing.
+    Unknown items do not end an answer.
     """
     answer: list[Element] = []
     state: State = None
-    place: Span | None = None
+    array: Span | None = None
     for element in elements:
         kind = kind_of(element.value)
-        if kind == "aside":
+        if kind == "unsent":
             continue
         if kind == "unknown":
             yield kind, [element]
             continue
         is_answer = after(kind) is not None
-        there = home(element)
-        if answer and (not is_answer or there != place or begins(kind, state)):
+        item_array = home(element)
+        if answer and (not is_answer or item_array != array or begins(kind, state)):
             yield "text", answer
             answer = []
-        place, state = there, after(kind)
+        array, state = item_array, after(kind)
         if is_answer:
             answer.append(element)
         else:
@@ -115,62 +121,65 @@ def answers(elements: Sequence[Element]) -> Iterator[tuple[Kind, list[Element]]]
 
 
 def read_items(elements: Sequence[Element], found: Found) -> None:
-    """A message for each answer, for each output, and for whatever others say."""
+    """A message for each answer, each output, and each other message."""
     for kind, together in answers(elements):
         if kind == "unknown":
             found.uncounted += 1
             continue
         index = len(found.messages)
         if kind == "text":
-            parts = tuple(part for element in together for part in answered(*element))
+            parts = tuple(part for element in together for part in answer_parts(*element))
             spans = tuple(element.whole for element in together)
             found.messages.append(Message("assistant", parts, index=index, spans=spans))
         else:
-            found.messages.append((_result if kind == "result" else _said)(together[0], index))
+            found.messages.append((_result if kind == "result" else _other_message)(together[0], index))
 
 
-def _said(element: Element, index: int) -> Message:
-    """What the user, the client or the developer says. A plain string is the user's, but for instructions."""
-    value, at, whole = element
+def _other_message(element: Element, index: int) -> Message:
+    """The message of a user, client or developer.
+
+    A string is a user text, except for instructions.
+    """
+    value, span, whole = element
     if isinstance(value, str):
-        role: Role = "system" if at.path[-1] in ("instructions", "text") else "user"
-        return Message(role, (Part("text", value, span=at),), index=index, spans=(whole,))
+        role: Role = "system" if span.path[-1] in ("instructions", "text") else "user"
+        return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
     if value.get("type") in _COMPACTIONS:
         part = Part("attachment", media=sealed(value))
         return Message("user", (part,), None, True, True, index=index, spans=(whole,))
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
     stands_for_all = is_summary(value)
     is_injected = role == "user" and (stands_for_all or not is_prompt(value))
-    return Message(role, tuple(content(value, at)), None, is_injected, stands_for_all, index=index, spans=(whole,))
+    return Message(role, tuple(content(value, span)), None, is_injected, stands_for_all, index=index, spans=(whole,))
 
 
 def is_prompt(value: Any) -> bool:
-    """Whether an item begins a turn: a user's message that is no context from the client."""
-    if kind_of(value) != "said" or isinstance(value, str) or value.get("role") != "user":
+    """Whether an item starts a turn: a user message that the client did not generate."""
+    if kind_of(value) != "message" or isinstance(value, str) or value.get("role") != "user":
         return False
     return not _opening(value).lower().startswith(_CONTEXT)
 
 
 def is_summary(value: Any) -> bool:
-    """Whether an item is a user message that stands for all that was said before it."""
-    if kind_of(value) != "said" or isinstance(value, str) or value.get("role") != "user":
+    """Whether an item is a user message that summarizes everything before it."""
+    if kind_of(value) != "message" or isinstance(value, str) or value.get("role") != "user":
         return False
     return value.get("type") == "compacted" or _opening(value).startswith(_SUMMARY)
 
 
 def _opening(value: dict[str, Any]) -> str:
-    """How a message begins."""
-    said = value.get("content", value.get("message"))
-    if isinstance(said, list):
-        said = next((block["text"] for block in said if isinstance(block, dict) and block.get("text")), None)
-    return said.lstrip()[: len(_SUMMARY)] if isinstance(said, str) else ""
+    """The beginning of a message's text."""
+    text = value.get("content", value.get("message"))
+    if isinstance(text, list):
+        text = next((block["text"] for block in text if isinstance(block, dict) and block.get("text")), None)
+    return text.lstrip()[: len(_SUMMARY)] if isinstance(text, str) else ""
 
 
 def _result(element: Element, index: int) -> Message:
-    value, at, whole = element
+    value, span, whole = element
     name = value.get("name")
     name = name if isinstance(name, str) else None
     key = next((key for key in _OUTPUTS if key in value), "output")
     metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-    parts = tuple(output(value.get(key), at.inside(key), call_id(value), name))
+    parts = tuple(output(value.get(key), span.inside(key), call_id(value), name))
     return Message("tool", parts, name, metadata=metadata, index=index, spans=(whole,))

@@ -1,17 +1,17 @@
-"""OpenAI Responses: lists of items, in requests, in responses, and in logs that keep both.
+"""OpenAI Responses: item lists in requests, in responses, and in logs of both.
 
-The input and the output of one line are one conversation. `instructions` are a system message, an input that is a
-plain string is what the user says. What stands in items for training (`prompt_token_ids`, log probabilities) is not
-read by any model.
+The input and output of one line are one conversation. `instructions` are a system message; an input
+string is a user message. Training data in items (`prompt_token_ids`, log probabilities) is not read
+by any model.
 """
 
 from collections.abc import Sequence, Set
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, beside
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, insert_elements
 from ctxtrim.formats.openai.chat import choice
-from ctxtrim.formats.openai.item_insert import apart, called, spelled
+from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
 from ctxtrim.formats.openai.items import TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import responses_options
 from ctxtrim.formats.usage import responses_usage
@@ -29,8 +29,8 @@ _LISTS = (
     "trajectory.output",
     "output",
 )
-PLACES = (" + ".join(_LISTS), " + ".join(f"[*].{one}" for one in _LISTS), "")
-"""Where such lists are known to be: all of those in one object are one conversation, in this order."""
+PLACES = (" + ".join(_LISTS), " + ".join(f"[*].{path}" for path in _LISTS), "")
+"""The JSON paths of such lists. All lists of one object are one conversation, in this order."""
 
 _TYPES = (
     "function_call", "custom_tool_call", "local_shell_call", "computer_call", "shell_call", "apply_patch_call",
@@ -53,13 +53,13 @@ _OTHER_APIS = ("embed", "moderation", "tts", "whisper")  # whose requests have a
 
 
 def knows(value: object) -> bool:
-    """A call or an output, or a message with content that no other dialect has. Reasoning others spell alike."""
+    """Whether a value is a call, an output, or a message with content that no other format has."""
     if not isinstance(value, dict) or "tool_calls" in value:
         return False
     kind, content = value.get("type"), value.get("content")
     if kind in _TYPES or (isinstance(kind, str) and kind.removesuffix("_output") in _TYPES):
         return "call_id" in value or "id" in value
-    if kind not in ("message", None) or kind_of(value) not in ("said", "text"):
+    if kind not in ("message", None) or kind_of(value) not in ("message", "text"):
         return False
     if isinstance(content, list):
         return any(isinstance(block, dict) and block.get("type") in TEXTS for block in content)
@@ -67,7 +67,7 @@ def knows(value: object) -> bool:
 
 
 def admits(value: object) -> bool:
-    """Anything with a type or a role that no other dialect has, known or not."""
+    """Whether a value has a type or role that no other format has, known or not."""
     if not isinstance(value, dict) or "tool_calls" in value or not ("type" in value or "role" in value):
         return False
     content = value.get("content")
@@ -76,7 +76,7 @@ def admits(value: object) -> bool:
 
 
 def takes(place: Place) -> bool:
-    """Whether a list, or a string in its place, is told by what is around it: a request, or a response."""
+    """Whether the envelope of a list, or of a string in its place, is a Responses request or response."""
     around, items = place.envelope, place.items
     if place.path[-2:] == ("responses_create_params", "input") or around.get("object") == "response":
         return True
@@ -88,23 +88,23 @@ def takes(place: Place) -> bool:
             return False
         is_other = any(word in model.lower() for word in _OTHER_APIS)
         return not _REQUEST.isdisjoint(around) or (_FIELDS.issuperset(around) and not is_other)
-    return any(admits(item) and kind_of(item) not in ("aside", "unknown") for item in items)
+    return any(admits(item) and kind_of(item) not in ("unsent", "unknown") for item in items)
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """What a request or a response says beside its items. Usage of several requests, as agents add it up, is none."""
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The fields next to the items. Usage summed over several requests is skipped."""
     tools, model, name = value.get("tools"), value.get("model"), value.get("id")
     instructions, output = value.get("instructions"), value.get("output")
     preamble: tuple[Message, ...] = ()
     if instructions:
-        where = at.inside("instructions")
+        inner_span = span.inside("instructions")
         part = (
-            Part("text", instructions, span=where)
+            Part("text", instructions, span=inner_span)
             if isinstance(instructions, str)
             else Part("text", dump(instructions))
         )
-        preamble = (Message("system", (part,), index=0, spans=(where,)),)
-    is_one = isinstance(output, list) and not any(kind_of(item) in ("said", "result") for item in output)
+        preamble = (Message("system", (part,), index=0, spans=(inner_span,)),)
+    is_one = isinstance(output, list) and not any(kind_of(item) in ("message", "result") for item in output)
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
         choice(value),
@@ -117,41 +117,44 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """An item goes when the last block of its content goes."""
+    """An item is removed with the last block of its content."""
     return array[:-1] if array[-1] == "content" else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an item of its own. Where there is no list to put it into, it is made of what is there."""
+    """Each message as an item.
+
+    If there is no list to insert into, one is made from the existing value.
+    """
 
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
-        near = (site.earlier or site.any).spans[-1]
-        return spelled(message, called(result.call_id, near, site.value_of) if result else None)
+        neighbour = (site.earlier or site.any).spans[-1]
+        return json_value(message, call_item(result.call_id, neighbour, site.value_of) if result else None)
 
-    plain = beside(run, site, spell)
-    where = plain[0].where
-    if not where.path or isinstance(where.path[-1], int):
+    plain = insert_elements(run, site, spell)
+    span = plain[0].span
+    if not span.path or isinstance(span.path[-1], int):
         return plain
-    return _listed([one.value for one in plain], where, plain[0].is_after, site)
+    return _insert_into_list([message.value for message in plain], span, plain[0].is_after, site)
 
 
-def _listed(items: list[dict[str, Any]], where: Span, is_after: bool, site: Site) -> list[Insertion]:
-    """Items beside a string: what stands before the instructions takes them into the list of the items."""
-    text = site.value_of(where)
-    around = Span(where.line, where.path[:-1])
+def _insert_into_list(items: list[dict[str, Any]], span: Span, is_after: bool, site: Site) -> list[Insertion]:
+    """Items next to a string. Items before the instructions move them into the item list."""
+    text = site.value_of(span)
+    around = Span(span.line, span.path[:-1])
     found: list[Insertion] = []
-    if where.path[-1] == "instructions" and not is_after:
-        found.append(Insertion(None, where, replaces=True))
+    if span.path[-1] == "instructions" and not is_after:
+        found.append(Insertion(None, span, replaces=True))
         items = [*items, _message("system", text)]
-    place = around.inside("input")
-    there = site.value_of(place)
-    if isinstance(there, str):
-        user = [_message("user", there)] if site.earlier or site.later else []
-        is_first = where == place and is_after
-        return [*found, Insertion([*user, *items] if is_first else [*items, *user], place, replaces=True)]
-    place = place if isinstance(there, list) else around.inside("output")
-    return [*found, *(Insertion(item, place.inside(0)) for item in items)]
+    target = around.inside("input")
+    existing = site.value_of(target)
+    if isinstance(existing, str):
+        user = [_message("user", existing)] if site.earlier or site.later else []
+        is_first = span == target and is_after
+        return [*found, Insertion([*user, *items] if is_first else [*items, *user], target, replaces=True)]
+    target = target if isinstance(existing, list) else around.inside("output")
+    return [*found, *(Insertion(item, target.inside(0)) for item in items)]
 
 
 def _message(role: str, text: Any) -> dict[str, Any]:
@@ -162,8 +165,8 @@ def _message(role: str, text: Any) -> dict[str, Any]:
     }
 
 
-def _kept_apart(elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]) -> list[Insertion]:
-    return apart(elements, removed, inserted, lambda item, near: item)
+def _separate(elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]) -> list[Insertion]:
+    return separate(elements, removed, inserted, lambda item, neighbour: item)
 
 
 DIALECT = Dialect(
@@ -177,5 +180,5 @@ DIALECT = Dialect(
     takes=takes,
     admits=admits,
     texts=(("input",),),
-    apart=_kept_apart,
+    separate=_separate,
 )

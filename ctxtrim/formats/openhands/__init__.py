@@ -1,1 +1,1 @@
-"""Histories of OpenHands: its events and its SDK's."""
+"""OpenHands histories: its events and those of its SDK."""

@@ -1,13 +1,13 @@
-"""OpenHands: a history of events, in a document of their own or beside what an evaluation noted of it.
+"""OpenHands: a history of events, in its own document or next to the results of an evaluation.
 
 ::
 
     {"instance_id", "history": [{"id", "source", "action", "args"}, {"id", "cause", "observation", "content"}, …]}
-    {"history": [[action, observation], …]}                     2024; either may be filled with a `null` one
-    {"id", "source", "kind": "ActionEvent", "tool_call", …}     version 1, one a line or in a list
+    {"history": [[action, observation], …]}                     2024; either may be a `null` placeholder
+    {"id", "source", "kind": "ActionEvent", "tool_call", …}     version 1, one per line or in a list
 
-Actions of one answer of the model are one message with several calls. What a condensation forgets is no message: its
-summary stands there instead, and goes together with all that it stands for.
+Actions of one model answer are one message with several calls. Events that a condensation forgets
+are not read; its summary replaces them, and is removed together with them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from typing import Any
 
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.openhands import actions, sdk
-from ctxtrim.formats.openhands.actions import Told
+from ctxtrim.formats.openhands.actions import Contents
 from ctxtrim.formats.openhands.insert import insert
 from ctxtrim.formats.usage import openai_usage
 from ctxtrim.model import Message, Part, Span
@@ -24,7 +24,7 @@ from ctxtrim.text.json_paths import Path
 
 
 def knows(value: object) -> bool:
-    """An event, or a pair of an action and an observation."""
+    """Whether a value is an event, or a pair of an action and an observation."""
     if isinstance(value, list):
         return 0 < len(value) <= 2 and all(map(actions.is_event, value))
     return actions.is_event(value) or sdk.is_event(value)
@@ -32,104 +32,110 @@ def knows(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """One event, where it is spelled, and what goes when its message goes."""
+    """One event, its span, and the span to remove with its message."""
 
     value: dict[str, Any]
-    at: Span
+    span: Span
     whole: tuple[Span, ...]
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """A message an event, actions of one answer together."""
+    """Read one message per event; actions of one answer share a message."""
     events = list(_events(elements))
     condensed = _Condensed(events)
-    answers: dict[str, int] = {}  # by the id of an answer of the model: its message
-    for place, event in enumerate(events):
-        if condensed.summary is not None and place == condensed.place:
+    answers: dict[str, int] = {}  # by the id of a model answer: its message index
+    for position, event in enumerate(events):
+        if condensed.summary is not None and position == condensed.place:
             found.messages.append(replace(condensed.summary, index=len(found.messages)))
-        if place in condensed.gone:
+        if position in condensed.forgotten:
             continue
-        told = _told(event)
-        if told is None:
+        contents = _contents_of(event)
+        if contents is None:
             found.uncounted += _is_unknown(event.value)
         else:
-            _take(told, event, answers, found)
+            _take(contents, event, answers, found)
 
 
 def _events(elements: Sequence[Element]) -> Iterator[_Event]:
-    """All events; with one of a pair goes the other, where that says nothing."""
-    for value, at, whole in elements:
+    """All events. If one event of a pair has no contents, both are removed together."""
+    for value, span, whole in elements:
         if isinstance(value, dict):
-            yield _Event(value, at, (whole,))
+            yield _Event(value, span, (whole,))
         elif isinstance(value, list):
-            places = [(one, at.inside(index)) for index, one in enumerate(value) if isinstance(one, dict)]
-            idle = tuple(where for one, where in places if actions.is_event(one) and _is_idle(one))
-            for one, where in places:
-                yield _Event(one, where, (where, *(place for place in idle if place != where)))
+            places = [(event, span.inside(index)) for index, event in enumerate(value) if isinstance(event, dict)]
+            idle = tuple(inner_span for event, inner_span in places if actions.is_event(event) and _is_idle(event))
+            for event, inner_span in places:
+                yield _Event(
+                    event, inner_span, (inner_span, *(idle_span for idle_span in idle if idle_span != inner_span))
+                )
 
 
 def _is_idle(value: dict[str, Any]) -> bool:
     return "null" in (value.get("action"), value.get("observation"))
 
 
-def _told(event: _Event) -> Told | None:
+def _contents_of(event: _Event) -> Contents | None:
     if sdk.is_event(event.value):
-        return sdk.told(event.value, event.at)
-    return actions.told(event.value, event.at) if actions.is_event(event.value) else None
+        return sdk.contents_of(event.value, event.span)
+    return actions.contents_of(event.value, event.span) if actions.is_event(event.value) else None
 
 
 def _is_unknown(value: dict[str, Any]) -> bool:
-    """Whether an event of which nothing is read may be a message that nobody understands."""
+    """Whether an event without contents may be a message of an unknown kind."""
     if isinstance(value.get("kind"), str):
         return "source" in value and value["kind"] not in sdk.SILENT
     return "role" in value
 
 
-def _take(told: Told, event: _Event, answers: dict[str, int], found: Found) -> None:
-    """Take in what an event says: a message, or another call of an answer that is there."""
-    message = replace(told.message, spans=told.message.spans or event.whole)
-    found.tools = found.tools or told.tools
-    found.model = told.model or found.model
-    home = answers.get(told.response) if told.response is not None else None
+def _take(contents: Contents, event: _Event, answers: dict[str, int], found: Found) -> None:
+    """Add the contents of an event: a message, or another call of an existing answer."""
+    message = replace(contents.message, spans=contents.message.spans or event.whole)
+    found.tools = found.tools or contents.tools
+    found.model = contents.model or found.model
+    home = answers.get(contents.response) if contents.response is not None else None
     if home is not None:
         first, calls = found.messages[home], tuple(message.calls)
         if {call.call_id for call in calls}.isdisjoint(call.call_id for call in first.calls):
             found.messages[home] = replace(first, parts=first.parts + calls, spans=first.spans + message.spans)
             return
-    if told.message.role == "system" and not told.message.parts:
+    if contents.message.role == "system" and not contents.message.parts:
         return
-    if told.response is not None:
-        answers[told.response] = len(found.messages)
-    usage = openai_usage(told.usage, len(found.messages))
+    if contents.response is not None:
+        answers[contents.response] = len(found.messages)
+    usage = openai_usage(contents.usage, len(found.messages))
     if usage is not None:
-        found.usages.append(replace(usage, model=told.model))
+        found.usages.append(replace(usage, model=contents.model))
     found.messages.append(replace(message, index=len(found.messages)))
 
 
 class _Condensed:
-    """What condensations forget: the places of `gone` events, and the last `summary`, which stands at `place`."""
+    """The combined condensations: forgotten positions, and the last `summary` with its `place`."""
 
     def __init__(self, events: Sequence[_Event]) -> None:
-        self.gone: set[int] = set()
+        self.forgotten: set[int] = set()
         self.summary: Message | None = None
         self.place = 0
-        made = [place for place, event in enumerate(events) if _condensation(event.value) is not None]
-        if not made:
+        condensations = [position for position, event in enumerate(events) if _condensation(event.value) is not None]
+        if not condensations:
             return
-        names = {event.value["id"]: place for place, event in enumerate(events) if _is_name(event.value.get("id"))}
+        names = {
+            event.value["id"]: position for position, event in enumerate(events) if _is_name(event.value.get("id"))
+        }
         text: Part | None = None
-        for place in made:
-            event = events[place]
+        for position in condensations:
+            event = events[position]
             inner = _condensation(event.value) or {}
-            where = event.at if inner is event.value else event.at.inside("args")
-            self.gone |= {names[one] for one in _forgotten(inner, names) if one in names and names[one] < place}
+            inner_span = event.span if inner is event.value else event.span.inside("args")
+            self.forgotten |= {
+                names[name] for name in _forgotten(inner, names) if name in names and names[name] < position
+            }
             if isinstance(inner.get("summary"), str):
-                text = Part("text", inner["summary"], span=where.inside("summary"))
-        self.gone |= set(made)
+                text = Part("text", inner["summary"], span=inner_span.inside("summary"))
+        self.forgotten |= set(condensations)
         if text is not None:
-            places = sorted(self.gone)
+            places = sorted(self.forgotten)
             self.place = places[0]
-            spans = tuple(span for place in places for span in events[place].whole)
+            spans = tuple(span for position in places for span in events[position].whole)
             self.summary = Message("user", (text,), is_injected=True, is_summary=True, spans=spans)
 
 
@@ -138,7 +144,7 @@ def _is_name(value: object) -> bool:
 
 
 def _condensation(value: dict[str, Any]) -> dict[str, Any] | None:
-    """What a condensation says; None where an event is none."""
+    """The condensation in an event, or None."""
     if value.get("kind") == "Condensation":
         return value
     inner = value.get("args")
@@ -149,26 +155,27 @@ def _forgotten(inner: dict[str, Any], names: dict[Any, int]) -> list[Any]:
     """The ids of the events that a condensation forgets: a list of them, or the first and the last."""
     ids = inner.get("forgotten_event_ids")
     if isinstance(ids, list):
-        return [one for one in ids if _is_name(one)]
+        return [name for name in ids if _is_name(name)]
     first, last = inner.get("forgotten_events_start_id"), inner.get("forgotten_events_end_id")
     if not isinstance(first, int) or not isinstance(last, int):
         return []
-    return [one for one in names if isinstance(one, int) and first <= one <= last]
+    return [name for name in names if isinstance(name, int) and first <= name <= last]
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """The instance's id, and the model that was evaluated; tools stand in the events."""
-    told = value.get("metadata")
-    config = told.get("llm_config") if isinstance(told, dict) else None
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id of the instance and the evaluated model. The events contain the tools."""
+    metadata = value.get("metadata")
+    config = metadata.get("llm_config") if isinstance(metadata, dict) else None
     model = config.get("model") if isinstance(config, dict) else None
     names = (value.get(key) for key in ("instance_id", "id", "question_id"))
     return Envelope(
-        model=model if isinstance(model, str) else None, id=next((one for one in names if isinstance(one, str)), None)
+        model=model if isinstance(model, str) else None,
+        id=next((name for name in names if isinstance(name, str)), None),
     )
 
 
 def owner(array: Path) -> Path | None:
-    """A pair goes when both of it go; an answer stays without its calls."""
+    """A pair is removed with both of its events; an answer stays without its calls."""
     return array if isinstance(array[-1], int) else None
 
 

@@ -1,1 +1,1 @@
-"""Sessions of pi, and of programs that write the same."""
+"""Sessions of pi and of compatible programs."""

@@ -1,8 +1,9 @@
-"""The messages of pi, in its sessions and in plain lists; other agents took the shape over.
+"""The messages of pi, in sessions and in plain lists. Other agents adopted the format.
 
-Roles are user, assistant and toolResult, with blocks of text, thinking, toolCall (its arguments an object) and image.
-What a person ran (bashExecution), what an extension wrote (custom) and summaries are sent as messages of the user. A
-message whose metadata hides it from the agent is a hidden one; one that is excluded from the context is none.
+Roles are user, assistant and toolResult, with blocks of text, thinking, toolCall (its arguments an
+object) and image. Commands that a person ran (bashExecution), extension messages (custom) and
+summaries are sent as user messages. A message that its metadata hides from the agent is read as
+hidden; a message excluded from the context is not read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,8 @@ from typing import Any
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.media_blocks import media_of, text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, beside
-from ctxtrim.formats.pi.visibility import names_in, spelled_for, visibility, with_visibility
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.model import Message, Part, Role, Span, Usage
 from ctxtrim.text.json_paths import Path
@@ -31,7 +32,7 @@ ROLES: dict[object, Role] = {
     "compactionSummary": "user",
 }
 SUMMARY = "[Previous conversation summary]"
-"""How a user message begins in which an agent without a role for summaries keeps one."""
+"""The beginning of a user message that contains a summary, in agents without a summary role."""
 
 _OWN = {
     "toolResult": "content",
@@ -47,7 +48,7 @@ _USER_KEYS = {"role", "content", "timestamp", "metadata"}
 
 
 def knows(value: object) -> bool:
-    """A message with a role, a block or a key that no other dialect has."""
+    """Whether a value is a message with a role, block or key that no other format has."""
     if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
     role, content, metadata = value["role"], value.get("content"), value.get("metadata")
@@ -56,7 +57,7 @@ def knows(value: object) -> bool:
     if role not in ROLES:
         return False
     if names_in(metadata):
-        return "created" not in value  # goose has these too, with blocks of its own
+        return "created" not in value  # goose has these roles too, with other blocks
     if not isinstance(content, list):
         return False
     if role == "assistant":
@@ -73,16 +74,16 @@ def _is_own(block: object) -> bool:
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
-    """A message an element. What was recorded before a summary was written says nothing about what is sent after it."""
+    """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
-    for value, at, whole in elements:
+    for value, span, whole in elements:
         role = ROLES.get(value["role"]) if isinstance(value, dict) and isinstance(value.get("role"), str) else None
         if role is None:
             found.uncounted += isinstance(value, dict) and "role" in value
             continue
         if not is_sent(value):
             continue
-        message = message_in(role, value, at, whole, len(found.messages))
+        message = message_in(role, value, span, whole, len(found.messages))
         stamp = value.get("timestamp")
         if message.is_summary:
             compacted = stamp if type(stamp) is int else None
@@ -95,39 +96,42 @@ def read(elements: Sequence[Element], found: Found) -> None:
 
 
 def is_sent(value: Mapping[str, Any]) -> bool:
-    """Whether a message is part of the context; what says nothing of it is."""
+    """Whether a message is part of the context, which is the default."""
     return not value.get("excludeFromContext")
 
 
 def usage_in(value: Mapping[str, Any], index: int) -> Usage | None:
-    """What an answer recorded, which is the message at an index."""
+    """The recorded usage of the answer at an index."""
     if "usage" not in value or value.get("role") != "assistant" or not is_complete(value):
         return None
     return pi_usage(value["usage"], index, value.get("model"))
 
 
 def message_in(
-    role: Role, value: Mapping[str, Any], at: Span, whole: Span, index: int, home: Mapping[str, Any] | None = None
+    role: Role, value: Mapping[str, Any], span: Span, whole: Span, index: int, home: Mapping[str, Any] | None = None
 ) -> Message:
-    """The message that a value spells, which stands at a span; `whole` is what goes with it, `home` its value."""
-    return with_visibility(_message(role, value, at, whole, index, home), value)
+    """The message in a value at a span.
+
+    `whole` is removed with it, `home` is the value that contains it.
+    """
+    return with_visibility(_message(role, value, span, whole, index, home), value)
 
 
 def _message(
-    role: Role, value: Mapping[str, Any], at: Span, whole: Span, index: int, home: Mapping[str, Any] | None
+    role: Role, value: Mapping[str, Any], span: Span, whole: Span, index: int, home: Mapping[str, Any] | None
 ) -> Message:
     kind, spans, home = value["role"], (whole,), value if home is None else home
     if role == "tool":
         metadata = tuple((key, home[key]) for key in METADATA if type(home.get(key)) is int)
-        parts = _result(value, at)
-        name = parts[0].name if parts[0].call_id is None else None  # where there are no ids, the name has to do
+        parts = _result(value, span)
+        name = parts[0].name if parts[0].call_id is None else None  # without ids, results are matched by name
         return Message(role, parts, name, metadata=metadata, index=index, spans=spans)
     if kind == "bashExecution":
-        parts = _ran(value, at)
+        parts = _ran(value, span)
     elif kind in ("branchSummary", "compactionSummary"):
-        parts = summary_in(value, at)
+        parts = summary_in(value, span)
     else:
-        parts = tuple(content_in(value.get("content"), at.inside("content"), role))
+        parts = tuple(content_in(value.get("content"), span.inside("content"), role))
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, SUMMARY))
     return Message(role, parts, None, is_summary or kind in _INJECTED, is_summary, index=index, spans=spans)
 
@@ -136,14 +140,14 @@ def _begins(parts: Sequence[Part], text: str) -> bool:
     return bool(parts) and parts[0].text.startswith(text)
 
 
-def summary_in(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
-    """The text of a summary. The words that the client puts around it are its own and not in the file."""
+def summary_in(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
+    """The text of a summary, without the words that the client adds around it when sending."""
     text = value.get("summary")
-    return (Part("text", text if isinstance(text, str) else dump(text), span=at.inside("summary")),)
+    return (Part("text", text if isinstance(text, str) else dump(text), span=span.inside("summary")),)
 
 
-def _ran(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
-    """A command that the person ran, as the client tells the model of it."""
+def _ran(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
+    """A command that the person ran, as the client sends it to the model."""
     output, code = value.get("output"), value.get("exitCode")
     rest = ""
     if value.get("cancelled"):
@@ -155,52 +159,55 @@ def _ran(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
     ran = f"Ran `{value.get('command')}`\n"
     if not isinstance(output, str) or not output:
         return (Part("text", f"{ran}(no output){rest}"),)
-    printed = Part("text", output, span=at.inside("output"))
+    printed = Part("text", output, span=span.inside("output"))
     return (Part("text", f"{ran}```\n"), printed, Part("text", f"\n```{rest}"))
 
 
-def content_in(content: Any, at: Span, role: Role) -> Sequence[Part]:
-    """The parts of a content: a string, a list of blocks, or nothing. Only the model makes calls."""
+def content_in(content: Any, span: Span, role: Role) -> Sequence[Part]:
+    """The parts of a content: a string, a list of blocks, or nothing.
+
+    Only the model makes calls.
+    """
     if isinstance(content, str):
-        return (Part("text", content, span=at),)
+        return (Part("text", content, span=span),)
     if content is None:
         return ()
     if not isinstance(content, list):
         return (Part("text", dump(content)),)
-    return [_block(block, at.inside(index), role) for index, block in enumerate(content)]
+    return [_block(block, span.inside(index), role) for index, block in enumerate(content)]
 
 
-def _block(block: Any, where: Span, role: Role) -> Part:
-    """Any block; one that is unknown counts as its whole JSON text and is never edited."""
+def _block(block: Any, span: Span, role: Role) -> Part:
+    """Any block. An unknown block counts as its whole JSON text and is never edited."""
     if isinstance(block, dict):
         kind = block.get("type")
         if kind == "text" and isinstance(block.get("text"), str):
-            return Part("text", block["text"], span=where.inside("text"), block=where)
+            return Part("text", block["text"], span=span.inside("text"), block=span)
         if kind == "thinking" and isinstance(block.get("thinking"), str):
-            return Part("reasoning", block["thinking"], block=where)
+            return Part("reasoning", block["thinking"], block=span)
         if kind == "toolCall" and role == "assistant":
-            return _call(block, where)
+            return _call(block, span)
         media = media_of(block)
         if media is not None:
-            return Part("attachment", media=media, block=where, text_block=text_block)
-    return Part("text", dump(block), block=where)
+            return Part("attachment", media=media, block=span, text_block=text_block)
+    return Part("text", dump(block), block=span)
 
 
-def _call(block: Mapping[str, Any], where: Span) -> Part:
+def _call(block: Mapping[str, Any], span: Span) -> Part:
     call_id, name, arguments = block.get("id"), block.get("name"), block.get("arguments")
     call_id = call_id if isinstance(call_id, str) else None
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=where.inside("arguments"), block=where)
-    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=where)
+        return Part("tool_call", arguments, call_id, name, span=span.inside("arguments"), block=span)
+    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=span)
 
 
-def _result(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
+def _result(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     call_id, name = value.get("toolCallId"), value.get("toolName")
     call_id = call_id if isinstance(call_id, str) else None
     name = name if isinstance(name, str) else None
     is_error = value["isError"] if isinstance(value.get("isError"), bool) else None
-    parts = content_in(value.get("content"), at.inside("content"), "tool")
+    parts = content_in(value.get("content"), span.inside("content"), "tool")
     if all(part.media for part in parts):
         parts = (Part("text"), *parts)
     return tuple(
@@ -211,14 +218,14 @@ def _result(value: Mapping[str, Any], at: Span) -> tuple[Part, ...]:
     )
 
 
-def envelope(value: dict[str, Any], at: Span) -> Envelope:
-    """The system prompt, the tools and the model beside the messages, as pi's library writes a context down."""
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The system prompt, tools and model next to the messages, as pi's library saves a context."""
     prompt, tools, model, name = (value.get(key) for key in ("systemPrompt", "tools", "model", "id"))
     model = model.get("id") if isinstance(model, dict) else model
     preamble: tuple[Message, ...] = ()
     if isinstance(prompt, str):
-        where = at.inside("systemPrompt")
-        preamble = (Message("system", (Part("text", prompt, span=where),), index=0, spans=(where,)),)
+        inner_span = span.inside("systemPrompt")
+        preamble = (Message("system", (Part("text", prompt, span=inner_span),), index=0, spans=(inner_span,)),)
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
         model=model if isinstance(model, str) else None,
@@ -228,19 +235,24 @@ def envelope(value: dict[str, Any], at: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """A message goes when the last block of its content goes."""
+    """A message is removed with the last block of its content."""
     return array[:-1] if array[-1] == "content" else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an element of its own. A summary is as new as the last message: it was written after it."""
+    """Each message as an element.
+
+    A summary gets the time of the last message, after which it was written.
+    """
     last = _value(site, site.any)
     beyond = (site.earlier or site.any).spans[-1]
     if site.later is None and beyond.path[-1:] == ("systemPrompt",):
         first = Span(beyond.line, (*beyond.path[:-1], "messages", 0))
-        return [Insertion(spelled(message, last, site), first) for message in run]
-    near = _value(site, site.later or site.earlier or site.any)
-    return beside(run, site, lambda message: spelled(message, last if message.is_summary else near, site))
+        return [Insertion(json_value(message, last, site), first) for message in run]
+    neighbour = _value(site, site.later or site.earlier or site.any)
+    return insert_elements(
+        run, site, lambda message: json_value(message, last if message.is_summary else neighbour, site)
+    )
 
 
 def _value(site: Site, message: Message) -> Mapping[str, Any]:
@@ -248,21 +260,20 @@ def _value(site: Site, message: Message) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def spelled(message: Message, near: Mapping[str, Any], site: Site) -> dict[str, Any]:
-    """A message as this dialect spells it, with the time of the one beside it, and the model where that has one."""
+def json_value(message: Message, neighbour: Mapping[str, Any], site: Site) -> dict[str, Any]:
+    """A message in this format, with the time (and the model, if present) of its neighbour."""
     content = [{"type": "text", "text": "".join(part.text for part in message.parts)}]
     result = message.result
     value: dict[str, Any] = {"role": message.role, "content": content}
     if result is not None:
         about = {"toolCallId": result.call_id, "toolName": result.name, "isError": result.is_error}
-        value = {"role": "toolResult", "content": content} | {
-            key: said for key, said in about.items() if said is not None
-        }
+        value = {"role": "toolResult", "content": content}
+        value |= {key: inner for key, inner in about.items() if inner is not None}
     elif message.role == "assistant":
-        value |= {key: near[key] for key in ("api", "provider", "model") if key in near}
+        value |= {key: neighbour[key] for key in ("api", "provider", "model") if key in neighbour}
         value |= {"usage": _NO_USAGE, "stopReason": "stop"}
-    stamp = near.get("timestamp")
-    return value | ({"timestamp": stamp} if type(stamp) is int else {}) | spelled_for(message, site)
+    stamp = neighbour.get("timestamp")
+    return value | ({"timestamp": stamp} if type(stamp) is int else {}) | metadata_member(message, site)
 
 
 _NO_USAGE = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0) | {

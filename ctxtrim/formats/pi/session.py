@@ -1,9 +1,9 @@
-"""pi's sessions, one entry a line, and its message lists; openclaw and other agents write the same.
+"""pi sessions, one entry per line, and pi message lists; openclaw and other agents write the same.
 
-Entries of type `message` hold a message; what an extension sends (`custom_message`), the summary of a branch that was
-left and the newest compaction are messages too, all others say something about the session. An answer that was
-interrupted or failed is never sent again, so it is no context. Which entries are live, and which links are mended when
-some go, is told in `pi_links`; what a message is, in `pi_messages`.
+Entries of type `message` contain a message. Extension messages (`custom_message`), summaries of
+abandoned branches and the newest compaction are messages too; other entries describe the session.
+Interrupted and failed answers are never sent again, so they are not read. `thread` finds the live
+entries and updates their links; `messages` reads messages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,19 +12,19 @@ from typing import Any
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
 from ctxtrim.formats.message_lists import Found, list_format
 from ctxtrim.formats.pi import messages
-from ctxtrim.formats.pi.messages import ROLES, content_in, is_sent, knows, message_in, spelled, summary_in, usage_in
-from ctxtrim.formats.pi.thread import Entry, Thread, compaction_of, entries_in, entry_of, mend
+from ctxtrim.formats.pi.messages import ROLES, content_in, is_sent, json_value, knows, message_in, summary_in, usage_in
+from ctxtrim.formats.pi.thread import Entry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
-from ctxtrim.formats.visibility import PLAIN, seen
+from ctxtrim.formats.visibility import PLAIN, visibility_of
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import Record
 
 LISTS = list_format(messages.DIALECT)
-"""The messages alone, in lists or one a line."""
+"""The messages without a session, in lists or one per line."""
 
-# By the type of an entry: a key that no other format's entries of that type have.
+# By entry type: a key that no other format has in entries of that type.
 _MARKS = {
     "session": "cwd",
     "compaction": "tokensBefore",
@@ -38,7 +38,7 @@ _SPEAKING = ("message", "custom_message", "branch_summary", "compaction")
 
 
 def sniff(value: object) -> Layout | None:
-    """An entry, or whatever a list of messages is."""
+    """Whether a value is an entry, or an element that message lists accept."""
     return "events" if _is_entry(value) else LISTS.sniff(value)
 
 
@@ -51,7 +51,10 @@ def _is_entry(value: object) -> bool:
 
 
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-    """The one conversation of the session: its live context. Without any entry, what the lists of messages hold."""
+    """The one conversation of the session: its live context.
+
+    Without entries, the messages of the lists.
+    """
     values = [record.value for record in records]
     if not any(map(_is_entry, values)):
         return LISTS.read(records, lines)
@@ -84,7 +87,7 @@ def _model(entry: Entry) -> str | None:
 
 
 def _usages(entries: Sequence[Entry], thread: Thread, messages: Sequence[Message]) -> Iterator[Usage]:
-    """What the answers recorded since the newest compaction; those before it counted a context that is no more."""
+    """The usages since the newest compaction; older ones counted a context that no longer exists."""
     answers = {message.spans[0]: index for index, message in enumerate(messages) if message.role == "assistant"}
     compacted = "" if thread.compaction is None else entries[thread.compaction].value.get("timestamp")
     for entry in (entries[index] for index in thread.after):
@@ -97,7 +100,7 @@ def _usages(entries: Sequence[Entry], thread: Thread, messages: Sequence[Message
 
 
 def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
-    """Take in what an entry says to the model; the compaction that comes first may hold messages of its own."""
+    """Add the messages of an entry. The first compaction may contain messages itself."""
     value, span, index = entry.value, entry.span, len(found.messages)
     if entry.kind == "message":
         _add_message(value.get("message"), span.inside("message"), span, value, found)
@@ -110,13 +113,13 @@ def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
         message = Message("user", parts, None, True, is_first, index=index, spans=(span,))
         found.messages.append(with_visibility(message, value) if entry.kind == "branch_summary" else message)
     tail = value.get("retainedTail") if is_first else None
-    for place, message in enumerate(tail if isinstance(tail, list) else ()):
-        where = span.inside("retainedTail", place)
-        _add_message(message, where, where, message, found)
+    for position, message in enumerate(tail if isinstance(tail, list) else ()):
+        message_span = span.inside("retainedTail", position)
+        _add_message(message, message_span, message_span, message, found)
 
 
-def _add_message(value: Any, at: Span, whole: Span, home: Any, found: Found) -> None:
-    """Take in a message that is sent."""
+def _add_message(value: Any, span: Span, whole: Span, home: Any, found: Found) -> None:
+    """Add a message if it is sent."""
     if not isinstance(value, dict):
         return
     kind = value.get("role")
@@ -124,18 +127,18 @@ def _add_message(value: Any, at: Span, whole: Span, home: Any, found: Found) -> 
     if role is None:
         found.uncounted += kind is not None
     elif is_sent(value) and (role != "assistant" or is_complete(value)):
-        found.messages.append(message_in(role, value, at, whole, len(found.messages), home))
+        found.messages.append(message_in(role, value, span, whole, len(found.messages), home))
 
 
 def owner(array: Path) -> Path | None:
-    """A message, or the entry that holds it, goes when the last block of its content goes."""
+    """A message, or the entry that contains it, is removed with the last block of its content."""
     return () if array == ("message", "content") else messages.owner(array)
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an entry of its own; a summary that comes first as a compaction.
+    """Each message as an entry; a summary at the start as a compaction.
 
-    Between two messages that a compaction holds, a message is one of those.
+    Between two messages inside a compaction, a message is inserted into the compaction.
     """
     last = _entry_at(site.any.spans[0], site)
     if last.get("type") not in _SPEAKING:
@@ -143,37 +146,37 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     earlier, later = site.earlier, site.later
     found: list[Insertion] = []
     is_after = later is None or (run[0].role == "tool" and earlier is not None)
-    where = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
-    near = _entry_at(where, site)
-    is_compaction = near.get("type") == "compaction"
-    is_summary = run[0].role == "user" and ((run[0].is_summary and seen(run[0]) == PLAIN) or is_compaction)
-    if earlier is None and (is_summary or (is_compaction and not where.path)):
+    span = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
+    neighbour = _entry_at(span, site)
+    is_compaction = neighbour.get("type") == "compaction"
+    is_summary = run[0].role == "user" and ((run[0].is_summary and visibility_of(run[0]) == PLAIN) or is_compaction)
+    if earlier is None and (is_summary or (is_compaction and not span.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
         text = "".join(part.text for part in run[0].parts) if is_summary else ""
-        found.append(Insertion(compaction_of(text, near | newest), Span(where.line), is_after))
+        found.append(Insertion(compaction_of(text, neighbour | newest), Span(span.line), is_after))
         run = run[1:] if is_summary else run
     for number, message in enumerate(run):
-        if where.path[:1] == ("retainedTail",):
-            found.append(Insertion(_message_of(message, site.value_of(where), site), where, is_after))
+        if span.path[:1] == ("retainedTail",):
+            found.append(Insertion(_message_of(message, site.value_of(span), site), span, is_after))
         else:
-            body = {"type": "message", "message": _message_of(message, near.get("message"), site)}
-            found.append(Insertion(entry_of(body, near, number), Span(where.line), is_after))
+            body = {"type": "message", "message": _message_of(message, neighbour.get("message"), site)}
+            found.append(Insertion(entry_of(body, neighbour, number), Span(span.line), is_after))
     return found
 
 
 def _entry_at(span: Span, site: Site) -> dict[str, Any]:
-    """The entry that a span is in; an empty one where there is none."""
+    """The entry that contains a span; an empty one if there is none."""
     value = site.value_of(Span(span.line))
     return value if isinstance(value, dict) else {}
 
 
-def _message_of(message: Message, near: Any, site: Site) -> dict[str, Any]:
-    value = spelled(message, near if isinstance(near, dict) else {}, site)
-    if not message.is_summary or seen(message) != PLAIN:
+def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
+    value = json_value(message, neighbour if isinstance(neighbour, dict) else {}, site)
+    if not message.is_summary or visibility_of(message) != PLAIN:
         return value
     del value["content"]
     text = "".join(part.text for part in message.parts)
     return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
 
 
-FORMAT = Format("pi", sniff, read, owner, insert, mend, placed=LISTS.placed, visibility=visibility)
+FORMAT = Format("pi", sniff, read, owner, insert, relink, placed=LISTS.placed, visibility=visibility)

@@ -1,13 +1,12 @@
-"""How the entries of a pi session hang together: which are live, and what is mended when some go.
+"""The live entries of a pi session, and their links after removals and insertions.
 
-Every entry names its parent; the live ones are those on the way from the last one up. Old sessions have no ids: each
-entry follows the one before. The newest compaction on the way is where the context begins::
+Every entry names its parent. The live entries are those on the path from the last entry to the root. Old sessions
+have no ids: each entry follows the one before. The context starts at the newest compaction on the path::
 
     entries   a  b  c  d  compaction(summary, first kept: c)  e  f
     context   summary  c  d  e  f
 
-A compaction names the first entry it keeps by its id, by its place in the file, or holds what it keeps as its
-`retainedTail`.
+A compaction names the first kept entry by id or position, or contains the kept messages as its `retainedTail`.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -15,19 +14,20 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Mended
-from ctxtrim.formats.ids import made_id
+from ctxtrim.formats.base import Insertion, Relinked
+from ctxtrim.formats.event_links import text
+from ctxtrim.formats.ids import event_id
 from ctxtrim.model import Line, Span
 from ctxtrim.text.records import BLANK, NOT_JSON, document, dump, split
 
 _LINKS = ("targetId", "fromId")
-"""The fields besides `parentId` that name another entry by its id: of labels and leaves, and of branch summaries."""
+"""Fields, besides `parentId`, that name another entry: of labels, leaves and branch summaries."""
 
 
 class Entry:
-    """One entry of a session and where it stands; `kind` is its type, None where it is no entry but stands among them.
+    """One entry of a session and its span. `kind` is its type; None for other values among the entries.
 
-    Every JSON value of the file is one: compactions count them all.
+    Every JSON value of the file is an entry, because compactions count all of them.
     """
 
     __slots__ = ("id", "kind", "span", "value")
@@ -35,12 +35,8 @@ class Entry:
     def __init__(self, value: Any, span: Span) -> None:
         self.value: dict[str, Any] = value if isinstance(value, dict) else {}
         self.span = span
-        self.id = _text(self.value.get("id"))
-        self.kind = _text(self.value.get("type"))
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+        self.id = text(self.value.get("id"))
+        self.kind = text(self.value.get("type"))
 
 
 def entries_in(values: Sequence[Any]) -> list[Entry]:
@@ -51,19 +47,19 @@ def entries_in(values: Sequence[Any]) -> list[Entry]:
 
 
 class Thread:
-    """The live entries, as indices in the order of the file.
+    """The live entries, as indices in file order.
 
-    `path`: all of them. `compaction`: the newest compaction among them, None where there is none. `kept`: those before
-    it that are still in the context, `after`: those after it, or all where there is none. `leaf`: an entry that only
-    points at the last of them.
+    `path`: all of them. `compaction`: the newest compaction on the path, or None. `kept`: entries before it that are
+    still in the context. `after`: entries after it, or all entries without a compaction. `leaf`: an entry that only
+    points to the last entry of the path.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         parents = _parents(entries)
-        index = next((place for place in range(len(entries) - 1, -1, -1) if _is_linked(entries[place])), None)
+        index = next((position for position in range(len(entries) - 1, -1, -1) if _is_linked(entries[position])), None)
         self.leaf = index if index is not None and entries[index].kind == "leaf" else None
         if index is not None and index == self.leaf:
-            index = _named(entries, index, "targetId")
+            index = _find_named(entries, index, "targetId")
         path: list[int] = []
         while index is not None:
             path.append(index)
@@ -80,12 +76,12 @@ class Thread:
 
 
 def _is_linked(entry: Entry) -> bool:
-    """Whether it takes part in the tree: the header and foreign lines do not."""
+    """Whether an entry is part of the tree. Headers and foreign lines are not."""
     return entry.kind is not None and entry.kind != "session"
 
 
 def _parents(entries: Sequence[Entry]) -> list[int | None]:
-    """The parent of each entry: the nearest before it with the id it names, else the one before it."""
+    """The parent of each entry: the nearest before it with the named id, else the entry before it."""
     seen: dict[str, int] = {}
     found: list[int | None] = []
     for index, entry in enumerate(entries):
@@ -97,48 +93,49 @@ def _parents(entries: Sequence[Entry]) -> list[int | None]:
     return found
 
 
-def _named(entries: Sequence[Entry], index: int, field: str) -> int | None:
-    """The nearest entry before another one that has the id which a field of that one names."""
+def _find_named(entries: Sequence[Entry], index: int, field: str) -> int | None:
+    """The nearest entry before another one with the id in a field of that one."""
     name = entries[index].value.get(field)
     if not isinstance(name, str):
         return None
-    return next((place for place in range(index - 1, -1, -1) if entries[place].id == name), None)
+    return next((position for position in range(index - 1, -1, -1) if entries[position].id == name), None)
 
 
 def first_kept(entries: Sequence[Entry], index: int) -> int | None:
-    """The first entry that a compaction keeps, None where it keeps none of those before it."""
+    """The first entry that a compaction keeps; None if it keeps no earlier entries."""
     value = entries[index].value
     if isinstance(value.get("retainedTail"), list):
         return None
-    place = value.get("firstKeptEntryIndex")
-    first = _named(entries, index, "firstKeptEntryId") if "firstKeptEntryId" in value else place
+    position = value.get("firstKeptEntryIndex")
+    first = _find_named(entries, index, "firstKeptEntryId") if "firstKeptEntryId" in value else position
     return first if type(first) is int and 0 <= first < index else None
 
 
-def entry_of(body: dict[str, Any], near: dict[str, Any], number: int = 0) -> dict[str, Any]:
-    """An entry with the envelope of the one beside it, links apart; its id is made of what it says and where."""
+def entry_of(body: dict[str, Any], neighbour: dict[str, Any], number: int = 0) -> dict[str, Any]:
+    """An entry with the envelope of its neighbour, without links, and an id derived from its content and position."""
     value: dict[str, Any] = {"type": body["type"]}
-    if "id" in near:
-        value |= {"id": made_id(near["id"], dump(body), number), "parentId": None}
-    if "timestamp" in near:
-        value["timestamp"] = near["timestamp"]
+    if "id" in neighbour:
+        value |= {"id": event_id(neighbour["id"], dump(body), number), "parentId": None}
+    if "timestamp" in neighbour:
+        value["timestamp"] = neighbour["timestamp"]
     return value | body
 
 
-def compaction_of(text: str, near: dict[str, Any]) -> dict[str, Any]:
-    """A compaction that keeps nothing of what stands before it."""
-    value = entry_of({"type": "compaction", "summary": text}, near)
+def compaction_of(summary: str, neighbour: dict[str, Any]) -> dict[str, Any]:
+    """A compaction that keeps no earlier entries."""
+    value = entry_of({"type": "compaction", "summary": summary}, neighbour)
     kept = {"firstKeptEntryId": value["id"]} if "id" in value else {"firstKeptEntryIndex": 0}
     return value | kept | {"tokensBefore": 0}
 
 
-def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Mended:
-    """What follows for the links when the entries at some spans go and others come.
+def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    """The edits with updated links.
 
-    An entry whose parent goes is hung under its nearest ancestor that stays, one that follows an inserted one under
-    that. A compaction whose first kept entry goes keeps the next one. The compaction that the context begins with
-    stays in any case, since what it stands for would come alive; its summary is empty when it goes, or a new one's.
-    What was abandoned goes where nothing live is left after it, since it would come alive.
+    If the parent of an entry is removed, its nearest kept ancestor replaces it. An entry after an inserted entry
+    follows that entry. If the first kept entry of a compaction is removed, the compaction keeps the next one. The
+    compaction at the start of the context always stays, because the entries before it would otherwise be live again.
+    If it is dropped, its summary becomes empty, or is replaced by a new one. An abandoned branch is removed if no
+    live entry follows it.
     """
     records = [document(line.data) or split(line.data, 1)[0] for line in lines]
     old = entries_in([record.value for record in records])
@@ -146,29 +143,34 @@ def mend(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: S
     values: dict[Span, dict[str, Any]] = {}
     if thread.compaction is not None:
         home = old[thread.compaction]
-        inserted = _taken_over(old, thread, home, removed, inserted, values)
+        inserted = _take_over_summary(old, thread, home, removed, inserted, values)
         removed -= {home.span}
     entries, new = _with_new(old, inserted)
     places = {entry.span: index for index, entry in enumerate(entries)}
     live = sorted({places[old[index].span] for index in thread.path} | set(new))
-    gone = {index for index, entry in enumerate(entries) if entry.span in removed}
+    dropped = {index for index, entry in enumerate(entries) if entry.span in removed}
     if thread.leaf is None:
-        last = max((index for index in live if index not in gone), default=-1)
+        last = max((index for index in live if index not in dropped), default=-1)
         alive = set(live)
-        gone |= {index for index in range(last + 1, len(entries)) if index not in alive and _is_linked(entries[index])}
+        for index in range(last + 1, len(entries)):
+            if index not in alive and _is_linked(entries[index]):
+                dropped.add(index)
     changes: dict[int, dict[str, Any]] = {}
     if any(entry.id is not None and _is_linked(entry) for entry in old):
-        changes = _links(entries, live, gone, new, places[old[thread.leaf].span] if thread.leaf is not None else None)
-    _keep(old, entries, places, live, gone, new.keys(), changes)
+        leaf = places[old[thread.leaf].span] if thread.leaf is not None else None
+        changes = _links(entries, live, dropped, new, leaf)
+    _keep(old, entries, places, live, dropped, new.keys(), changes)
     for index, members in changes.items():
         if index not in new:
             values.setdefault(entries[index].span, {}).update(members)
-    linked = {id(one): replace(one, value=one.value | changes.get(index, {})) for index, one in new.items()}
-    spans = removed | {entries[index].span for index in gone}
-    return Mended(values, spans, [linked.get(id(one), one) for one in inserted])
+    linked = {}
+    for index, insertion in new.items():
+        linked[id(insertion)] = replace(insertion, value=insertion.value | changes.get(index, {}))
+    spans = removed | {entries[index].span for index in dropped}
+    return Relinked(values, spans, [linked.get(id(insertion), insertion) for insertion in inserted])
 
 
-def _taken_over(
+def _take_over_summary(
     entries: Sequence[Entry],
     thread: Thread,
     home: Entry,
@@ -176,45 +178,53 @@ def _taken_over(
     inserted: Sequence[Insertion],
     values: dict[Span, dict[str, Any]],
 ) -> list[Insertion]:
-    """What is left to insert after a compaction has taken over the summary of a new one.
+    """The remaining insertions after a compaction took over the summary of a new one.
 
-    Its own summary, where that stays, becomes a message after the new one and all that is put between the two.
+    If its own summary is kept, it becomes a message after the new summary and the messages inserted between them.
     """
-    new = next((one for one in inserted if not one.where.path and one.value.get("type") == "compaction"), None)
-    rest = [one for one in inserted if one is not new]
+    new = next((insertion for insertion in inserted if _is_compaction(insertion)), None)
+    rest = [insertion for insertion in inserted if insertion is not new]
     if new is None:
         if home.span in removed:
             values[home.span] = {"summary": ""}
         return rest
     values[home.span] = {key: new.value[key] for key in ("summary", "timestamp") if key in new.value}
-    text = home.value.get("summary")
-    if home.span in removed or not text:
+    summary = home.value.get("summary")
+    if home.span in removed or not summary:
         return rest
-    message = {"role": "compactionSummary", "summary": text, "tokensBefore": home.value.get("tokensBefore", 0)}
-    between = [one for one in rest if one.where == home.span and not one.is_after]  # after the new one, before its own
-    rest = [one for one in rest if one not in between]
+    message = {"role": "compactionSummary", "summary": summary, "tokensBefore": home.value.get("tokensBefore", 0)}
+    between = [insertion for insertion in rest if insertion.span == home.span and not insertion.is_after]
+    rest = [insertion for insertion in rest if insertion not in between]
     if isinstance(home.value.get("retainedTail"), list):
-        place = home.span.inside("retainedTail", 0)
-        return [*(Insertion(value, place) for value in (*(one.value["message"] for one in between), message)), *rest]
+        tail = home.span.inside("retainedTail", 0)
+        messages = [*(insertion.value["message"] for insertion in between), message]
+        return [*(Insertion(value, tail) for value in messages), *rest]
     first = next((entries[index] for index in thread.kept if entries[index].span not in removed), None)
-    value = entry_of({"type": "message", "message": message}, (first or home).value)
-    news = (*(one.value for one in between), value)
-    return [*(Insertion(one, (first or home).span, is_after=first is None) for one in news), *rest]
+    neighbour = first or home
+    bodies = [
+        *(insertion.value for insertion in between),
+        entry_of({"type": "message", "message": message}, neighbour.value),
+    ]
+    return [*(Insertion(value, neighbour.span, is_after=first is None) for value in bodies), *rest]
+
+
+def _is_compaction(insertion: Insertion) -> bool:
+    return not insertion.span.path and insertion.value.get("type") == "compaction"
 
 
 def _with_new(entries: Sequence[Entry], inserted: Sequence[Insertion]) -> tuple[list[Entry], dict[int, Insertion]]:
-    """The entries with those that are inserted among them, and which these are; elements of an entry are none."""
+    """The entries including inserted ones, and the index of each insertion. Elements of entries are left out."""
     around: dict[tuple[Span, bool], list[Insertion]] = {}
-    for one in inserted:
-        if not one.where.path:
-            around.setdefault((one.where, one.is_after), []).append(one)
+    for insertion in inserted:
+        if not insertion.span.path:
+            around.setdefault((insertion.span, insertion.is_after), []).append(insertion)
     found: list[Entry] = []
     new: dict[int, Insertion] = {}
 
-    def add(news: Sequence[Insertion]) -> None:
-        for one in news:
-            new[len(found)] = one
-            found.append(Entry(one.value, Span(-1 - len(new))))
+    def add(additions: Sequence[Insertion]) -> None:
+        for insertion in additions:
+            new[len(found)] = insertion
+            found.append(Entry(insertion.value, Span(-1 - len(new))))
 
     for entry in entries:
         add(around.get((entry.span, False), ()))
@@ -224,28 +234,29 @@ def _with_new(entries: Sequence[Entry], inserted: Sequence[Insertion]) -> tuple[
 
 
 def _links(
-    entries: Sequence[Entry], live: Sequence[int], gone: Set[int], new: dict[int, Insertion], leaf: int | None
+    entries: Sequence[Entry], live: Sequence[int], dropped: Set[int], new: dict[int, Insertion], leaf: int | None
 ) -> dict[int, dict[str, Any]]:
     """The new values of the fields that name another entry."""
     parents = _parents(entries)
-    heirs: list[str | None] = []  # of each entry: its own id, or that of its nearest ancestor that stays
+    kept_ancestors: list[str | None] = []  # of each entry: its id, or that of its nearest kept ancestor
     for index, entry in enumerate(entries):
         parent = parents[index]
-        heirs.append(entry.id if index not in gone else heirs[parent] if parent is not None else None)
+        inherited = None if parent is None else kept_ancestors[parent]
+        kept_ancestors.append(inherited if index in dropped else entry.id)
     changes: dict[int, dict[str, Any]] = {}
     for index in range(len(entries)):
         parent = parents[index]
-        if index in gone or not entries[index].value:  # a line that is no object has no links
+        if index in dropped or not entries[index].value:  # a line that is not an object has no links
             continue
-        if parent is not None and parent in gone:
-            changes[index] = {"parentId": heirs[parent]}
+        if parent is not None and parent in dropped:
+            changes[index] = {"parentId": kept_ancestors[parent]}
         for field in _LINKS:
-            target = _named(entries, index, field) if field in entries[index].value else None
-            if target is not None and target in gone and heirs[target] is not None:
-                changes.setdefault(index, {})[field] = heirs[target]
+            target = _find_named(entries, index, field) if field in entries[index].value else None
+            if target is not None and target in dropped and kept_ancestors[target] is not None:
+                changes.setdefault(index, {})[field] = kept_ancestors[target]
     before: int | None = None
     for index in live:
-        if index in gone or not entries[index].value:
+        if index in dropped or not entries[index].value:
             continue
         if index in new or before in new:
             changes.setdefault(index, {})["parentId"] = None if before is None else entries[before].id
@@ -260,28 +271,29 @@ def _keep(
     entries: Sequence[Entry],
     places: Mapping[Span, int],
     live: Sequence[int],
-    gone: Set[int],
+    dropped: Set[int],
     new: Set[int],
     changes: dict[int, dict[str, Any]],
 ) -> None:
-    """Note what each compaction keeps first: the next live entry where that one went, or what is new before it."""
-    position = list(accumulate((index not in gone for index in range(len(entries))), initial=0))
+    """Update the first kept entry of each compaction: the next kept live entry, or a new entry before it."""
+    kept_before = list(accumulate((index not in dropped for index in range(len(entries))), initial=0))
     newest = next((index for index in reversed(live) if entries[index].kind == "compaction"), None)
     alive = set(live)
-    for place, entry in enumerate(old):
+    for old_position, entry in enumerate(old):
         index, value = places[entry.span], entry.value
-        if entry.kind != "compaction" or index in gone:
+        if entry.kind != "compaction" or index in dropped:
             continue
-        first = first_kept(old, place)
+        first = first_kept(old, old_position)
         start = index if first is None else places[old[first].span]
-        there = (one for one in range(start, index) if one not in gone and (one in alive or index not in alive))
-        kept = next(there, index)
+        for kept in range(start, index + 1):
+            if kept == index or (kept not in dropped and (kept in alive or index not in alive)):
+                break
         if index == newest:
-            kept = min((one for one in new if one < kept), default=kept)
-        if type(value.get("firstKeptEntryIndex")) is int and value["firstKeptEntryIndex"] != position[kept]:
-            changes.setdefault(index, {})["firstKeptEntryIndex"] = position[kept]
+            kept = min((position for position in new if position < kept), default=kept)
+        if type(value.get("firstKeptEntryIndex")) is int and value["firstKeptEntryIndex"] != kept_before[kept]:
+            changes.setdefault(index, {})["firstKeptEntryIndex"] = kept_before[kept]
         if kept != start and "firstKeptEntryId" in value:
             changes.setdefault(index, {})["firstKeptEntryId"] = entries[kept].id
     for index in new:
         if "firstKeptEntryIndex" in entries[index].value:
-            changes.setdefault(index, {})["firstKeptEntryIndex"] = position[index]
+            changes.setdefault(index, {})["firstKeptEntryIndex"] = kept_before[index]

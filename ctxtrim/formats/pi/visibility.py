@@ -1,10 +1,10 @@
-"""Who sees a message of pi's kind, which the `metadata` beside its role tells.
+"""The visibility of pi messages, recorded in the `metadata` of a message.
 
 ::
 
     {"role": "user", "content": …, "metadata": {"agentVisible": false, "userVisible": true, "kind": "…"}}
 
-What is not told is visible. Some agents spell the names with underscores; a file goes on as it began.
+The default is visible. Some agents use underscores in the names; an edited file keeps its style.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats.base import Site
-from ctxtrim.formats.visibility import PLAIN, seen
+from ctxtrim.formats.visibility import PLAIN, visibility_of
 from ctxtrim.model import Message, Span
 
 Names = tuple[str, str]
@@ -21,14 +21,17 @@ _NAMES: tuple[Names, ...] = (("agentVisible", "userVisible"), ("agent_visible", 
 
 
 def names_in(metadata: object) -> Names | None:
-    """How some metadata names who sees its message, None where it does not say."""
+    """The visibility keys that some metadata uses; None if it has none."""
     if not isinstance(metadata, dict):
         return None
     return next((names for names in _NAMES if names[0] in metadata or names[1] in metadata), None)
 
 
 def with_visibility(message: Message, value: Mapping[str, Any]) -> Message:
-    """A message with what its value says of who sees it. What the person is not shown, the person did not write."""
+    """The message with its visibility.
+
+    A message hidden from the person was not written by the person.
+    """
     metadata = value.get("metadata")
     if not isinstance(metadata, dict):
         return message
@@ -46,9 +49,9 @@ def with_visibility(message: Message, value: Mapping[str, Any]) -> Message:
 def visibility(
     changed: Sequence[tuple[Message, Message]], messages: Sequence[Message], value_of: Callable[[Span], Any]
 ) -> Iterator[tuple[Span, Mapping[str, Any]]]:
-    """What changes in the metadata of some messages, which get some where they have none.
+    """The changed metadata members of some messages, which are added where missing.
 
-    A system prompt beside the list and a compaction have no place for it.
+    A system prompt outside the list and a compaction cannot record it.
     """
     usual = _usual(messages, value_of)
     for old, new in changed:
@@ -57,31 +60,35 @@ def visibility(
             continue
         metadata = value.get("metadata")
         if metadata is None:
-            yield home, {"metadata": _spelled(new, usual)}
+            yield home, {"metadata": _json_value(new, usual)}
         elif isinstance(metadata, dict):
             keys = (*(names_in(metadata) or usual), "kind")
-            both = zip(keys, seen(old), seen(new), strict=True)
-            yield home.inside("metadata"), {key: now for key, before, now in both if now != before}
+            both = zip(keys, visibility_of(old), visibility_of(new), strict=True)
+            yield home.inside("metadata"), {key: now for key, old_value, now in both if now != old_value}
 
 
-def spelled_for(message: Message, site: Site) -> dict[str, Any]:
-    """The member that says who sees a new message; none where that is everyone."""
-    return {} if seen(message) == PLAIN else {"metadata": _spelled(message, _usual(site.messages, site.value_of))}
+def metadata_member(message: Message, site: Site) -> dict[str, Any]:
+    """The metadata member of a new message; empty if everyone sees the message."""
+    return (
+        {}
+        if visibility_of(message) == PLAIN
+        else {"metadata": _json_value(message, _usual(site.messages, site.value_of))}
+    )
 
 
-def _spelled(message: Message, names: Names) -> dict[str, Any]:
-    agent, user, kind = seen(message)
+def _json_value(message: Message, names: Names) -> dict[str, Any]:
+    agent, user, kind = visibility_of(message)
     return {names[0]: agent, names[1]: user} | ({} if kind is None else {"kind": kind})
 
 
 def _usual(messages: Sequence[Message], value_of: Callable[[Span], Any]) -> Names:
-    """How a file names who sees its messages, as the first that not everyone sees tells."""
+    """The visibility keys that the file uses, taken from the first message that has them."""
     first = next((message for message in messages if not (message.agent_visible and message.user_visible)), None)
     return (names_in(_home(first, value_of)[1].get("metadata")) if first else None) or _NAMES[0]
 
 
 def _home(message: Message, value_of: Callable[[Span], Any]) -> tuple[Span, Any]:
-    """The object that has a message's metadata: the message, which in a session is inside an entry."""
+    """The object with the metadata of a message: the message itself, which in a session is inside an entry."""
     home = message.spans[0]
     value = value_of(home)
     if isinstance(value, dict) and value.get("type") == "message" and isinstance(value.get("message"), dict):

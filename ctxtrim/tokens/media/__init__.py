@@ -1,1 +1,1 @@
-"""What attachments cost: sizes from their headers, and the rule of each family of models."""
+"""The token cost of attachments: sizes from file headers, and the rules of each model family."""

@@ -1,8 +1,8 @@
-"""What the first bytes of an attachment tell: the size of a picture, the length of a sound, the pages of a PDF.
+"""Facts from the first bytes of an attachment: image sizes, sound lengths, PDF pages.
 
-Every reader takes base64, bare or as a data URL, decodes a small part of it and gives None for anything odd. Layouts:
-PNG (W3C) IHDR, GIF89a logical screen, BMP info header, JPEG (ITU T.81) frame header, WebP container (RFC 9649),
-RIFF/WAVE, PDF (ISO 32000-1, 7.5 and 7.7).
+Every reader takes base64, bare or as a data URL, decodes a small part of it, and returns None for
+unusual input. Layouts: PNG (W3C) IHDR, GIF89a logical screen, BMP info header, JPEG (ITU T.81)
+frame header, WebP container (RFC 9649), RIFF/WAVE, PDF (ISO 32000-1, 7.5 and 7.7).
 """
 
 import base64
@@ -14,15 +14,15 @@ _STEPS = (4_096, 32_768, 349_528)  # characters of base64; the last are 256 KiB 
 _PDF_CHARACTERS = 8_000_000  # some 6 MB, searched in about 50 ms
 _DATA_URL = re.compile(r"data:([^,]{0,200}),", re.IGNORECASE)
 _CLEAN = str.maketrans({"-": "+", "_": "/", " ": "", "\t": "", "\r": "", "\n": ""})
-_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # the JPEG markers that tell a size
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # the JPEG markers of frame headers
 _ALONE = frozenset((0x01, *range(0xD0, 0xD9)))  # the JPEG markers without a length
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 
 
 def image_size(data: str) -> tuple[int, int] | None:
-    """Width and height in pixels of a PNG, JPEG, GIF, WebP or BMP, from the header alone; None for anything odd.
+    """Width and height in pixels of a PNG, JPEG, GIF, WebP or BMP; None for other input.
 
-    A JPEG is followed from segment to segment for 256 KiB at most.
+    Only the header is read; for a JPEG, segments within the first 256 KiB.
     """
     for head in _heads(data):
         size = _pixels(head)
@@ -34,7 +34,7 @@ def image_size(data: str) -> tuple[int, int] | None:
 
 
 def wav_seconds(data: str) -> float | None:
-    """The length of a WAV in seconds, from its header and the size of the data; None for any other sound."""
+    """The length of a WAV in seconds, from its header and data size; None for other sounds."""
     for head in _heads(data):
         if head[:4] != b"RIFF" or head[8:12] != b"WAVE":
             return None
@@ -45,10 +45,10 @@ def wav_seconds(data: str) -> float | None:
 
 
 def pdf_pages(data: str) -> int | None:
-    """The most pages that a PDF can have, counted by the objects that are pages; None where it is large or odd.
+    """The maximum number of pages of a PDF, from its page objects; None for large or unusual files.
 
-    Where page objects hide in compressed object streams, every stream counts as a page: a page that shows anything
-    has a stream of its own.
+    If page objects may be inside compressed object streams, every stream counts as a page: each
+    visible page has at least one stream.
     """
     start = _start(data)
     if start is None or len(data) - start > _PDF_CHARACTERS:
@@ -63,9 +63,9 @@ def pdf_pages(data: str) -> int | None:
 
 
 def byte_size(data: str) -> int | None:
-    """How many bytes base64 stands for, to within those of padding and line breaks, never too few.
+    """The decoded bytes of base64 data, never too few; padding and line breaks may add some.
 
-    None where nothing is there or the beginning is no base64: a URL, or a note in the place of what was taken out.
+    None for empty input and for other text: a URL, or a note that replaces removed data.
     """
     start = _start(data)
     if start is None or not _decode(data[start : start + _STEPS[0]]):
@@ -74,13 +74,13 @@ def byte_size(data: str) -> int | None:
 
 
 def media_type(data: str) -> str | None:
-    """The media type that a data URL names, in lower case."""
+    """The media type in a data URL, in lower case."""
     found = _DATA_URL.match(data)
     return (found[1].split(";")[0].strip().lower() or None) if found else None
 
 
 def _start(data: str) -> int | None:
-    """Where the base64 begins; None in a data URL of another encoding."""
+    """The start of the base64; None in a data URL of another encoding."""
     found = _DATA_URL.match(data)
     if found is None:
         return 0
@@ -88,7 +88,7 @@ def _start(data: str) -> int | None:
 
 
 def _heads(data: str) -> Iterator[bytes]:
-    """The beginning of the data, in growing portions; nothing where it is no base64."""
+    """Growing beginnings of the data; none if it is not base64."""
     start = _start(data)
     if start is None:
         return
@@ -102,7 +102,7 @@ def _heads(data: str) -> Iterator[bytes]:
 
 
 def _decode(text: str) -> bytes | None:
-    """The bytes of base64 text, but for a last group that is not whole."""
+    """The bytes of base64 text, without an incomplete last group."""
     text = text.translate(_CLEAN)
     try:
         return base64.b64decode(text[: len(text) & ~3], validate=True)
@@ -122,7 +122,7 @@ def _pixels(head: bytes) -> tuple[int, int] | None:
             return _webp(head)
         if head.startswith(b"\xff\xd8"):
             return _jpeg(head)
-    except (struct.error, IndexError):  # it ends too soon
+    except (struct.error, IndexError):  # truncated
         pass
     return None
 
@@ -134,7 +134,7 @@ def _bmp(head: bytes) -> tuple[int, int] | None:
     if not 16 <= length <= 124:
         return None
     width, height = struct.unpack_from("<ii", head, 18)
-    return width, abs(height)  # rows may run from the top
+    return width, abs(height)  # negative if rows start at the top
 
 
 def _webp(head: bytes) -> tuple[int, int] | None:
@@ -151,24 +151,24 @@ def _webp(head: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(head: bytes) -> tuple[int, int] | None:
-    """The size in the first frame header, whatever segments stand before it."""
-    place = 2
-    while head[place] == 0xFF:
-        marker = head[place + 1]
-        if marker == 0xFF:  # fill
-            place += 1
+    """The size in the first frame header, after any number of segments."""
+    position = 2
+    while head[position] == 0xFF:
+        marker = head[position + 1]
+        if marker == 0xFF:  # fill byte
+            position += 1
         elif marker in _ALONE:
-            place += 2
+            position += 2
         elif marker in _FRAMES:
-            height, width = struct.unpack_from(">HH", head, place + 5)
+            height, width = struct.unpack_from(">HH", head, position + 5)
             return width, height
-        elif marker in (0xD9, 0xDA):  # the picture begins, or ends
+        elif marker in (0xD9, 0xDA):  # image data starts, or the file ends
             return 0, 0
         else:
-            (length,) = struct.unpack_from(">H", head, place + 2)
+            (length,) = struct.unpack_from(">H", head, position + 2)
             if length < 2:
                 return 0, 0
-            place += 2 + length
+            position += 2 + length
     return 0, 0
 
 
@@ -182,7 +182,7 @@ def _wav(head: bytes, size: int) -> float | None:
             (rate,) = struct.unpack_from("<I", head, place + 16)
         elif name == b"data":
             rest = max(0, size - place - 8)
-            # a stream that did not know its length says 0 or the largest number
+            # a streamed file has the size 0 or the maximum
             return (min(length, rest) if length else rest) / rate if rate else None
         place += 8 + length + length % 2
     return None

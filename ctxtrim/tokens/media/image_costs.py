@@ -1,6 +1,7 @@
-"""What a picture costs: one small rule for each way in which providers cut pictures up.
+"""The token cost of images: one rule for each way in which providers split images.
 
-Where a rule leaves the rounding open, the dearer reading is taken. Results are tokens, for any size and detail.
+If a rule leaves the rounding open, the higher cost is used. Results are tokens, for any size and
+detail.
 """
 
 from bisect import bisect_right
@@ -12,10 +13,10 @@ from ctxtrim.model import Media
 
 
 class ImagePolicy(Protocol):
-    """Says what a picture costs; one of unknown size costs the most that any can at its detail."""
+    """The cost of images. An image of unknown size costs the maximum at its detail."""
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture."""
+        """The tokens of an image."""
         ...
 
 
@@ -23,15 +24,16 @@ class ImagePolicy(Protocol):
 class Tiles:
     """OpenAI's older rule: `base` tokens, and `tile` for each tile of 512 pixels.
 
-    The picture is made to fit 2048 x 2048, its shorter side 768, and is never enlarged; low detail costs `base`.
-    Source: developers.openai.com, images and vision; a picture of 511 x 511 costs one tile by the API's counts.
+    The image is scaled down to fit 2048 x 2048, then its shorter side to 768; it is never enlarged.
+    Low detail costs `base`. Source: developers.openai.com, images and vision; an image of 511 x 511
+    costs one tile by the API's counts.
     """
 
     base: int
     tile: int
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture, at most 8 tiles; detail auto and original count as high."""
+        """The tokens of an image, at most 8 tiles. Detail auto and original count as high."""
         if media.detail == "low":
             return self.base
         return self.base + self.tile * self._tiles(media.pixels)
@@ -47,18 +49,18 @@ class Tiles:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How far a picture is scaled down before it is cut into patches of 32 pixels: patches, and pixels a side."""
+    """The limits of an image before it is split into patches of 32 pixels: patches, and pixels a side."""
 
     budget: int
     side: int | None = None
 
     @property
     def most(self) -> int:
-        """The most patches that any picture has."""
+        """The maximum patches of any image."""
         return self.budget if self.side is None else min(self.budget, _ceil(self.side, 32) ** 2)
 
     def patches(self, width: int, height: int) -> int:
-        """The patches of a picture, scaled down to whole patches as the documentation of OpenAI says."""
+        """The patches of an image, scaled down to whole patches as OpenAI documents it."""
         long = max(width, height)
         if self.side is not None and long > self.side:
             width, height = _ceil(width * self.side, long), _ceil(height * self.side, long)
@@ -67,7 +69,7 @@ class Grid:
             return whole
         shrink = sqrt(32**2 * self.budget / (width * height))
         columns, rows = width * shrink / 32, height * shrink / 32
-        if min(columns, rows) < 1:  # a strip thinner than a patch: the rule does not say
+        if min(columns, rows) < 1:  # thinner than a patch: undefined by the rule
             return self.most
         shrink *= min(floor(columns) / columns, floor(rows) / rows)
         return min(self.most, _cover(floor(width * shrink), floor(height * shrink), 32))
@@ -77,9 +79,9 @@ class Grid:
 class Patches:
     """OpenAI's newer rule: patches of 32 pixels, times the model's multiplier.
 
-    `low` and `original` are None where that detail is charged as high; `frame` is added to each picture. Source:
-    developers.openai.com, images and vision, spring and October 2026; limits by detail as litellm 1.109.1 (MIT) gives
-    them; the frame from recorded requests.
+    `low` and `original` are None if that detail costs the same as high; `frame` is added per image.
+    Source: developers.openai.com, images and vision, spring and October 2026; limits by detail as
+    litellm 1.109.1 (MIT) lists them; the frame from recorded requests.
     """
 
     multiplier: float
@@ -90,10 +92,10 @@ class Patches:
     frame: int = 0
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture; a detail that is unknown or not given counts as auto."""
+        """The tokens of an image. An unknown or missing detail counts as auto."""
         grid = self._grid(media.detail)
         patches = grid.most if media.pixels is None else grid.patches(*media.pixels)
-        return self.frame + ceil(round(patches * self.multiplier, 6))  # 1.2 is no binary number
+        return self.frame + ceil(round(patches * self.multiplier, 6))  # 1.2 is inexact in binary
 
     def _grid(self, detail: str | None) -> Grid:
         detail = detail if detail in ("low", "high", "original") else self.auto
@@ -105,9 +107,9 @@ class Patches:
 class Anthropic:
     """Anthropic's rule: patches of 28 pixels, after scaling down to `edge` pixels a side and `cap` patches.
 
-    `allowance` comes on top where a picture is scaled down: the standard tier was charged up to 28 tokens above its
-    own cap, while pictures that fit cost the rule's tokens exactly. Source: platform.claude.com, vision; third-party
-    measurements of ten sizes on two models.
+    `allowance` is added to images that are scaled down: the standard tier charged up to 28 tokens
+    above its own cap, while images that fit cost exactly the rule's tokens. Source:
+    platform.claude.com, vision; third-party measurements of ten sizes on two models.
     """
 
     edge: int
@@ -115,7 +117,7 @@ class Anthropic:
     allowance: int = 0
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture; detail does not matter."""
+        """The tokens of an image. Detail does not matter."""
         if media.pixels is None:
             return self.cap + self.allowance
         long, short = max(media.pixels), min(media.pixels)
@@ -131,11 +133,12 @@ class Anthropic:
 
 @dataclass(frozen=True, slots=True)
 class Crops:
-    """The rule of Gemini 2: 258 tokens, and for a side above 384 pixels as many for each crop.
+    """The rule of Gemini 2: 258 tokens, and for a side above 384 pixels 258 for each crop.
 
-    A crop is two thirds of the shorter side, 256 to 768 pixels. No picture has more than 24, as none is larger than
-    3072 pixels a side once scaled down. `more` crops are added to each picture, as gemini-2.0-flash does. Sources:
-    ai.google.dev, tokens; firebase.google.com, input file requirements; recorded requests.
+    A crop is two thirds of the shorter side, 256 to 768 pixels. An image has at most 24 crops, as
+    images are scaled to at most 3072 pixels a side. `more` crops are added per image, as
+    gemini-2.0-flash does. Sources: ai.google.dev, tokens; firebase.google.com, input file
+    requirements; recorded requests.
     """
 
     crop: int = 258
@@ -143,7 +146,10 @@ class Crops:
     more: int = 0
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture; detail does not matter. Large ones are charged unscaled, up to the most."""
+        """The tokens of an image.
+
+        Detail does not matter. Large images are charged unscaled, up to the maximum.
+        """
         if media.pixels is None:
             return self.crop * (self.most + self.more)
         long, short = max(media.pixels), min(media.pixels)
@@ -155,9 +161,10 @@ class Crops:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The rule of Gemini 3 and 4: a number for each resolution that a request can ask for, whatever the size.
+    """The rule of Gemini 3 and 4: a fixed cost for each requested resolution, for any size.
 
-    Source: ai.google.dev, media resolution; 1,065 to 1,101 tokens measured at the default, prompt included.
+    Source: ai.google.dev, media resolution; 1,065 to 1,101 tokens measured at the default, prompt
+    included.
     """
 
     low: int = 280
@@ -166,38 +173,38 @@ class Levels:
     ultra_high: int = 2240
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture; a resolution that is unknown or not given is high."""
+        """The tokens of an image. An unknown or missing resolution counts as high."""
         levels = {"low": self.low, "medium": self.medium, "ultra_high": self.ultra_high}
         return levels.get(media.detail or "", self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """The same for every picture: where only the most that one can cost is known."""
+    """A fixed cost for every image, for models with only a known maximum."""
 
     most: int
 
     def tokens(self, media: Media) -> int:
-        """The tokens of any picture."""
+        """The tokens of any image."""
         return self.most
 
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """The dearest of several rules: where sources disagree, or the model is not known."""
+    """The highest of several rules, if sources disagree or the model is unknown."""
 
     policies: tuple[ImagePolicy, ...]
 
     def tokens(self, media: Media) -> int:
-        """The tokens of a picture by the rule that charges the most."""
+        """The tokens of an image by the rule with the highest cost."""
         return max(policy.tokens(media) for policy in self.policies)
 
 
 def _cover(width: int, height: int, side: int) -> int:
-    """How many squares cover a picture."""
+    """The number of squares that cover an image."""
     return _ceil(width, side) * _ceil(height, side)
 
 
 def _ceil(number: int, divisor: int) -> int:
-    """A quotient rounded up, in whole numbers."""
+    """A quotient rounded up, in integer arithmetic."""
     return -(-number // divisor)

@@ -1,6 +1,6 @@
-"""What each family of models charges for attachments: a policy by name.
+"""The cost of attachments for each model family: policies by name.
 
-Numbers as published or measured by November 2026; where sources disagree, the larger one.
+Numbers are as published or measured by November 2026; if sources disagree, the larger one.
 """
 
 from dataclasses import dataclass, replace
@@ -20,30 +20,33 @@ from ctxtrim.tokens.media.image_costs import (
 )
 
 DETAILS = (None, "low", "medium", "high", "ultra_high", "original")
-"""What a request can say of the resolution of a picture: nothing, and the words of OpenAI and Gemini."""
+"""The image resolutions that a request can ask for: none, or the values of OpenAI and Gemini."""
 
 PAGES = 100
-"""Pages of a PDF that says nothing of its length: what requests below a window of 1,000,000 may hold (Anthropic)."""
+"""Pages of a PDF of unknown length: the limit of requests below a window of 1,000,000 (Anthropic)."""
 
 SECONDS = 3_600
-"""Seconds of a sound of which nothing is known. Nobody publishes a limit for a message; an hour is an assumption."""
+"""Seconds of a sound of unknown length.
+
+No provider publishes a limit per message; an hour is an assumption.
+"""
 
 SLOWEST = 750
-"""Bytes in a second of the most compressed sound: Opus at 6 kbit/s (RFC 6716); MP3 has 8 kbit/s or more."""
+"""Bytes per second of the most compressed sound: Opus at 6 kbit/s (RFC 6716); MP3 has 8 kbit/s or more."""
 
 SEAL = 650
-"""Bytes that sealing adds to a text, of which four are taken for a token: so openai/codex estimates (history.rs)."""
+"""Bytes that encryption adds to a text; four bytes count as a token, as in openai/codex (history.rs)."""
 
 UNSEALED = 45
-"""Tokens on top of that estimate: recorded requests with short reasoning ask for 44."""
+"""Tokens added to that estimate: recorded requests with short reasoning need 44."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What one family of models charges, in tokens: an image rule, and numbers for everything else.
+    """The attachment costs of one model family, in tokens: an image rule, and numbers for other kinds.
 
-    `page` is one page of a PDF, its text and its image at most; `page_text` the share of the text, for a PDF that
-    asks for a detail. `part` is the frame of each PDF or file, `second` a second of sound.
+    `page` is the maximum of one PDF page, text and image; `page_text` the text's share, for a PDF
+    with a requested detail. `part` is the frame of each PDF or file, `second` a second of sound.
     """
 
     image: ImagePolicy
@@ -54,13 +57,13 @@ class Policy:
 
     @property
     def image_most(self) -> int:
-        """The most tokens that one picture can cost, at whatever detail."""
+        """The maximum tokens of one image, at any detail."""
         return max(self.image.tokens(Media("image", detail=detail)) for detail in DETAILS)
 
     def tokens(self, media: Media) -> int:
-        """The tokens of an attachment; the most that it may cost where its size is not known.
+        """The tokens of an attachment; the maximum if its size is unknown.
 
-        A file costs a token for each of its bytes: no tokenizer makes more of a text.
+        A file costs one token per byte, because no tokenizer makes more of a text.
         """
         if media.kind == "image":
             return self.image.tokens(media)

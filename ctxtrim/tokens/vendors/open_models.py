@@ -1,4 +1,7 @@
-"""xAI, Mistral and models with public weights: what chat templates and hosts add. All counts are estimates."""
+"""xAI, Mistral and open models: the tokens that chat templates and hosts add.
+
+All counts are estimates.
+"""
 
 from ctxtrim.tokens.facts import Fact, Facts
 from ctxtrim.tokens.request import harmony_output, openai_output

@@ -199,7 +199,7 @@ class Meter:
 
         from ctxtrim.tokenizers import encodings
 
-        meter, renewed = self, encodings.renewed
+        meter, bounded_count = self, encodings.bounded_count
 
         class Timed:
             """A tokenizer of gigatoken whose calls are measured."""
@@ -207,7 +207,7 @@ class Meter:
             def __init__(self, tokenizer: Any) -> None:
                 self.backend, self.encode = self, meter.timed(tokenizer.backend.encode)
 
-        encodings.renewed = lambda make: renewed(lambda: Timed(make()))
+        encodings.bounded_count = lambda make: bounded_count(lambda: Timed(make()))
         for name in ("encode_ordinary", "_encode_single_piece"):
             setattr(tiktoken.Encoding, name, self.timed(getattr(tiktoken.Encoding, name), 1))
 

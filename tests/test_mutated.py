@@ -1,6 +1,7 @@
 """Transcripts of every format with one or more odd values: stages never fail, and what is written reads as intended."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def mutated(draw: st.DrawFn) -> bytes:
             holder = holder[step]
         how = draw(st.sampled_from(["odd", "odd", "odd", "gone", "twice", "wrapped", "string"]))
         if how == "odd":
-            holder[key] = draw(st.sampled_from(ODD))
+            holder[key] = deepcopy(draw(st.sampled_from(ODD)))
         elif how == "gone":
             del holder[key]
         elif how == "twice" and isinstance(holder, list):

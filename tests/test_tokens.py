@@ -314,7 +314,7 @@ def test_safety_divides_the_budget_of_estimates_only() -> None:
 
 
 def test_a_reserve_that_leaves_nothing_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="leaves nothing"):
+    with pytest.raises(UsageError, match="leaves no room"):
         Binding(tokenizer, context_window=4000, reserve=4000)
     assert Binding(tokenizer, context_window=4000).bind(transcript([user("x")])).budget.available == 2000
 

@@ -213,7 +213,7 @@ def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_wr
     (one,) = chunk.transcripts
     assert not one.hides
     assert of(*TALK).hides
-    with pytest.raises(SelfCheckError, match="openai-chat cannot say that a message is hidden"):
+    with pytest.raises(SelfCheckError, match="openai-chat cannot mark a message as hidden"):
         rewrite(format_of(OPENAI), chunk.lines, [hiding(one, 0, **how)])
     with pytest.raises(SelfCheckError, match="openai-chat cannot say"):
         rewrite(format_of(OPENAI), chunk.lines, [replace(one, messages=(*one.messages, DIGEST))])
@@ -300,7 +300,7 @@ def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and
 def test_usage_of_an_answer_that_is_hidden_is_not_learnt_from() -> None:
     usage = {"usage": {"input": 7, "output": 1}}
     one = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
-    assert [answer.place for answer in recorded(one, lambda model: True).answers] == [1]
+    assert [answer.position for answer in recorded(one, lambda model: True).answers] == [1]
 
 
 @st.composite

@@ -215,7 +215,7 @@ def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_wr
     assert of(*TALK).hides
     with pytest.raises(SelfCheckError, match="openai-chat cannot mark a message as hidden"):
         rewrite(format_of(OPENAI), chunk.lines, [hiding(one, 0, **how)])
-    with pytest.raises(SelfCheckError, match="openai-chat cannot say"):
+    with pytest.raises(SelfCheckError, match="openai-chat cannot mark"):
         rewrite(format_of(OPENAI), chunk.lines, [replace(one, messages=(*one.messages, DIGEST))])
 
 

@@ -86,7 +86,7 @@ class ContextOverflowError(CtxtrimError):
 
     def __init__(self, current_tokens: int, max_tokens: int, irreducible: Sequence[Irreducible] = ()) -> None:
         self.current_tokens, self.max_tokens, self.irreducible = current_tokens, max_tokens, tuple(irreducible)
-        lines = [f"    {one}" for one in self.irreducible]
+        lines = [f"    {item}" for item in self.irreducible]
         super().__init__("\n".join((does_not_fit(current_tokens, max_tokens), *lines)))
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

@@ -93,12 +93,12 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
         return Done(chunk.data, None, (), (finding,), is_changed=True, is_lossy=True)
     known = [_identity(transcript, path, index, job) for index, transcript in enumerate(chunk.transcripts)]
 
-    def attempt(at: int, model: str | None) -> Worked:
-        transcript = chunk.transcripts[at]
+    def attempt(index: int, model: str | None) -> Worked:
+        transcript = chunk.transcripts[index]
         named = transcript if model == transcript.model else replace(transcript, model=model)
-        return _attempt(named, job, keeper, known[at], path)
+        return _attempt(named, job, keeper, known[index], path)
 
-    worked = [attempt(at, transcript.model) for at, transcript in enumerate(chunk.transcripts)]
+    worked = [attempt(index, transcript.model) for index, transcript in enumerate(chunk.transcripts)]
     failed = [_is_left_out(result, job) for _, result in worked]
     try:
         data, worked, failed = _written_and_counted(chunk, worked, job, attempt)
@@ -165,19 +165,26 @@ def _written_and_counted(
     A stage may drop the message that names the model. If the output then names another model and does not fit it, the
     stages run once more for that model.
     """
-    tried: set[int] = set()
+    worked = list(worked)
+    retried: set[int] = set()
     while True:
         failed = [_is_left_out(result, job) for _, result in worked]
-        data, again = written_chunk(chunk, [result.transcript for _, result in worked], failed)
-        counted = [_recounted(job, *one, again.get(at)) for at, one in enumerate(worked)]
-        fitting = [one for one in counted if one is not None]
-        if len(fitting) == len(counted):
-            return data, fitting, failed
-        over = {at for at, one in enumerate(counted) if one is None}
-        if not tried.isdisjoint(over):
+        data, read_back = written_chunk(chunk, [result.transcript for _, result in worked], failed)
+        counted: list[Worked] = []
+        too_large: set[int] = set()
+        for index, (bound, result) in enumerate(worked):
+            recounted = _recounted(job, bound, result, read_back.get(index))
+            if recounted is None:
+                too_large.add(index)
+            else:
+                counted.append(recounted)
+        if not too_large:
+            return data, counted, failed
+        if not retried.isdisjoint(too_large):
             raise SelfCheckError("no edit fits the model that the output names; name the model with --model")
-        tried.update(over)
-        worked = [attempt(at, again[at].model) if at in over else one for at, one in enumerate(worked)]
+        retried |= too_large
+        for index in too_large:
+            worked[index] = attempt(index, read_back[index].model)
 
 
 def _recounted(job: Job, bound: Bound, result: PipelineRun, again: Transcript | None) -> Worked | None:

@@ -237,7 +237,7 @@ def test_where_no_text_can_stand_the_image_stays_and_the_report_says_so(ctxtrim:
     data = lines([{"input": items, "model": MODEL}])
     ran = ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, stdin=data)
     assert ran.out == data
-    assert "1 old image or document stays: this format has no place for a text instead" in ran.err
+    assert "1 old image or document is kept: this format has no place for a text instead" in ran.err
     (message,) = [one for one in read(data)[0].transcripts[0].messages if one.role == "tool"]
     assert with_texts_for(message, {len(message.parts) - 1: "gone"}) == (message, 1)
 
@@ -265,7 +265,7 @@ EDITS: dict[str, tuple[dict[str, Any], Callable[[Message], Message], str]] = {
     "replace": (
         {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": {"name": "x", "arguments": {}}}]},
         lambda one: replace(one, parts=(replace(one.parts[0], kind="text"),)),
-        "has a text in the place of a tool_call that no text can replace",
+        "has a text instead of a tool_call that no text can replace",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Whether an error says that a prompt was too long, whoever raised it."""
+"""Recognizes the errors with which providers and clients report that a prompt is too long."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,16 +6,16 @@ from typing import Any
 
 from ctxtrim.errors import ContextOverflowError
 
-_DEPTH = 8  # errors behind an error that are looked at
-_LONG = 20_000  # characters of what an error says
+_DEPTH = 8  # errors of a chain that are examined
+_LONG = 20_000  # characters of a message that are examined
 _CODES = frozenset((
     "context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded", "max_tokens_exceeded",
     "string_above_max_length", "contextwindowexceedederror", "contextlengthexceedederror", "contextoverflowerror",
     "exceed_context_size_error",
 ))  # fmt: skip
-"""Codes and types of errors, in lower case, that mean nothing else."""
+"""Codes and types of errors, in lower case, that have no other meaning."""
 
-# What providers and servers say. OpenAI: maximum context length is …; Anthropic: prompt is too long: … tokens > …
+# Messages of providers and servers. OpenAI: maximum context length is …; Anthropic: prompt is too long: … tokens > …
 # maximum, input length and `max_tokens` exceed context limit; Gemini: the input token count (…) exceeds the maximum;
 # Bedrock: input is too long for requested model, too many input tokens; vLLM: the decoder prompt is longer than the
 # maximum model length; llama.cpp: exceeds the available context size; Groq: reduce the length of the messages; xAI:
@@ -46,34 +46,35 @@ _RATE = 429
 
 
 def is_context_length_exceeded(error: BaseException) -> bool:
-    """Whether an error, or one that it was raised from, says that the prompt was too long for the model.
+    """Whether an error, or an error that caused it, reports that the prompt is too long for the model.
 
-    It is told by its type or its code, else by its text; errors of clients are looked at by their attributes
-    (`code`, `type`, `status_code`, `body`). A limit of tokens in a minute is another thing.
+    The type and the code decide, else the text. Code and text come from the attributes of client errors (`code`,
+    `type`, `status_code`, `body`). Rate limits, such as tokens per minute, are different errors.
     """
-    return any(map(_says, _behind(error)))
+    return any(map(_is_too_long, _chain(error)))
 
 
-def _behind(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that it came from."""
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, its causes, and the errors of exception groups."""
     seen: list[BaseException] = []
-    waiting = [error]
-    while waiting and len(seen) < _DEPTH:
-        one = waiting.pop(0)
-        if any(one is other for other in seen):
+    pending = [error]
+    while pending and len(seen) < _DEPTH:
+        current = pending.pop(0)
+        if any(current is other for other in seen):
             continue
-        seen.append(one)
-        yield one
-        if isinstance(one, BaseExceptionGroup):
-            waiting += one.exceptions
-        behind = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
-        waiting += [behind] if behind is not None else []
+        seen.append(current)
+        yield current
+        if isinstance(current, BaseExceptionGroup):
+            pending += current.exceptions
+        cause = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+        if cause is not None:
+            pending.append(cause)
 
 
-def _says(error: BaseException) -> bool:
+def _is_too_long(error: BaseException) -> bool:
     if isinstance(error, ContextOverflowError):
         return True
-    codes = {one.lower() for key, one in _told(error) if key in _CODE_KEYS} | {type(error).__name__.lower()}
+    codes = {text.lower() for key, text in _details(error) if key in _CODE_KEYS} | {type(error).__name__.lower()}
     if codes & _CODES:
         return True
     text = "\n".join(_texts(error))
@@ -83,24 +84,24 @@ def _says(error: BaseException) -> bool:
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    """What an error says."""
+    """The messages of an error."""
     yield str(error)[:_LONG]
-    yield from (one[:_LONG] for key, one in _told(error) if key == "message")
+    yield from (text[:_LONG] for key, text in _details(error) if key == "message")
 
 
-def _told(error: BaseException) -> Iterator[tuple[str, str]]:
-    """The texts among its attributes and in what the provider answered, by their names."""
+def _details(error: BaseException) -> Iterator[tuple[str, str]]:
+    """The names and texts of the attributes of an error, and of the response in them."""
     yield from _members(getattr(error, "__dict__", {}))
 
 
 def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """The texts in what a provider answered, under the keys that stand right above them."""
+    """The keys and texts of a response, including those of nested errors."""
     if isinstance(value, Mapping) and depth < 3:
-        for key, one in value.items():
-            if isinstance(one, str):
-                yield str(key), one
+        for key, inner in value.items():
+            if isinstance(inner, str):
+                yield str(key), inner
             elif key in ("error", "body", "detail"):
-                yield from _members(one, depth + 1)
+                yield from _members(inner, depth + 1)
 
 
 _WINDOW = re.compile(
@@ -111,11 +112,9 @@ _WINDOW = re.compile(
 
 
 def stated_window(error: BaseException) -> int | None:
-    """The smallest number of tokens that an error names as what the model can hold; None where it names none."""
-    found = [
-        int((match[1] or match[2]).replace(",", ""))
-        for one in _behind(error)
-        for text in _texts(one)
-        for match in _WINDOW.finditer(text)
-    ]
-    return min(found, default=None)
+    """The smallest context window that an error names, in tokens; None if it names no window."""
+    windows: list[int] = []
+    for current in _chain(error):
+        for text in _texts(current):
+            windows += (int((match[1] or match[2]).replace(",", "")) for match in _WINDOW.finditer(text))
+    return min(windows, default=None)

@@ -1,12 +1,11 @@
-"""The retention of tool results in a context window: whole for two turns, then three lines and a pointer.
+"""The retention of tool results in a context window: in full for two turns, then three lines and a pointer.
 
 ::
 
-    turn of the result and the next one      whole
-    from then on                             its first 3 lines, and the trace id to ask for the rest with
+    turn of the result and the next turn     in full
+    later turns                              the first 3 lines, and the trace id with which to get the rest
 
-Everything else in the window is always whole. A value in, a new value out: nothing is changed in place, and what is
-truncated already stays as it is.
+Other messages are always kept in full. Windows and messages are immutable. A truncated result is not truncated again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,14 +16,14 @@ from ctxtrim.errors import InputError
 from ctxtrim.stages.placeholder import POINTER, first_lines, is_filled
 
 FULL_TURNS = 1
-"""For how many turns after its own a result is whole."""
+"""Turns after its own for which a result is kept in full."""
 HEAD_LINES = 3
-"""How many lines of it stay after that."""
+"""Lines that are kept after that."""
 
 
 @dataclass(frozen=True)
 class _Message:
-    """What all messages have: an id, a text, and the number of their turn."""
+    """The members of all messages: an id, a text, and the number of the turn."""
 
     id: str
     content: str
@@ -35,85 +34,88 @@ class _Message:
 
 @dataclass(frozen=True)
 class UserMessage(_Message):
-    """What the user said."""
+    """A message of the user."""
 
     type: ClassVar[str] = "user"
 
 
 @dataclass(frozen=True)
 class AssistantMessage(_Message):
-    """What the model said."""
+    """A message of the model."""
 
     type: ClassVar[str] = "assistant"
 
 
 @dataclass(frozen=True)
 class SpecRefreshMessage(_Message):
-    """What the agent has to keep to, told again."""
+    """The specification of the task, repeated for the agent."""
 
     type: ClassVar[str] = "spec_refresh"
 
 
 @dataclass(frozen=True)
 class ToolResultMessage(_Message):
-    """What a tool returned; without a trace id there is none."""
+    """The output of a tool. The trace id is required."""
 
     trace_id: str
 
     type: ClassVar[str] = "tool_result"
 
     def __post_init__(self) -> None:
-        """An `InputError` where it could never be found again."""
+        """Raise `InputError` if the trace id is missing, because the full result could not be found again."""
         if not isinstance(self.trace_id, str) or not self.trace_id.strip():
             raise InputError(f"tool result {self.id!r}: a trace id is required, so that the whole of it can be found")
 
 
 ContextMessage = UserMessage | AssistantMessage | ToolResultMessage | SpecRefreshMessage
 _TYPES: dict[str, type[Any]] = {
-    one.type: one for one in (UserMessage, AssistantMessage, ToolResultMessage, SpecRefreshMessage)
+    kind.type: kind for kind in (UserMessage, AssistantMessage, ToolResultMessage, SpecRefreshMessage)
 }
 
 
 @dataclass(frozen=True)
 class ContextWindow:
-    """The messages of a window in their order, and the turn that it is."""
+    """The messages of a window in order, and the number of the current turn."""
 
     messages: tuple[ContextMessage, ...]
     current_turn: int
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], current_turn: int | None = None) -> "ContextWindow":
-        """A window of `{"id", "type", "content", "turn", "traceId"}` records; the current turn is the last of them.
+        """A window of `{"id", "type", "content", "turn", "traceId"}` records.
 
-        An `InputError` names the record, counted from 1, and what is wrong with it.
+        The current turn is the last turn by default. `InputError` names an invalid record, counted from 1, and the
+        reason.
         """
         messages = tuple(_message(record, number) for number, record in enumerate(records, 1))
         last = max((message.turn for message in messages), default=0)
         return cls(messages, last if current_turn is None else current_turn)
 
     def records(self) -> list[dict[str, Any]]:
-        """The messages as records again."""
-        return [
-            {"id": one.id, "type": one.type, "content": one.content, "turn": one.turn}
-            | ({"traceId": one.trace_id} if isinstance(one, ToolResultMessage) else {})
-            for one in self.messages
-        ]
+        """The messages as records."""
+        records: list[dict[str, Any]] = []
+        for message in self.messages:
+            record = {"id": message.id, "type": message.type, "content": message.content, "turn": message.turn}
+            if isinstance(message, ToolResultMessage):
+                record["traceId"] = message.trace_id
+            records.append(record)
+        return records
 
 
 @dataclass(frozen=True)
 class ToolResultRetentionPolicy:
-    """Decides of every message of a window whether it is whole, and truncates what is not to be."""
+    """Decides which tool results of a window are kept in full, and truncates the others."""
 
     full_turns: int = FULL_TURNS
     head_lines: int = HEAD_LINES
     pointer: str = POINTER
 
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
-        """Whether a message is whole as seen from a turn."""
+        """Whether a message is kept in full at a turn."""
         return not isinstance(message, ToolResultMessage) or current_turn - message.turn <= self.full_turns
 
     def truncate(self, message: ToolResultMessage) -> ToolResultMessage:
-        """The first lines of a result and its pointer; one that ends with a pointer stays as it is."""
+        """The first lines of a result and its pointer; a result that ends with a pointer is returned unchanged."""
         *_, last = message.content.rsplit("\n", 1)
         if is_filled(self.pointer, last):
             return message
@@ -121,7 +123,7 @@ class ToolResultRetentionPolicy:
         return replace(message, content=f"{head}\n{self.pointer.replace('{id}', message.trace_id)}")
 
     def apply(self, window: ContextWindow, current_turn: int | None = None) -> ContextWindow:
-        """A new window as seen from a turn, its own where none is given."""
+        """The window at a turn, by default its current turn."""
         turn = window.current_turn if current_turn is None else current_turn
         return ContextWindow(tuple(self._kept(message, turn) for message in window.messages), turn)
 
@@ -132,17 +134,17 @@ class ToolResultRetentionPolicy:
 
 
 def _message(record: Mapping[str, Any], number: int) -> ContextMessage:
-    """The message that a record is."""
-    made = _TYPES.get(str(record.get("type")))
-    if made is None:
+    """The message of a record."""
+    kind = _TYPES.get(str(record.get("type")))
+    if kind is None:
         raise InputError(f"record {number}: type {record.get('type')!r}: expected one of {', '.join(_TYPES)}")
     _must_have(record, number, ("id", "content"), str, "a text")
     _must_have(record, number, ("turn",), int, "a whole number")
     values = {key: record[key] for key in ("id", "content", "turn")}
-    if made is ToolResultMessage:
+    if kind is ToolResultMessage:
         _must_have(record, number, ("traceId",), str, "a text")
         values["trace_id"] = record["traceId"]
-    message: ContextMessage = made(**values)
+    message: ContextMessage = kind(**values)
     return message
 
 

@@ -1,4 +1,4 @@
-"""Tool results in plain message lists: their steps, the files they show, and the truncation of old ones."""
+"""Tool results in plain message lists: steps, files in use, one-line summaries, and the truncation of old results."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,22 +13,22 @@ from ctxtrim.stages.reasoning import thinking_of
 
 
 def count_steps(messages: PlainMessages) -> int:
-    """How many steps a list has: assistant messages with calls; parallel calls are one."""
+    """The number of steps in a list. A step is an assistant message with calls; parallel calls are one step."""
     return shape(conversation(messages).transcript.messages).steps
 
 
 def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
-    """The step of each message of a list, from 1; 0 for what stands before the first one."""
-    found = conversation(messages).transcript.messages
-    where = shape(found)
+    """The step of each message of a list, from 1; 0 before the first step."""
+    read = conversation(messages).transcript.messages
     steps: dict[int, int] = {}
-    for message, step in zip(found, where.step, strict=True):
-        place = position_of(message)
-        if place is not None:
-            steps.setdefault(place, step)
-    last, tags = 0, []
-    for place in range(len(messages)):
-        last = steps.get(place, last)
+    for message, step in zip(read, shape(read).step, strict=True):
+        position = position_of(message)
+        if position is not None:
+            steps.setdefault(position, step)
+    tags: list[int] = []
+    last = 0
+    for position in range(len(messages)):
+        last = steps.get(position, last)
         tags.append(last)
     return tuple(tags)
 
@@ -36,23 +36,24 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
 def active_files(
     messages: PlainMessages, active_steps: int = 5, current_step: int | None = None
 ) -> list[FileReference]:
-    """The files read or changed in the last steps, the one used last coming last."""
-    found = conversation(messages).transcript.messages
-    where = shape(found)
-    now = where.steps if current_step is None else current_step
-    return [one for one in file_references(found, where) if now - one.last_access_step <= active_steps]
+    """The files that were read or changed in the last `active_steps` steps, in order of their last use."""
+    read = conversation(messages).transcript.messages
+    read_shape = shape(read)
+    now = read_shape.steps if current_step is None else current_step
+    references = file_references(read, read_shape)
+    return [reference for reference in references if now - reference.last_access_step <= active_steps]
 
 
 def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -> str:
-    """One line, of at most 200 characters, that says what a tool result was.
+    """A summary of a tool result in one line of at most 200 characters.
 
-    `tool_name` is for shapes in which the result does not name its tool.
+    `tool_name` is needed if the message does not name its tool.
     """
-    found = conversation([message]).transcript.messages
-    known = results(found, shape(found), [0] * len(found))
-    texts = "\n".join(one.text for one in known)
-    tool = tool_name or next((one.tool for one in known if one.tool != "?"), "tool")
-    return summary_line(extract_key_info(texts, tool), tool)
+    read = conversation([message]).transcript.messages
+    tool_results = results(read, shape(read), [0] * len(read))
+    text = "\n".join(result.text for result in tool_results)
+    tool = tool_name or next((result.tool for result in tool_results if result.tool != "?"), "tool")
+    return summary_line(extract_key_info(text, tool), tool)
 
 
 def truncate_old_tool_outputs(
@@ -63,12 +64,12 @@ def truncate_old_tool_outputs(
     enabled: bool | None = None,
     model: str | None = None,
 ) -> list[dict[str, Any]]:
-    """A new list in which old tool results are replaced, and long ones clipped.
+    """A new list in which old tool results are replaced and long results are clipped.
 
-    `config` has the keys of configuration files, those of the designs included (`maxAge`, `maxTokensPerOutput`, …);
-    what it leaves out is as the preset `rolling` has it. Nothing is done unless it is enabled, by `enabled` or in the
-    config. Shortened results carry `_originalLength` (characters) and `_truncatedAt` (age), unless `metadata` is
-    false. A `UsageError` names a setting that is none.
+    `config` has the keys of configuration files and their aliases (`maxAge`, `maxTokensPerOutput`, …). Defaults are
+    those of the preset `rolling`. The messages are unchanged unless truncation is enabled, by `enabled` or in the
+    config. Shortened results have `_originalLength` (characters) and `_truncatedAt` (age), unless `metadata` is false.
+    Raises `UsageError` for an unknown setting.
     """
     options = dict(config or {})
     is_on = bool(options.pop("enabled", False)) if enabled is None else enabled

@@ -85,7 +85,7 @@ class PackWriter:
 
     @property
     def size(self) -> int:
-        """The number of bytes in the record so far: the place of what is added next."""
+        """The number of bytes in the record so far: the position of the next addition."""
         return self._size
 
     def copy(self, part: Copy) -> None:

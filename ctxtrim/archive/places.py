@@ -28,7 +28,7 @@ def literal(text: str) -> bytes:
 
 
 def text_at(data: bytes, place: list[int]) -> str:
-    """The text at a place; a `ValueError` where there is no JSON string."""
+    """The text at a place; a `ValueError` if there is no JSON string."""
     for start in place:
         string = _STRING.match(data, start)
         if string is None:

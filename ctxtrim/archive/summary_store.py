@@ -125,7 +125,7 @@ class Store:
         return self._known
 
     def _key(self, identity: Identity) -> str | None:
-        """The key of the entry that belongs to a transcript: the one of its own key, else the newest."""
+        """The key of the entry of a transcript: its identity key if there is such an entry, else the newest entry."""
         owned = [key for key in self._candidates(identity) if _owns(identity, self._all[key])]
         if identity.key in owned:
             return identity.key

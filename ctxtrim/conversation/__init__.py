@@ -1,1 +1,1 @@
-"""Facts about a list of messages: turns, steps, exchanges, tool results, what is recent, pinned or protected."""
+"""Facts about a list of messages: turns, steps, exchanges, tool results, recent, pinned and protected messages."""

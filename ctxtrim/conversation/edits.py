@@ -1,4 +1,4 @@
-"""What a stage may change in a transcript, so that its format can write it.
+"""The edits that a stage may make, and what each needs so that the format can write it.
 
 ::
 
@@ -18,7 +18,7 @@ from ctxtrim.model import Message, Part, Transcript
 
 
 def check(transcript: Transcript, stage: str) -> None:
-    """Raise a `SelfCheckError` where a stage has made an edit that the format cannot write."""
+    """Raise a `SelfCheckError` if a stage made an edit that the format cannot write."""
     read = transcript.source.messages
     for message in transcript.messages:
         original = None if message.index is None else read[message.index]
@@ -29,22 +29,22 @@ def check(transcript: Transcript, stage: str) -> None:
 
 
 def _refusal(transcript: Transcript, original: Message | None, message: Message) -> str | None:
-    """Why the format cannot write an edited or inserted message, None where it can."""
+    """Why the format cannot write an edited or inserted message; None if it can."""
     was_visible = (True, True, None) if original is None else _visibility(original)
     if _visibility(message) != was_visible and not transcript.hides:
         return "is hidden, which its format cannot express"
     if original is None:
         return None
     kept = set(map(id, message.parts))
-    by_place = {part.span or part.block: part for part in message.parts}
+    by_span = {part.span or part.block: part for part in message.parts}
     for part in original.parts:
         if id(part) in kept or not _has_place(part):
             continue
-        new = by_place.get(part.span or part.block)
+        new = by_span.get(part.span or part.block)
         if new is None and part.block is None:
             return f"has lost a {part.kind} that cannot be removed alone"
         if new is not None and new.kind != part.kind and part.text_block is None:
-            return f"has a {new.kind} in the place of a {part.kind} that no text can replace"
+            return f"has a {new.kind} instead of a {part.kind} that no text can replace"
         if new is not None and new.text != part.text and new.kind == part.kind and part.span is None:
             return f"has a new text in a {part.kind} that cannot be rewritten"
     known = set(map(id, original.parts))
@@ -58,10 +58,10 @@ def _visibility(message: Message) -> tuple[bool, bool, str | None]:
 
 
 def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message, int]:
-    """The message with texts in the place of attachments, and how many have no place for one and stay.
+    """The message with texts instead of attachments, and the number of attachments that no text can replace.
 
-    `texts` are by the positions of the parts. A text is a part of its own where the format has blocks of text there.
-    Elsewhere it is a line after the nearest text before the attachment. In a tool result it belongs to the result.
+    `texts` maps positions of parts to texts. A text becomes a separate part if the format has text blocks at that
+    place, else a line after the preceding text. In a tool result it belongs to the result.
     """
     parts: list[Part] = []
     lines: dict[int, list[str]] = {}
@@ -80,9 +80,9 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         else:
             parts.append(part)
             stuck += 1
-    for place, added in lines.items():
-        known = [parts[place].text] if parts[place].text else []
-        parts[place] = replace(parts[place], text="\n".join((*known, *added)))
+    for position, added in lines.items():
+        before = [parts[position].text] if parts[position].text else []
+        parts[position] = replace(parts[position], text="\n".join((*before, *added)))
     if stuck == len(texts):
         return message, stuck
     has_own = any(position in texts and part.text_block is not None for position, part in enumerate(message.parts))
@@ -90,12 +90,12 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
 
 
 def _text_part(message: Message, text: str, attachment: Part) -> Part:
-    """A text in the block of an attachment. Its span is the whole block, so that later stages can change it."""
+    """A text that replaces the block of an attachment. Its span is the block, so that later stages can edit it."""
     result = message.result if message.role == "tool" else None
     part = Part("text") if result is None else replace(result, wrapper=None)
     return replace(part, text=text, span=attachment.block, block=attachment.block, sealed=0)
 
 
 def _has_place(part: Part) -> bool:
-    """Whether a part is in the file: a result without any text has an empty part that is not."""
+    """Whether a part is in the file. A result without text has an empty part that is not."""
     return part.kind != "tool_result" or bool(part.text) or part.span is not None or part.block is not None

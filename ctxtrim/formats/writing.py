@@ -91,8 +91,8 @@ def rewrite(
         for span, members in relinked.values.items():
             edits[span.line].change(span.path, members)
             edits[span.line].remove -= {(*span.path, key) for key in members}  # members with a new value stay
-        for one in relinked.inserted:
-            _insert(one, edits[one.span.line])
+        for insertion in relinked.inserted:
+            _insert(insertion, edits[insertion.span.line])
     return _assemble(dialect, source, edits)
 
 

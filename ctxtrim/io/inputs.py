@@ -206,7 +206,7 @@ def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:
 
 
 def _check_lines(blocks: Iterator[bytes], max_size: int) -> None:
-    """Read all blocks; an `InputError` for a line of more than `max_size` bytes that goes on from block to block."""
+    """Read all blocks; an `InputError` for a line of more than `max_size` bytes across blocks."""
     number, size = 1, 0
     for block in blocks:
         end = block.find(b"\n")

@@ -2,12 +2,12 @@
 
 ::
 
-    open and stat · (read, edit, write a temporary file) · nobody writes it? · unchanged? · rename · carry over
+    open and stat · (read, edit, write a temporary file) · no writer? · unchanged? · rename · carry over
 
-What remains: another program that *replaces* the file by a new one in the microseconds between the last look and the
-rename loses that new file. And a program that opens the file for writing in these microseconds and keeps it open for
-longer than a second writes to the former file; the error names it. Processes of other users are visible to root alone,
-other systems than Linux show none.
+A window of microseconds remains between the last check and the rename. A program that *replaces* the file in this
+window loses its new file. A program that opens the file for writing in this window, and keeps it open for longer than a
+second, writes to the former file; the error names the program. Processes of other users are visible only to root, and
+no processes are visible on systems other than Linux.
 """
 
 import os
@@ -20,7 +20,7 @@ from ctxtrim.io.temporary import Temporary
 from ctxtrim.io.writers import remaining_writer
 
 ATTEMPTS = 5
-"""How often a file that changes while it is edited is read."""
+"""The number of times that a file is read if it changes while it is edited."""
 
 _PATIENCE = 1.0  # seconds that a program may keep the file open for writing
 _END = 4096  # bytes before the end that show whether a file that grew was appended to or written anew
@@ -29,7 +29,7 @@ _ELSEWHERE = "or write a copy with -o"
 
 
 class ChangedError(OutputError):
-    """The file changed since it was opened, so nothing was written: read it again."""
+    """The file changed since it was opened, and nothing was written. Read it again."""
 
 
 class InPlace:
@@ -90,7 +90,7 @@ class InPlace:
             self.discard()
 
     def discard(self) -> None:
-        """Leave the file as it was; after `commit` do nothing."""
+        """Leave the file unchanged; do nothing after `commit`."""
         self._close()
         if self._temporary is not None:
             self._temporary.discard()
@@ -108,7 +108,7 @@ class InPlace:
         return OutputError(f"{self._path}: cannot be written: {reason(error)}")
 
     def _must_be_replaceable(self) -> None:
-        """An `OutputError` for a file that would lose something by being replaced, or that must not be written."""
+        """Raise `OutputError` for a read-only file, and for a file that would lose links or its owner."""
         found = self._found
         if not found.st_mode & 0o222 or not os.access(self._target, os.W_OK):
             raise OutputError(f"{self._path}: is read-only; make it writable, {_ELSEWHERE}")
@@ -136,7 +136,7 @@ class InPlace:
             ) from error
 
     def _unchanged_end(self) -> bytes:
-        """The last bytes of the file; an `OutputError` if it is open for writing or no longer as it was opened."""
+        """The last bytes of the file; an `OutputError` if it is open for writing or changed since it was opened."""
         writer = remaining_writer(self._old, _PATIENCE)
         if writer is not None:
             raise OutputError(

@@ -42,7 +42,7 @@ class Temporary:
         self._file.write(data)
 
     def sync(self) -> None:
-        """Bring everything written so far to the disk."""
+        """Write everything to the disk."""
         self._file.flush()
         os.fsync(self.handle)
 
@@ -60,7 +60,7 @@ class Temporary:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system can."""
+    """Write the names in a folder to the disk, if the system supports it."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -74,7 +74,7 @@ def _created(folder: Path, name: str) -> tuple[Path, int]:
         path = folder / f".{name[:_MOST]}.{os.urandom(8).hex()}.ctxtrim-tmp"
         handle = os.open(path, _FLAGS, 0o600)
         if fcntl is not None:
-            with suppress(OSError):  # a file system without locks: nobody can lock the file to remove it either
+            with suppress(OSError):  # a file system without locks: no other run can lock the file to remove it
                 fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return path, handle
@@ -93,8 +93,8 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _remove_leftover(path: Path) -> None:
-    """Remove a regular file of our own that nobody has locked."""
-    with suppress(OSError):  # not ours, no regular file, or locked: another run is writing it
+    """Remove a regular file of this user that no process has locked."""
+    with suppress(OSError):  # not this user's, not a regular file, or locked by a run that writes it
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             found = os.fstat(handle)

@@ -15,7 +15,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_PAUSE = 0.005  # seconds between two looks
+_PAUSE = 0.005  # seconds between two checks
 _PROCESSES = "/proc"
 
 
@@ -31,7 +31,7 @@ def remaining_writer(handle: int, patience: float) -> int | None:
 
 
 def _writers(handle: int) -> Iterator[int]:
-    if _nobody_writes(handle):
+    if _has_no_writer(handle):
         return
     found = os.fstat(handle)
     for process in _names(_PROCESSES):
@@ -41,11 +41,11 @@ def _writers(handle: int) -> Iterator[int]:
                 yield int(process)
 
 
-def _nobody_writes(handle: int) -> bool:
+def _has_no_writer(handle: int) -> bool:
     """Whether it is certain that no process has the file open for writing.
 
-    Linux grants a read lease on such a file only. The lease is given back at once; its signal is one that is ignored
-    by default, for a process that opens the file in between.
+    Linux grants a read lease only on such a file. The lease is returned at once. If a process opens the file before
+    that, the kernel sends a signal that is ignored by default.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
@@ -53,7 +53,7 @@ def _nobody_writes(handle: int) -> bool:
         fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-    except OSError:  # somebody writes, or the file system has no leases
+    except OSError:  # a process writes, or the file system has no leases
         return False
     return True
 
@@ -62,7 +62,7 @@ def _names(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             return [entry.name for entry in entries]
-    except OSError:  # no such system, another user's process, or one that has ended
+    except OSError:  # not Linux, another user's process, or a process that has ended
         return []
 
 

@@ -259,7 +259,7 @@ def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message
 
 
 def _covered_messages(message: Message) -> int:
-    """How many messages one message stands for; digests and the messages that they replace are not counted."""
+    """The number of messages that one message replaces; digests and the messages that they replace count zero."""
     text = "\n".join(part.text for part in message.parts)
     if message.is_summary:
         return read(text).messages

@@ -50,7 +50,7 @@ def head(report: Report) -> dict[str, Any]:
 def foot(report: Report) -> dict[str, Any]:
     """Findings about files, and the totals with their exactness."""
     return {
-        "findings": [{"path": path} | _finding(one) for path, one in report.findings],
+        "findings": [{"path": path} | _finding(finding) for path, finding in report.findings],
         "totals": asdict(report.totals),
         "exactness": report.exactness,
         "exactness_read": report.exactness_read,
@@ -90,16 +90,16 @@ def transcript(row: Row) -> dict[str, Any]:
         },
         "fits": row.fits,
         "steps": [_step(row, step) for step in row.steps],
-        "findings": [_finding(one) for one in row.findings],
+        "findings": [_finding(finding) for finding in row.findings],
     }
     if row.explained:
         value["request_explained"] = {name: tokens for name, tokens in count.beside.items() if tokens}
-        value["messages_explained"] = [asdict(one) for one in row.explained]
+        value["messages_explained"] = [asdict(message) for message in row.explained]
     return value
 
 
 def _step(row: Row, step: StageRun) -> dict[str, Any]:
-    changes = [one for one in step.changes if row.explained or one.change.action != "kept"]
+    changes = [measured for measured in step.changes if row.explained or measured.change.action != "kept"]
     smallest = step.smallest_dropped
     return {
         "stage": step.stage,
@@ -108,8 +108,8 @@ def _step(row: Row, step: StageRun) -> dict[str, Any]:
         "messages_before": step.messages_before,
         "messages_after": step.messages_after,
         **({"smallest_dropped": smallest._asdict()} if smallest is not None else {}),
-        "changes": [_change(row, one) for one in changes],
-        "findings": [_finding(one) for one in step.findings],
+        "changes": [_change(row, measured) for measured in changes],
+        "findings": [_finding(finding) for finding in step.findings],
     }
 
 

@@ -224,13 +224,13 @@ class Report:
         return max((spec.settings["largest"] for spec in self.pipeline if spec.name == "count"), default=None)
 
     def note(self, path: str, finding: Finding) -> None:
-        """Take in a finding about a file."""
+        """Add a finding about a file."""
         self.findings.append((path, finding))
         self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
         self._note((finding,))
 
     def _note(self, findings: Iterable[Finding]) -> None:
-        self.is_incomplete |= any(one.code in INCOMPLETE for one in findings)
+        self.is_incomplete |= any(finding.code in INCOMPLETE for finding in findings)
 
     @property
     def exit_code(self) -> int:

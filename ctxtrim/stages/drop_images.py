@@ -1,11 +1,11 @@
 """Replace old images and documents by a line of text.
 
-Agents that use a browser or a screen send a screenshot with every step, and each costs as much as a long text. A few
-recent ones show the state of the screen; older ones give way to a line that says what was there::
+Agents that use a browser or a screen send a screenshot with every step, and each costs as much as a long text. The
+recent ones show the state of the screen. A line replaces each older one::
 
     [image, 1024×768, ~1,105 tokens, removed]
 
-Sounds stay, and so does everything that is pinned, hidden, or smaller than its line.
+The stage keeps audio, pinned and hidden messages, and attachments that are smaller than their line.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
 _NAMES = {"image": "image", "pdf": "document", "file": "file"}
-"""What the line calls each kind of media; kinds that are not here stay."""
+"""The word in the line for each kind of media. Other kinds are kept."""
 
 _NO_PLACE = "the format has no place for a text here"
 _NOT_SMALLER = "its line would not be smaller"
@@ -31,18 +31,16 @@ class DropImages:
 
     counter: Counter
     budget: Budget
-    clock: str = setting(
-        "steps", "What ages are counted in; none: nothing is too old.", choices=("steps", "turns", "none")
-    )
-    max_age: int = setting(5, "Keep the images and documents of this many steps (or turns).", least=0)
+    clock: str = setting("steps", "Count ages in steps or turns; none: ignore age.", choices=("steps", "turns", "none"))
+    max_age: int = setting(5, "Keep the images and documents of the last N steps (or turns).", least=0)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Changes name every message with an image or a document, the kept ones with the reason why."""
+        """The transcript without old images; the changes name every message that has an image or a document."""
         messages = transcript.messages
-        where = self.counter.shape(messages)
-        pinned = pins.pinned(messages, where, self.pin)
-        ages = self._ages(where)
+        shape = self.counter.shape(messages)
+        pinned = pins.pinned(messages, shape, self.pin)
+        ages = self._ages(shape)
         out = list(messages)
         changes: list[Change] = []
         stuck = 0
@@ -58,7 +56,7 @@ class DropImages:
             elif age <= self.max_age:
                 action, reason = "kept", f"age {age} <= {self.max_age}"
             else:
-                out[position], number = self._without(message, where.fan[position])
+                out[position], number = self._without(message, shape.fan[position])
                 stuck += number
                 action, reason = "truncated", f"age {age} > {self.max_age}"
                 if out[position] is message:
@@ -66,14 +64,14 @@ class DropImages:
             changes.append(change_of(messages, position, action, reason))
         return Outcome(replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck))
 
-    def _ages(self, where: Shape) -> tuple[int, ...]:
+    def _ages(self, shape: Shape) -> tuple[int, ...]:
         """The age of each message, in steps or turns."""
         if self.clock == "turns":
-            return tuple(max(where.turn, default=0) - turn for turn in where.turn)
-        return tuple(where.steps - step for step in where.step)
+            return tuple(max(shape.turn, default=0) - turn for turn in shape.turn)
+        return tuple(shape.steps - step for step in shape.step)
 
     def _without(self, message: Message, fan: int) -> tuple[Message, int]:
-        """The message with a line for each image and document, and how many stay because no line can replace them."""
+        """The message with lines for its images and documents, and the number that no line can replace."""
         costs = self.counter.cost(message, fan)
         lines = {
             position: _label(part, tokens)
@@ -100,9 +98,9 @@ def _label(part: Part, tokens: int) -> str:
 
 
 def _stuck(transcript: Transcript, number: int) -> tuple[Finding, ...]:
-    """A warning where old images stay because their format cannot hold a text in their place."""
+    """A warning if old images are kept because their format cannot hold a text instead."""
     if not number:
         return ()
-    what = "1 old image or document stays" if number == 1 else f"{number} old images or documents stay"
+    what = "1 old image or document is kept" if number == 1 else f"{number} old images or documents are kept"
     text = f"{what}: this format has no place for a text instead"
     return (Finding("not-replaceable", "warning", text, transcript.line),)

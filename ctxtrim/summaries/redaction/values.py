@@ -32,7 +32,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str, shortest: int = _RANDOM) -> bool:
-    """Whether a value has digits and letters and at least `shortest` characters, and is no placeholder or URL."""
+    """Whether a value has digits and letters and at least `shortest` characters, and is not a placeholder or URL."""
     if len(value) < shortest or "://" in value or is_placeholder(value):
         return False
     return any(character.isdigit() for character in value) and any(character.isalpha() for character in value)

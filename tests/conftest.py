@@ -10,7 +10,7 @@ from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from serving import Server
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
@@ -19,8 +19,13 @@ from ctxtrim.cli.app import command_line
 from ctxtrim.cli.exit_codes import exit_code_of
 
 for name, number in (("quick", 10), ("exhaustive", 100)):
-    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    settings.register_profile(name, deadline=None, max_examples=number, suppress_health_check=checks)
+    settings.register_profile(
+        name,
+        deadline=None,
+        max_examples=number,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        phases=[phase for phase in Phase if phase is not Phase.explain],  # takes an hour for a transcript
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -277,3 +277,11 @@ def test_s3_12_a_cause_compacts_what_the_trigger_would_leave() -> None:
     assert len(forced.transcript.messages) < 20
     assert bound.counter.tokens(forced.transcript) < bound.counter.tokens(one) * 0.6
     assert forced.findings[0].message == "compaction is due: context length"
+
+
+def test_s3_11_a_digest_of_recent_steps_leaves_the_others_recent() -> None:
+    steps = [*step("a", LONG), *step("b", LONG), *step("c", "x " * 300), *step("d", "y " * 300)]
+    settings = {"session_tokens": 300, "tool_cutoff": 1}
+    once = run(conversation([user(ASKED), *steps]), [("compact", settings)])
+    assert markers.DIGEST in str(contents(once.data))
+    assert run(once.data or b"", [("compact", settings)]).data == once.data

@@ -58,6 +58,12 @@ def is_digest(message: Message) -> bool:
     return message.role == "user" and leading.summary is None and leading.digests is not None and leading.own is None
 
 
+def has_compaction_digest(message: Message) -> bool:
+    """Whether a message is or begins with the digest of a compaction."""
+    digests = leads(message).digests
+    return digests is not None and digests.startswith(markers.DIGEST)
+
+
 def split_message(message: Message) -> list[Message]:
     """A message split into its summary, its digests and the rest, without the titles of summaries."""
     position = _place(message)
@@ -96,7 +102,7 @@ def without_compaction(message: Message) -> Message:
     if position is None:
         return message
     summary, digests, own = leads(message)
-    is_compaction = digests is not None and digests.startswith(markers.DIGEST)
+    is_compaction = has_compaction_digest(message)
     if message.is_summary:
         return _with_text(message, position, "")
     if summary is None and not is_compaction:

@@ -15,10 +15,18 @@ from operator import not_
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protected import protected_messages
-from ctxtrim.conversation.recency import newest
+from ctxtrim.conversation.recency import is_answer, newest
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import MODES, Digests, SummaryWriter, cut_off, summarize_old, without_compaction
+from ctxtrim.placement import (
+    MODES,
+    Digests,
+    SummaryWriter,
+    cut_off,
+    has_compaction_digest,
+    summarize_old,
+    without_compaction,
+)
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
@@ -110,8 +118,9 @@ class Compact:
     def _first(self, messages: Sequence[Message], shape: Shape, trigger: Trigger) -> int:
         """The position of the first recent message: by tokens, or by messages if tokens are 0 or too many remain.
 
-        The newest exchanges are recent regardless of cost if there are older ones. The summary and
-        the digest of an earlier compaction do not count towards the tokens.
+        The newest exchanges are recent regardless of cost if there are older ones, also if the digest
+        of an earlier compaction replaces some of them. The summary and the digest of an earlier
+        compaction do not count towards the tokens.
         """
         counter = self.counter
         costs = [
@@ -127,8 +136,7 @@ class Compact:
         )
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(messages, shape.exchange, costs, 0, self.keep_recent_messages)
-        newest_start = newest(messages, shape)
-        return min(first, newest_start) if tokens and newest_start else first
+        return min(first, _newest_start(messages, shape, first)) if tokens else first
 
     def _digested(self, outcome: Outcome) -> Outcome:
         """The outcome with one digest of the oldest steps if there are too many results."""
@@ -147,6 +155,22 @@ class Compact:
         return replace(
             outcome, transcript=result.transcript, changes=changes, findings=(*outcome.findings, *result.findings)
         )
+
+
+def _newest_start(messages: Sequence[Message], shape: Shape, first: int) -> int:
+    """The position of the first of the newest exchanges; `first` if there are no older ones.
+
+    The digest of an earlier compaction replaces exchanges that were among the newest, so those that
+    are left with it still are.
+    """
+    start = newest(messages, shape)
+    if start:
+        return start
+    if not any(map(has_compaction_digest, messages)):
+        return first
+    return next(
+        position for position, message in enumerate(messages) if is_answer(message) or has_compaction_digest(message)
+    )
 
 
 def _united(before: Sequence[Change], after: Sequence[Change], messages: Sequence[Message]) -> tuple[Change, ...]:

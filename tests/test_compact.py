@@ -280,8 +280,8 @@ def test_s3_12_a_cause_compacts_what_the_trigger_would_leave() -> None:
 
 
 def test_s3_11_a_digest_of_recent_steps_leaves_the_others_recent() -> None:
-    steps = [*step("a", LONG), *step("b", LONG), *step("c", "x " * 300), *step("d", "y " * 300)]
-    settings = {"session_tokens": 300, "tool_cutoff": 1}
+    steps = [*step("a", LONG), *step("b", LONG), *step("c", "x " * 3000), *step("d", "y " * 3000)]
+    settings = {"session_tokens": 300, "tool_cutoff": 2}
     once = run(conversation([user(ASKED), *steps]), [("compact", settings)])
     assert markers.DIGEST in str(contents(once.data))
     assert run(once.data or b"", [("compact", settings)]).data == once.data

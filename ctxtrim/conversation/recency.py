@@ -38,14 +38,9 @@ def recent_from(
 def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> int:
     """The position of the first of the newest exchanges that are not prompts; 0 if there are fewer."""
     homes = [
-        position for position, home in enumerate(shape.exchange) if position == home and is_answer(messages[position])
+        position for position, home in enumerate(shape.exchange) if position == home and _is_answer(messages[position])
     ]
     return homes[-number] if len(homes) >= number else 0
-
-
-def is_answer(message: Message) -> bool:
-    """Whether a message is an answer or a result, and visible to the model."""
-    return message.agent_visible and message.role in ("assistant", "tool")
 
 
 def _by_exchanges(messages: Sequence[Message], shape: Shape, costs: Sequence[int], tokens: int) -> int:
@@ -60,6 +55,10 @@ def _by_exchanges(messages: Sequence[Message], shape: Shape, costs: Sequence[int
             break
         first = home
     return min(first, newest(messages, shape))
+
+
+def _is_answer(message: Message) -> bool:
+    return message.agent_visible and message.role in ("assistant", "tool")
 
 
 def _by_turns(messages: Sequence[Message], shape: Shape, turns: int) -> int:

@@ -15,7 +15,7 @@ from operator import not_
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protected import protected_messages
-from ctxtrim.conversation.recency import is_answer, newest
+from ctxtrim.conversation.recency import newest
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement import (
@@ -160,17 +160,12 @@ class Compact:
 def _newest_start(messages: Sequence[Message], shape: Shape, first: int) -> int:
     """The position of the first of the newest exchanges; `first` if there are no older ones.
 
-    The digest of an earlier compaction replaces exchanges that were among the newest, so those that
-    are left with it still are.
+    If the digest of an earlier compaction replaces some of the newest, all that remain are recent.
     """
     start = newest(messages, shape)
-    if start:
+    if start or any(map(has_compaction_digest, messages)):
         return start
-    if not any(map(has_compaction_digest, messages)):
-        return first
-    return next(
-        position for position, message in enumerate(messages) if is_answer(message) or has_compaction_digest(message)
-    )
+    return first
 
 
 def _united(before: Sequence[Change], after: Sequence[Change], messages: Sequence[Message]) -> tuple[Change, ...]:

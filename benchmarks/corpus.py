@@ -1,14 +1,19 @@
-"""`count` and `trim` over a folder of transcripts, beside a plain loop and beside the bare floor, in one run.
+"""`count` and `trim` over a folder of transcripts, beside a plain loop and beside the bare floor,
+in one run.
 
     python benchmarks/corpus.py FOLDER [--runs 7]
 
-Everything runs in one process on one core, vocabularies loaded beforehand; each figure is the median of some runs, the
-contenders taking turns, so that a machine that changes its speed changes it for all. MB are bytes of the files.
+Everything runs in one process on one core, vocabularies loaded beforehand; each figure is the
+median of some runs, the contenders taking turns, so that a machine that changes its speed changes
+it for all. MB are bytes of the files.
 
-- floor: `orjson.loads` of every line (or document), and gigatoken over the very texts that ctxtrim counts
-- plain: `json.loads` of every line and tiktoken over the same texts: what people write by hand; for trim, with the
+- floor: `orjson.loads` of every line (or document), and gigatoken over the very texts that ctxtrim
+  counts
+- plain: `json.loads` of every line and tiktoken over the same texts: what people write by hand; for
+  trim, with the
   oldest messages dropped until the rest fits
-- count, trim: ctxtrim's stream, from the file's lines to the row of the report (and the bytes, for trim)
+- count, trim: ctxtrim's stream, from the file's lines to the row of the report (and the bytes, for
+  trim)
 """
 
 import argparse
@@ -40,14 +45,19 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     options = parser.parse_args()
     calm_collector()  # as the command line does
-    files = [path.read_bytes() for path in sorted(options.folder.rglob("*.json*")) if path.is_file()]
+    files = [
+        path.read_bytes() for path in sorted(options.folder.rglob("*.json*")) if path.is_file()
+    ]
     files = [data for data in files if open_reading(BytesIO(data)).format]
     texts = [_texts(data) for data in files]
     size, read = (
         sum(map(len, files)) / 1e6,
         sum(len(text.encode(errors="replace")) for each in texts for text in each) / 1e6,
     )
-    print(f"{len(files)} files, {size:.1f} MB, of which the model reads {read:.1f} MB; {ENCODING}, budget {BUDGET}\n")
+    print(
+        f"{len(files)} files, {size:.1f} MB, of which the model reads {read:.1f} MB; "
+        f"{ENCODING}, budget {BUDGET}\n"
+    )
 
     path = VOCABULARIES / f"{ENCODING}.tiktoken"
     fast, slow = gigatoken_engine(ENCODING, path), tiktoken_engine(ENCODING, path)
@@ -71,15 +81,23 @@ def main() -> None:
         middle = statistics.median(seconds)
         print(f"{name:15}{middle:9.3f}{size / middle:8.1f}{100 * floor / middle:12.0f} %")
     for stage in ("count", "trim"):
-        ratios = [slow / fast for slow, fast in zip(times[f"plain {stage}"], times[f"ctxtrim {stage}"], strict=True)]
-        print(f"\nctxtrim {stage} is {statistics.median(ratios):.1f} times as fast as the plain loop", end="")
+        ratios = [
+            slow / fast
+            for slow, fast in zip(times[f"plain {stage}"], times[f"ctxtrim {stage}"], strict=True)
+        ]
+        print(
+            f"\nctxtrim {stage} is {statistics.median(ratios):.1f} times as fast as the plain loop",
+            end="",
+        )
     print()
 
 
 def _texts(data: bytes) -> list[str]:
     """What ctxtrim counts in a file, once each."""
     chunks = open_reading(BytesIO(data)).chunks
-    messages = (message for chunk in chunks for one in chunk.transcripts for message in one.messages)
+    messages = (
+        message for chunk in chunks for one in chunk.transcripts for message in one.messages
+    )
     return [part.text for message in messages for part in message.parts if part.media is None]
 
 
@@ -92,7 +110,10 @@ def _values(data: bytes, loads: Callable[[bytes], object]) -> None:
 
 
 def _plain(
-    files: list[bytes], texts: list[list[str]], loads: Callable[[bytes], object], count: Callable[[str], int]
+    files: list[bytes],
+    texts: list[list[str]],
+    loads: Callable[[bytes], object],
+    count: Callable[[str], int],
 ) -> int:
     for data in files:
         _values(data, loads)
@@ -116,7 +137,9 @@ def _ctxtrim(files: list[bytes], *stages: tuple[str, dict[str, int]]) -> int:
         Binding(tokenizer, tokenizer=ENCODING, limit=BUDGET),
         keeps_changes=False,
     )
-    return sum(len(done.rows) for data in files for done in stream("", open_reading(BytesIO(data)), job))
+    return sum(
+        len(done.rows) for data in files for done in stream("", open_reading(BytesIO(data)), job)
+    )
 
 
 if __name__ == "__main__":

@@ -2,14 +2,15 @@
 
     python benchmarks/engines.py FILE_OR_FOLDER... [--runs 5] [--most 20]
 
-Of transcripts the texts that ctxtrim counts are taken, of other files the whole text; a random part of `--most` MB
-where there are more. Everything runs in one process on one core, and its processor time is what counts. Cold is the
-first pass of an engine that has just been made, warm the second; how long making it takes stands beside. Each figure is
-the median of some runs, the engines taking turns, so that a machine that changes its speed changes it for all; ratios
-are medians of each run's own. MB are bytes of UTF-8.
+Of transcripts the texts that ctxtrim counts are taken, of other files the whole text; a random part
+of `--most` MB where there are more. Everything runs in one process on one core, and its processor
+time is what counts. Cold is the first pass of an engine that has just been made, warm the second;
+how long making it takes stands beside. Each figure is the median of some runs, the engines taking
+turns, so that a machine that changes its speed changes it for all; ratios are medians of each run's
+own. MB are bytes of UTF-8.
 
-ctok itself, which is there on Python 3.12 and newer, is so slow that Claude's engines have a run of their own over half
-a megabyte of the texts.
+ctok itself, which is there on Python 3.12 and newer, is so slow that Claude's engines have a run of
+their own over half a megabyte of the texts.
 """
 
 import argparse
@@ -59,7 +60,12 @@ def _texts(path: Path) -> Iterable[str]:
         data = file.read_bytes()
         found = open_reading(BytesIO(data))
         if found.format:
-            messages = (message for chunk in found.chunks for one in chunk.transcripts for message in one.messages)
+            messages = (
+                message
+                for chunk in found.chunks
+                for one in chunk.transcripts
+                for message in one.messages
+            )
             yield from (part.text for message in messages for part in message.parts if part.text)
         elif b"\x00" not in data:
             yield data.decode(errors="replace")
@@ -84,7 +90,9 @@ def _tiktoken() -> Count:
     """What people write by hand."""
     fields = (VOCABULARIES / f"{ENCODING}.tiktoken").read_bytes().split()
     ranks = dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
-    plain = tiktoken.Encoding(ENCODING, pat_str=PATTERNS[ENCODING], mergeable_ranks=ranks, special_tokens={})
+    plain = tiktoken.Encoding(
+        ENCODING, pat_str=PATTERNS[ENCODING], mergeable_ranks=ranks, special_tokens={}
+    )
     return lambda text: len(plain.encode_ordinary(text))
 
 
@@ -128,7 +136,9 @@ CLAUDE: dict[str, Callable[[], Count]] = {
 }
 
 
-def _compare(texts: list[str], runs: int, against: str, engines: dict[str, Callable[[], Count]]) -> None:
+def _compare(
+    texts: list[str], runs: int, against: str, engines: dict[str, Callable[[], Count]]
+) -> None:
     """Let the engines take turns, and print a row for each."""
     seconds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in engines}
     for _ in range(runs):
@@ -143,7 +153,8 @@ def _compare(texts: list[str], runs: int, against: str, engines: dict[str, Calla
         made, cold, warm = (statistics.median(column) for column in zip(*all_runs, strict=True))
         ratios = [
             statistics.median(
-                theirs[step] / ours[step] for theirs, ours in zip(seconds[against], all_runs, strict=True)
+                theirs[step] / ours[step]
+                for theirs, ours in zip(seconds[against], all_runs, strict=True)
             )
             for step in (1, 2)
         ]

@@ -1,32 +1,37 @@
-"""How the time of every stage grows with the size of a nasty text: the exponent, the worst case first.
+"""How the time of every stage grows with the size of a nasty text: the exponent, the worst case
+first.
 
     python benchmarks/hostile.py [--sizes 1M,4M,16M] [--further 1.1]
                                  [--texts 'flags*,JSON*'] [--places result] [--stages 'trim*']
 
-Each case is one command line over a small conversation that holds one nasty text (`hostile_texts.py`) in one place: a
-tool result, several results of 4 kB, the user's or the assistant's words, the arguments of a call, or both a result and
-the user's words, who then quotes it. A case runs in a process of its own, within `--timeout` seconds of processor time
-and `--memory` MB. What is measured is that processor time, without the start of Python.
+Each case is one command line over a small conversation that holds one nasty text
+(`hostile_texts.py`) in one place: a tool result, several results of 4 kB, the user's or the
+assistant's words, the arguments of a call, or both a result and the user's words, who then quotes
+it. A case runs in a process of its own, within `--timeout` seconds of processor time and `--memory`
+MB. What is measured is that processor time, without the start of Python.
 
-The exponent is the slope of a line through the logarithms of size and time, or that between the two largest sizes
-where it is less: a cost that comes once, such as a vocabulary that is loaded again, is no growth. Times below 0.02 s
-are left out, for they are mostly noise. 1 is linear. With `--further E`, sizes after the second are measured only where
-the exponent of the first two is above E. Where it is, both are measured twice, and the shorter times count.
+The exponent is the slope of a line through the logarithms of size and time, or that between the two
+largest sizes where it is less: a cost that comes once, such as a vocabulary that is loaded again,
+is no growth. Times below 0.02 s are left out, for they are mostly noise. 1 is linear. With
+`--further E`, sizes after the second are measured only where the exponent of the first two is above
+E. Where it is, both are measured twice, and the shorter times count.
 
-gigatoken and tiktoken merge a word without end in `n log n` or worse, and random access to more memory than a cache
-holds is slower. No program that counts exactly with them can be faster. So the time inside them is measured apart:
-`ours` is the exponent of all other time, `encoder` that of theirs, and `given` that of the characters they are given,
-which would show text that is encoded again and again. `all` is the exponent of the whole.
+gigatoken and tiktoken merge a word without end in `n log n` or worse, and random access to more
+memory than a cache holds is slower. No program that counts exactly with them can be faster. So the
+time inside them is measured apart: `ours` is the exponent of all other time, `encoder` that of
+theirs, and `given` that of the characters they are given, which would show text that is encoded
+again and again. `all` is the exponent of the whole.
 
-A command that edits may have nothing to do at a small size, as the text is within its limit. Sizes at which it writes
-what it has read are left out if it edits the text at a larger size.
+A command that edits may have nothing to do at a small size, as the text is within its limit. Sizes
+at which it writes what it has read are left out if it edits the text at a larger size.
 
-The script ends with exit code 1 where `ours` or `given` is above 1.2, or a case fails or runs out of time. Why 1.2:
-sorting in `n log n` shows as 1.07 between 1 and 16 MB, and caches that become too small and allocation cost up to a
-tenth more; quadratic work shows as 2 once it outweighs the rest, and 1.5 long before. Cases of which only `all` is
-above 1.2 are listed too.
+The script ends with exit code 1 where `ours` or `given` is above 1.2, or a case fails or runs out
+of time. Why 1.2: sorting in `n log n` shows as 1.07 between 1 and 16 MB, and caches that become too
+small and allocation cost up to a tenth more; quadratic work shows as 2 once it outweighs the rest,
+and 1.5 long before. Cases of which only `all` is above 1.2 are listed too.
 
-Sizes below 200 kB are counted by another engine, so begin above where the exponent of counting matters.
+Sizes below 200 kB are counted by another engine, so begin above where the exponent of counting
+matters.
 """
 
 import argparse
@@ -65,8 +70,10 @@ ONLY_RESULTS = {
     "truncate --max-tokens 300 head": "truncate --clock none --max-tokens 300 --mode head",
     "truncate --max-tokens 300 tail": "truncate --clock none --max-tokens 300 --mode tail",
     "truncate --max-tokens 50000": "truncate --clock none --max-tokens 50000",
-    "truncate --max-tokens, Claude": "truncate --clock none --max-tokens 2000 --tokenizer claude-v4.8-bound",
-    "truncate --max-tokens, cl100k": "truncate --clock none --max-tokens 2000 --tokenizer cl100k_base",
+    "truncate --max-tokens, Claude": "truncate --clock none --max-tokens 2000 --tokenizer "
+    "claude-v4.8-bound",
+    "truncate --max-tokens, cl100k": "truncate --clock none --max-tokens 2000 "
+    "--tokenizer cl100k_base",
     "truncate --max-tokens, chars4": "truncate --clock none --max-tokens 2000 --tokenizer chars4",
     "truncate --max-lines": "truncate --clock none --max-tokens 0 --max-lines 200",
     "truncate --max-bytes": "truncate --clock none --max-tokens 0 --max-bytes 20000",
@@ -107,7 +114,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Processor seconds of a run, those of them inside the encoders, and the characters that these were given.
+    """Processor seconds of a run, those of them inside the encoders, and the characters that these
+    were given.
 
     `edits`: whether something else was written than read. `trouble`: what went wrong.
     """
@@ -161,8 +169,12 @@ class Outcome:
 
 
 def _slope(times: Mapping[int, float]) -> float:
-    """The slope of the logarithms over all sizes or the last two, whichever is less; 0 with fewer than two values."""
-    points = [(math.log(size), math.log(value)) for size, value in sorted(times.items()) if value >= FLOOR]
+    """The slope of the logarithms over all sizes or the last two, whichever is less; 0 with fewer
+    than two values.
+    """
+    points = [
+        (math.log(size), math.log(value)) for size, value in sorted(times.items()) if value >= FLOOR
+    ]
     if len(points) < 2:
         return 0.0
     return min(_fitted(points), _fitted(points[-2:]))
@@ -175,7 +187,9 @@ def _fitted(points: list[tuple[float, float]]) -> float:
 
 
 class Meter:
-    """The processor seconds inside the encoders and the characters that they were given, in this process."""
+    """The processor seconds inside the encoders and the characters that they were given, in this
+    process.
+    """
 
     def __init__(self) -> None:
         self.seconds, self.given = 0.0, 0
@@ -219,12 +233,21 @@ def main() -> None:
     """Measure, print and exit."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", default="1M,4M,16M", help="bytes of the text, smallest first")
-    parser.add_argument("--further", type=float, default=0, help="measure more than two sizes above this exponent only")
+    parser.add_argument(
+        "--further",
+        type=float,
+        default=0,
+        help="measure more than two sizes above this exponent only",
+    )
     for name in ("texts", "places", "stages"):
-        parser.add_argument(f"--{name}", default="*", help="those whose names match one of these patterns")
+        parser.add_argument(
+            f"--{name}", default="*", help="those whose names match one of these patterns"
+        )
     parser.add_argument("--timeout", type=int, default=120, help="processor seconds of one run")
     parser.add_argument("--memory", type=int, default=6000, help="MB of one run")
-    parser.add_argument("--show", type=int, default=40, help="rows that are printed; bad ones always are")
+    parser.add_argument(
+        "--show", type=int, default=40, help="rows that are printed; bad ones always are"
+    )
     options = parser.parse_args()
     sizes = [_size(size) for size in options.sizes.split(",")]
     cases = list(_cases(options.texts, options.places, options.stages))
@@ -260,15 +283,26 @@ def _cases(texts: str, places: str, stages: str) -> Iterator[Case]:
 
 
 def _matching(names: Iterable[str], patterns: str) -> list[str]:
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns.split(","))]
+    return [
+        name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns.split(","))
+    ]
 
 
 def _settle(folder: Path, stages: Iterable[str]) -> None:
-    """Load in this process what every case needs, and keep its settings and files apart from the user's."""
+    """Load in this process what every case needs, and keep its settings and files apart from the
+    user's.
+    """
     os.chdir(folder)
     METER.attach()
-    os.environ |= {"TMPDIR": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-    for text in (TEXTS["flags"](10_000), TEXTS["prose"](300_000)):  # little and much text have engines of their own
+    os.environ |= {
+        "TMPDIR": str(folder),
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_DATA_HOME": str(folder),
+    }
+    for text in (
+        TEXTS["flags"](10_000),
+        TEXTS["prose"](300_000),
+    ):  # little and much text have engines of their own
         (folder / "in.jsonl").write_bytes(_conversation(text, "quoted"))
         for stage in stages:
             _command(STAGES[stage])
@@ -305,7 +339,9 @@ class Screen:
 
     def _measure(self, found: dict[Case, Outcome], cases: list[Case], size: int) -> None:
         """Measure some cases at a size; of several times the shortest counts."""
-        (self.folder / "in.jsonl").write_bytes(_conversation(_text(cases[0].text, size), cases[0].place))
+        (self.folder / "in.jsonl").write_bytes(
+            _conversation(_text(cases[0].text, size), cases[0].place)
+        )
         for case in cases:
             now, before = self._run(STAGES[case.stage]), found[case].measured.get(size)
             best = now if before is None or now.seconds < before.seconds else before
@@ -313,7 +349,9 @@ class Screen:
 
     def _run(self, command: str) -> Measured:
         """A command line in a process of its own."""
-        source, out, errors = (self.folder / name for name in ("in.jsonl", "out.jsonl", "errors.txt"))
+        source, out, errors = (
+            self.folder / name for name in ("in.jsonl", "out.jsonl", "errors.txt")
+        )
         out.unlink(missing_ok=True)
         reading, writing = os.pipe()
         child = os.fork()
@@ -367,18 +405,32 @@ def _command(command: str) -> int:
 
 def _conversation(text: str, place: str) -> bytes:
     """One conversation of OpenAI's chat format on a line, with the text in a place of it."""
-    texts = [text[start : start + SPREAD] for start in range(0, len(text), SPREAD)] if place == "results" else [text]
-    messages = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Look into it, please."}]
+    texts = (
+        [text[start : start + SPREAD] for start in range(0, len(text), SPREAD)]
+        if place == "results"
+        else [text]
+    )
+    messages = [
+        {"role": "system", "content": "You help."},
+        {"role": "user", "content": "Look into it, please."},
+    ]
     for number, result in enumerate(texts if place in ("result", "results", "quoted") else ["ok"]):
         messages += _step(number, {"command": f"show {number}"}, result)
-    messages += _step(len(texts), {"command": text if place == "arguments" else "make"}, "made\n" * 200)
+    messages += _step(
+        len(texts), {"command": text if place == "arguments" else "make"}, "made\n" * 200
+    )
     messages += [
         {"role": "assistant", "content": text if place == "assistant" else "It is done."},
         {"role": "user", "content": text if place in ("user", "quoted") else "Now the rest."},
     ]
     for number in range(3):
-        messages += _step(len(texts) + 1 + number, {"command": f"test {number}"}, f"passed {number}\n" * 50)
-    messages += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Thanks. What else?"}]
+        messages += _step(
+            len(texts) + 1 + number, {"command": f"test {number}"}, f"passed {number}\n" * 50
+        )
+    messages += [
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Thanks. What else?"},
+    ]
     return json.dumps({"messages": messages}).encode() + b"\n"
 
 
@@ -394,22 +446,36 @@ def _step(number: int, arguments: dict[str, str], result: str) -> list[dict[str,
 
 def _show(outcomes: list[Outcome], sizes: list[int], most: int) -> None:
     """Print a table, the worst first."""
-    ordered = sorted(outcomes, key=lambda one: (bool(one.trouble), one.is_bad, one.exponents["all"]), reverse=True)
-    bad, listed = (sum(getattr(outcome, name) for outcome in outcomes) for name in ("is_bad", "is_listed"))
+    ordered = sorted(
+        outcomes,
+        key=lambda one: (bool(one.trouble), one.is_bad, one.exponents["all"]),
+        reverse=True,
+    )
+    bad, listed = (
+        sum(getattr(outcome, name) for outcome in outcomes) for name in ("is_bad", "is_listed")
+    )
     widths = "".join(f"{f'{size >> 10} kB':>12}" for size in sizes)
     names = "".join(f"{name:>9}" for name in ("all", "ours", "encoder", "given"))
     print(f"{'text':22}{'place':11}{'stage':32}{widths}{names}")
     for outcome in ordered[: max(most, listed)]:
         print(_row(outcome, sizes))
-    print(f"\n{len(outcomes)} cases, {bad} of them above {LINEAR}, failed or out of time, and {listed - bad}")
+    print(
+        f"\n{len(outcomes)} cases, {bad} of them above {LINEAR}, failed or out of time, "
+        f"and {listed - bad}"
+    )
     print(f"above {LINEAR} in the time of the encoder alone")
 
 
 def _row(outcome: Outcome, sizes: list[int]) -> str:
     case, measured = outcome.case, outcome.measured
-    times = "".join(f"{f'{measured[size].seconds:.2f} s' if size in measured else '':>12}" for size in sizes)
-    exponents = "".join(f"{value:9.2f}" if value else f"{'-':>9}" for value in outcome.exponents.values())
-    return f"{case.text:22}{case.place:11}{case.stage:32}{times}{exponents}  {outcome.trouble}".rstrip()
+    times = "".join(
+        f"{f'{measured[size].seconds:.2f} s' if size in measured else '':>12}" for size in sizes
+    )
+    exponents = "".join(
+        f"{value:9.2f}" if value else f"{'-':>9}" for value in outcome.exponents.values()
+    )
+    name = f"{case.text:22}{case.place:11}{case.stage:32}"
+    return f"{name}{times}{exponents}  {outcome.trouble}".rstrip()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Texts that make careless code slow, by name: each function returns a text of about so many bytes of UTF-8.
+"""Texts that make careless code slow, by name: each function returns a text of about so many bytes
+of UTF-8.
 
-A text is a unit that repeats, with a number in it where equal units would be recognized as copies, or one structure
-that grows. All are invented here.
+A text is a unit that repeats, with a number in it where equal units would be recognized as copies,
+or one structure that grows. All are invented here.
 """
 
 import base64
@@ -10,14 +11,27 @@ import random
 from collections.abc import Callable
 
 Text = Callable[[int], str]
-_HUNK = "@@ -{0},3 +{0},4 @@ def step_{0}():\n context\n-    old_{0} = 1\n+    new_{0} = 2\n+    more = 3\n"
-_DIFF = "diff --git a/src/m{0}.py b/src/m{0}.py\nindex 1a2b3c..4d5e6f 100644\n--- a/src/m{0}.py\n+++ b/src/m{0}.py\n"
+_HUNK = (
+    "@@ -{0},3 +{0},4 @@ def step_{0}():\n context\n-    old_{0} = 1\n+   "
+    " new_{0} = 2\n+    more = 3\n"
+)
+_DIFF = (
+    "diff --git a/src/m{0}.py b/src/m{0}.py\nindex 1a2b3c..4d5e6f 100644\n--- "
+    "a/src/m{0}.py\n+++ b/src/m{0}.py\n"
+)
 _TRACEBACK = (
     "Traceback (most recent call last):\n"
-    '  File "/srv/app/worker{0}.py", line {0}, in run\n    value = load(path)\nValueError: bad value {0}\n'
+    '  File "/srv/app/worker{0}.py", line {0}, in run\n    value = '
+    "load(path)\nValueError: bad value {0}\n"
 )
-_LOG = "2031-05-06 07:08:09 INFO worker-{0} request served in {0} ms\n2031-05-06 07:08:09 ERROR job {0} failed: retry\n"
-_PROSE = "The parser of step {0} reads one line, keeps the newest value and reports the rest as unknown. "
+_LOG = (
+    "2031-05-06 07:08:09 INFO worker-{0} request served in {0} ms\n2031-05-06 07:08:09 ERROR "
+    "job {0} failed: retry\n"
+)
+_PROSE = (
+    "The parser of step {0} reads one line, keeps the newest value "
+    "and reports the rest as unknown. "
+)
 
 
 def repeated(unit: str) -> Text:
@@ -72,7 +86,9 @@ def encoded(size: int) -> str:
 
 
 _record = numbered('{{"id": {0}, "name": "item {0}", "tags": ["a", "b"], "size": {0}.5}}\n')
-_element = numbered('{{"id":{0},"name":"item {0}","text":"some words about item {0} that are a little longer"}},')
+_element = numbered(
+    '{{"id":{0},"name":"item {0}","text":"some words about item {0} that are a little longer"}},'
+)
 
 TEXTS: dict[str, Text] = {
     "prose": numbered(_PROSE),

@@ -1,22 +1,26 @@
 """How much of what later answers refer to survives a trim, beside other ways to make a prompt fit.
 
-    python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide] [--save FILE] [--against FILE]
+    python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide] [--save
+    FILE] [--against FILE]
 
-At ten evenly spaced requests of each session, the messages before the request are made to fit a budget. A reference is
-an atom of these messages (`ctxtrim.evidence.references`) that one of the next twenty answers repeats; it is kept where
-an atom of the messages that are left is the same. Only requests count whose prompt is above the budget while its system
-messages and its current task are not. Shares are of all references together; differences are those between shares, with
-their 95 % interval by a bootstrap over sessions.
+At ten evenly spaced requests of each session, the messages before the request are made to fit a
+budget. A reference is an atom of these messages (`ctxtrim.evidence.references`) that one of the
+next twenty answers repeats; it is kept where an atom of the messages that are left is the same.
+Only requests count whose prompt is above the budget while its system messages and its current task
+are not. Shares are of all references together; differences are those between shares, with their 95
+% interval by a bootstrap over sessions.
 
 - priority, oldest: `trim` with that strategy
-- LangChain: `trim_messages`, strategy `last`, with the system message, without and with `start_on="human"`; where it
+- LangChain: `trim_messages`, strategy `last`, with the system message, without and with
+  `start_on="human"`; where it
   is installed
 - last ten results: a placeholder for all others, then the oldest exchanges go
 - oracle: it knows the future, and keeps whole exchanges with the most references a token
 
-Sessions are transcripts with at least ten answers and 2,000 tokens, at most `--most` of a file. `--half` takes every
-other session: one half to choose an order of dropping, the other to decide. `--save` writes what each session keeps,
-and `--against` compares with such a file, also of another version.
+Sessions are transcripts with at least ten answers and 2,000 tokens, at most `--most` of a file.
+`--half` takes every other session: one half to choose an order of dropping, the other to decide.
+`--save` writes what each session keeps, and `--against` compares with such a file, also of another
+version.
 """
 
 import argparse
@@ -39,7 +43,13 @@ from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
 try:
-    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage, trim_messages
+    from langchain_core.messages import (
+        AIMessage,
+        HumanMessage,
+        SystemMessage,
+        ToolMessage,
+        trim_messages,
+    )
 except ImportError:
     trim_messages = None
 
@@ -51,7 +61,9 @@ ENCODING = "o200k_base"
 
 @dataclass(frozen=True)
 class Session:
-    """A session: its transcript without hidden messages, the positions of its answers, and its references."""
+    """A session: its transcript without hidden messages, the positions of its answers, and its
+    references.
+    """
 
     name: str
     transcript: Transcript
@@ -61,7 +73,9 @@ class Session:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The messages before a request, what they cost, and the atoms that the next answers will look for."""
+    """The messages before a request, what they cost, and the atoms that the next answers will look
+    for.
+    """
 
     transcript: Transcript
     counter: Counter
@@ -82,7 +96,9 @@ Contender = Callable[[Prompt], Sequence[Message]]
 
 @dataclass(frozen=True)
 class Point:
-    """What a contender keeps at one request: references kept and all, and the share of the budget it uses."""
+    """What a contender keeps at one request: references kept and all, and the share of the budget
+    it uses.
+    """
 
     session: str
     budget: int
@@ -105,17 +121,23 @@ def main() -> None:
     found = list(sessions(options.folder, options.most))
     if options.half:
         found = found[options.half == "decide" :: 2]
-    names = options.only or [name for name in CONTENDERS if trim_messages or not name.startswith("LangChain")]
+    names = options.only or [
+        name for name in CONTENDERS if trim_messages or not name.startswith("LangChain")
+    ]
     points = {name: [] for name in names}
     for session in found:
         for prompt in prompts(session, options.budgets):
             for name in names:
                 points[name].append(measured(session, prompt, CONTENDERS[name]))
     if options.save:
-        options.save.write_text(json.dumps({name: [vars(one) for one in each] for name, each in points.items()}))
+        options.save.write_text(
+            json.dumps({name: [vars(one) for one in each] for name, each in points.items()})
+        )
     if options.against:
         saved = json.loads(options.against.read_text())
-        points |= {f"{name}, before": [Point(**one) for one in each] for name, each in saved.items()}
+        points |= {
+            f"{name}, before": [Point(**one) for one in each] for name, each in saved.items()
+        }
     report(len(found), points, options.budgets)
 
 
@@ -124,7 +146,9 @@ def sessions(folder: Path, most: int) -> Iterator[Session]:
     counter = Counter(tokenizer(ENCODING), FRAMINGS["openai"])
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         reading = open_reading(BytesIO(path.read_bytes()))
-        transcripts = [one for chunk in reading.chunks for one in chunk.transcripts] if reading.format else []
+        transcripts = (
+            [one for chunk in reading.chunks for one in chunk.transcripts] if reading.format else []
+        )
         long = [one for one in map(_visible, transcripts) if len(_answers(one)) >= LEAST_ANSWERS]
         long = [one for one in long if counter.fresh().tokens(one) >= LEAST_TOKENS]
         for number, one in enumerate(long[:most]):
@@ -132,7 +156,9 @@ def sessions(folder: Path, most: int) -> Iterator[Session]:
 
 
 def _visible(transcript: Transcript) -> Transcript:
-    return replace(transcript, messages=tuple(one for one in transcript.messages if one.agent_visible))
+    return replace(
+        transcript, messages=tuple(one for one in transcript.messages if one.agent_visible)
+    )
 
 
 def _answers(transcript: Transcript) -> list[int]:
@@ -149,7 +175,9 @@ def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
         end = session.answers[number]
         messages = session.transcript.messages[:end]
         task = current_task(messages)
-        least = sum(costs[at] for at, one in enumerate(messages) if one.role == "system" or at == task)
+        least = sum(
+            costs[at] for at, one in enumerate(messages) if one.role == "system" or at == task
+        )
         following = session.references.to(end, session.answers[number : number + ANSWERS])
         wanted = frozenset(one.atom for one in following)
         for budget in budgets:
@@ -161,8 +189,12 @@ def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
 def measured(session: Session, prompt: Prompt, contender: Contender) -> Point:
     """What a contender keeps of a prompt."""
     left = contender(prompt)
-    tokens = prompt.fixed + sum(cost.total for cost in prompt.counter.costs(tuple(left))) if left else 0
-    own = {id(one): atoms for one, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)}
+    tokens = (
+        prompt.fixed + sum(cost.total for cost in prompt.counter.costs(tuple(left))) if left else 0
+    )
+    own = {
+        id(one): atoms for one, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)
+    }
     kept = set().union(*(own.get(id(one)) or atoms_of(one) for one in left)) & prompt.wanted
     return Point(session.name, prompt.budget, len(kept), len(prompt.wanted), tokens / prompt.budget)
 
@@ -174,7 +206,11 @@ def _trim(strategy: str) -> Contender:
     def left(prompt: Prompt) -> Sequence[Message]:
         budget = Budget(128_000, 0, limit=prompt.budget)
         outcome = Trim(prompt.counter, budget, strategy=strategy)(prompt.transcript)
-        return () if any(one.code == "overflow" for one in outcome.findings) else outcome.transcript.messages
+        return (
+            ()
+            if any(one.code == "overflow" for one in outcome.findings)
+            else outcome.transcript.messages
+        )
 
     return left
 
@@ -191,7 +227,9 @@ def _langchain(**settings: str) -> Contender:
         found = trim_messages(
             given,
             max_tokens=prompt.budget,
-            token_counter=lambda some: prompt.fixed + sum(prompt.costs[int(one.id)] for one in some),
+            token_counter=lambda some: (
+                prompt.fixed + sum(prompt.costs[int(one.id)] for one in some)
+            ),
             strategy="last",
             include_system=True,
             **settings,
@@ -206,14 +244,24 @@ def _last_ten_results(prompt: Prompt) -> Sequence[Message]:
     messages, where = list(prompt.messages), shape(prompt.messages)
     results = [at for at, one in enumerate(messages) if one.role == "tool"]
     for at in results[:-10]:
-        messages[at] = replace(messages[at], parts=(Part("tool_result", "[cleared]", messages[at].result.call_id),))
-    costs = [prompt.counter.cost(one, fan).total for one, fan in zip(messages, where.fan, strict=True)]
+        messages[at] = replace(
+            messages[at], parts=(Part("tool_result", "[cleared]", messages[at].result.call_id),)
+        )
+    costs = [
+        prompt.counter.cost(one, fan).total for one, fan in zip(messages, where.fan, strict=True)
+    ]
     task = current_task(messages)
-    homes = [home for home in dict.fromkeys(where.exchange) if home != task and messages[home].role != "system"]
+    homes = [
+        home
+        for home in dict.fromkeys(where.exchange)
+        if home != task and messages[home].role != "system"
+    ]
     return _without(prompt, messages, costs, homes)
 
 
-def _without(prompt: Prompt, messages: list[Message], costs: list[int], homes: Sequence[int]) -> Sequence[Message]:
+def _without(
+    prompt: Prompt, messages: list[Message], costs: list[int], homes: Sequence[int]
+) -> Sequence[Message]:
     """The messages without exchanges, in some order, until the rest fits."""
     exchange, gone, tokens = shape(prompt.messages).exchange, set(), prompt.fixed + sum(costs)
     spent: dict[int, int] = {}
@@ -228,16 +276,27 @@ def _without(prompt: Prompt, messages: list[Message], costs: list[int], homes: S
 
 
 def _oracle(prompt: Prompt) -> Sequence[Message]:
-    """System messages, the current task, and exchange after exchange with the most new references a token that fits."""
+    """System messages, the current task, and exchange after exchange with the most new references a
+    token that fits.
+    """
     messages, where = prompt.messages, shape(prompt.messages)
     task = current_task(messages)
     exchanges: dict[int, list[int]] = {}
     for at, home in enumerate(where.exchange):
         exchanges.setdefault(home, []).append(at)
     held = [home for home in exchanges if messages[home].role == "system" or home == task]
-    room = prompt.budget - prompt.fixed - sum(prompt.costs[at] for home in held for at in exchanges[home])
-    wanted = set(prompt.wanted).difference(*(prompt.references.atoms[at] for home in held for at in exchanges[home]))
-    left = {home: set().union(*(prompt.references.atoms[at] for at in each)) for home, each in exchanges.items()}
+    room = (
+        prompt.budget
+        - prompt.fixed
+        - sum(prompt.costs[at] for home in held for at in exchanges[home])
+    )
+    wanted = set(prompt.wanted).difference(
+        *(prompt.references.atoms[at] for home in held for at in exchanges[home])
+    )
+    left = {
+        home: set().union(*(prompt.references.atoms[at] for at in each))
+        for home, each in exchanges.items()
+    }
     cost = {home: sum(prompt.costs[at] for at in each) for home, each in exchanges.items()}
     kept = set(held)
     while True:
@@ -265,7 +324,10 @@ CONTENDERS: dict[str, Contender] = {
 
 def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -> None:
     """A table: the share of references kept, the budget used, and how far `priority` is ahead."""
-    print(f"{count} sessions; {ENCODING}; share of references kept, median share of the budget used, and how far")
+    print(
+        f"{count} sessions; {ENCODING}; share of references kept, median share of the "
+        "budget used, and how far"
+    )
     print("priority is ahead in points, with its 95 % interval\n")
     first = next(iter(points))
     print("| | " + " | ".join(f"{budget:,}" for budget in budgets) + " |")
@@ -280,13 +342,19 @@ def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -
             used = statistics.median(one.used for one in these)
             cell = f"{100 * share(these):.1f}, {100 * used:.0f} %"
             if name != first:
-                low, middle, high = ahead([one for one in points[first] if one.budget == budget], these)
+                low, middle, high = ahead(
+                    [one for one in points[first] if one.budget == budget], these
+                )
                 cell += f" ({middle:+.1f}: {low:+.1f} to {high:+.1f})"
             cells.append(cell)
         print(f"| {name} | " + " | ".join(cells) + " |")
     sizes = [len([one for one in points[first] if one.budget == budget]) for budget in budgets]
     print(f"\nrequests: {', '.join(map(str, sizes))}; references:", end=" ")
-    print(", ".join(str(sum(one.all for one in points[first] if one.budget == budget)) for budget in budgets))
+    print(
+        ", ".join(
+            str(sum(one.all for one in points[first] if one.budget == budget)) for budget in budgets
+        )
+    )
 
 
 def share(points: Sequence[Point]) -> float:

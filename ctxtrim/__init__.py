@@ -174,5 +174,9 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its module."""
     if name in _HOMES:
         home = _HOMES[name]
-        return getattr(import_module(f"ctxtrim.{home}"), name) if home else import_module(f"ctxtrim.{name}")
+        return (
+            getattr(import_module(f"ctxtrim.{home}"), name)
+            if home
+            else import_module(f"ctxtrim.{name}")
+        )
     raise AttributeError(f"module 'ctxtrim' has no attribute {name!r}")

@@ -1,10 +1,12 @@
-"""Calibration by recorded usage: corrects counts, finds hidden prompt tokens, and anchors estimates.
+"""Calibration by recorded usage: corrects counts, finds hidden prompt tokens, and anchors
+estimates.
 
 ::
 
     answer i ── texts and frames of a window ── answer j ── … ── last answer ── later messages
        │                                           │                  │              │
-    prompt i            grows to                prompt j          recorded     +  counted  = anchored estimate
+    prompt i            grows to                prompt j          recorded     +  counted  =
+    anchored estimate
 
     factor of a window = (prompt j − prompt i − frames) / texts
 
@@ -60,20 +62,34 @@ def recorded(transcript: Transcript, is_alike: Callable[[str], bool]) -> Recorde
     and usage older than the last summary.
     """
     messages = transcript.messages
-    positions = {message.index: position for position, message in enumerate(messages) if message.index is not None}
-    found = [Answer(positions[usage.message], usage) for usage in transcript.usages if usage.message in positions]
+    positions = {
+        message.index: position
+        for position, message in enumerate(messages)
+        if message.index is not None
+    }
+    found = [
+        Answer(positions[usage.message], usage)
+        for usage in transcript.usages
+        if usage.message in positions
+    ]
     answers = [answer for answer in found if _answers(messages[answer.position])]
     if not answers:
         return Recorded((), "no answer has recorded usage")
     answers = _newer_than_summaries(transcript, answers)
     if not answers:
         return Recorded((), "all recorded usage is older than the last summary")
-    models = {model: is_alike(model) for model in {answer.usage.model for answer in answers} if model is not None}
+    models = {
+        model: is_alike(model)
+        for model in {answer.usage.model for answer in answers}
+        if model is not None
+    }
     answers = [answer for answer in answers if models.get(answer.usage.model or "", True)]
     return Recorded(tuple(answers), "all recorded usage is from models that count differently")
 
 
-def calibrate(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[Counter, Finding]:
+def calibrate(
+    counter: Counter, transcript: Transcript, usable: Recorded
+) -> tuple[Counter, Finding]:
     """A counter scaled by recorded usage, never below the given one, and a finding about it.
 
     The finding's `tokens` are those of the first prompt outside of the file: the client's system
@@ -84,27 +100,41 @@ def calibrate(counter: Counter, transcript: Transcript, usable: Recorded) -> tup
     answers = tuple(answer for answer in usable.answers if answer.usage.prompt_tokens)
     if not answers:
         return counter, Finding(
-            "not-calibrated", "warning", "not calibrated: recorded usage has totals but no prompt tokens"
+            "not-calibrated",
+            "warning",
+            "not calibrated: recorded usage has totals but no prompt tokens",
         )
     hidden = _hidden(counter, transcript, answers[0])
-    hidden_note = f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
+    hidden_note = (
+        f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
+    )
     factors = list(_thousandths(counter, transcript, answers))
-    windows = f"{len(factors):,} window{'' if len(factors) == 1 else 's'} of {WINDOW:,} tokens between recorded answers"
+    windows = (
+        f"{len(factors):,} window{'' if len(factors) == 1 else 's'} of {WINDOW:,} tokens "
+        "between recorded answers"
+    )
     if len(factors) < LEAST:
         text = f"not calibrated: {windows}, at least {LEAST} are needed; {hidden_note}"
         return counter, Finding("not-calibrated", "warning", text, tokens=hidden)
     factor = max(factors) / 1000
     if factor <= 1:
-        text = f"calibrated: counts are unchanged, {windows} need a factor of at most {factor:.3f}; {hidden_note}"
+        text = (
+            f"calibrated: counts are unchanged, {windows} need a factor of at most "
+            f"{factor:.3f}; {hidden_note}"
+        )
         return counter, Finding("calibrated", "info", text, tokens=hidden)
-    text = f"calibrated: texts count {factor:.3f} times, the largest factor of {windows}; {hidden_note}"
+    text = (
+        f"calibrated: texts count {factor:.3f} times, the largest factor of {windows}; "
+        f"{hidden_note}"
+    )
     return Counter(Scaled(counter.tokenizer, factor), counter.framing), Finding(
         "calibrated", "info", text, tokens=hidden
     )
 
 
 def anchor(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[Counter, Finding]:
-    """A counter that uses the last recorded usage up to its answer, and counts the messages after it.
+    """A counter that uses the last recorded usage up to its answer, and counts the messages after
+    it.
 
     The difference between recorded and counted tokens becomes priming, so that each message keeps
     its own cost. An answer has at least its counted tokens, because some clients record only its
@@ -112,28 +142,44 @@ def anchor(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[
     lower the recorded part.
     """
     if not usable.answers:
-        return counter, Finding("not-anchored", "warning", f"not anchored, counted as a whole: {usable.why_none}")
+        return counter, Finding(
+            "not-anchored", "warning", f"not anchored, counted as a whole: {usable.why_none}"
+        )
     position, usage = usable.answers[-1]
     costs = [cost.total for cost in counter.costs(transcript.messages)]
     tokens = usage.context_tokens(costs[position])
     counted = counter.fixed(transcript) + sum(costs[: position + 1])
     framing = replace(counter.framing, priming=counter.framing.priming + tokens - counted)
     tokenizer = StandIn(counter.tokenizer, f"usage + {counter.tokenizer.name}")
-    text = f"anchored: {tokens:,} tokens recorded up to message {position}; the file counts as {counted:,}"
-    note = Finding("anchored", "info", text, transcript.line_of(transcript.messages[position]), tokens=tokens)
+    text = (
+        f"anchored: {tokens:,} tokens recorded up to message {position}; the "
+        f"file counts as {counted:,}"
+    )
+    note = Finding(
+        "anchored", "info", text, transcript.line_of(transcript.messages[position]), tokens=tokens
+    )
     return replace(counter, tokenizer=tokenizer, framing=framing), note
 
 
 def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list[Answer]:
-    """The answers after the last summary, by message order, line order, and the summary's own count.
+    """The answers after the last summary, by message order, line order, and the summary's own
+    count.
 
     Messages that a compaction kept follow its summary, but their usage was recorded before it.
     """
     messages = transcript.messages
-    texts = {position: _opening(message) for position, message in enumerate(messages) if message.role == "user"}
+    texts = {
+        position: _opening(message)
+        for position, message in enumerate(messages)
+        if message.role == "user"
+    }
     written = [position for position, text in texts.items() if markers.older(text)]
     if written:
-        given = [position for position, message in enumerate(messages) if position > written[-1] and _answers(message)]
+        given = [
+            position
+            for position, message in enumerate(messages)
+            if position > written[-1] and _answers(message)
+        ]
         past = given[: markers.older(texts[written[-1]])]
         answers = [answer for answer in answers if answer.position > max(past, default=written[-1])]
     summaries = [index for index, message in enumerate(messages) if message.is_summary]
@@ -141,7 +187,9 @@ def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list
         return answers
     line = max(_line(messages[index]) for index in summaries)
     return [
-        answer for answer in answers if answer.position > summaries[-1] and _line(messages[answer.position]) >= line
+        answer
+        for answer in answers
+        if answer.position > summaries[-1] and _line(messages[answer.position]) >= line
     ]
 
 
@@ -164,12 +212,16 @@ def _hidden(counter: Counter, transcript: Transcript, first: Answer) -> int:
     return max(0, first.usage.prompt_tokens - counted)
 
 
-def _thousandths(counter: Counter, transcript: Transcript, answers: tuple[Answer, ...]) -> Iterator[int]:
+def _thousandths(
+    counter: Counter, transcript: Transcript, answers: tuple[Answer, ...]
+) -> Iterator[int]:
     """The factor of each window, in thousandths, rounded up."""
     messages = transcript.messages
     around = [cost.total for cost in Counter(_Free(), counter.framing).costs(messages)]
     frames = _sums(around)
-    texts = _sums(cost.total - frame for cost, frame in zip(counter.costs(messages), around, strict=True))
+    texts = _sums(
+        cost.total - frame for cost, frame in zip(counter.costs(messages), around, strict=True)
+    )
     room = _sums(frame + _size(message) for frame, message in zip(around, messages, strict=True))
     untold = _sums(_is_untold(message) for message in messages)
     start = 0
@@ -187,7 +239,11 @@ def _thousandths(counter: Counter, transcript: Transcript, answers: tuple[Answer
         start_position, first_usage = answers[start]
         text = texts[end_position] - texts[start_position]
         if text >= WINDOW:
-            tokens = usage.prompt_tokens - first_usage.prompt_tokens - (frames[end_position] - frames[start_position])
+            tokens = (
+                usage.prompt_tokens
+                - first_usage.prompt_tokens
+                - (frames[end_position] - frames[start_position])
+            )
             yield -(-1000 * tokens // text)
 
 
@@ -210,8 +266,14 @@ def _sums(numbers: Iterable[int]) -> list[int]:
 
 
 def _is_untold(message: Message) -> bool:
-    """Whether more than the texts of a message was sent: it is hidden, abridged, or has attachments."""
-    return not message.agent_visible or any(part.media is not None for part in message.parts) or is_abridged(message)
+    """Whether more than the texts of a message was sent: it is hidden, abridged, or has
+    attachments.
+    """
+    return (
+        not message.agent_visible
+        or any(part.media is not None for part in message.parts)
+        or is_abridged(message)
+    )
 
 
 def _size(message: Message) -> int:

@@ -65,7 +65,8 @@ class SummaryError(CtxtrimError):
 class Irreducible:
     """A message that cannot be dropped: its role, its tokens and the reason.
 
-    `index` is its position in the given list; None for a part of the request that is not in the list.
+    `index` is its position in the given list; None for a part of the request that is not in the
+    list.
     """
 
     index: int | None
@@ -81,11 +82,18 @@ class Irreducible:
 class ContextOverflowError(CtxtrimError):
     """A prompt cannot fit: `current_tokens` cannot be dropped, `max_tokens` are allowed.
 
-    `irreducible` has the messages that cannot be dropped, in order; the text names each on a separate line.
+    `irreducible` has the messages that cannot be dropped, in order; the text names each on a
+    separate line.
     """
 
-    def __init__(self, current_tokens: int, max_tokens: int, irreducible: Sequence[Irreducible] = ()) -> None:
-        self.current_tokens, self.max_tokens, self.irreducible = current_tokens, max_tokens, tuple(irreducible)
+    def __init__(
+        self, current_tokens: int, max_tokens: int, irreducible: Sequence[Irreducible] = ()
+    ) -> None:
+        self.current_tokens, self.max_tokens, self.irreducible = (
+            current_tokens,
+            max_tokens,
+            tuple(irreducible),
+        )
         lines = [f"    {item}" for item in self.irreducible]
         super().__init__("\n".join((does_not_fit(current_tokens, max_tokens), *lines)))
 
@@ -103,7 +111,10 @@ def source_name(path: str) -> str:
 
 
 def does_not_fit(current: int, most: int) -> str:
-    """The message for an overflow. `current` is what cannot be dropped, `most` the limit, in tokens."""
+    """The message for an overflow.
+
+    `current` is what cannot be dropped, `most` the limit, in tokens.
+    """
     return (
         f"Cannot fit request within context limit. Current: {current} tokens, Max: {most} tokens. "
         "Please narrow the scope or start a new session."

@@ -38,7 +38,10 @@ OnEvent = Callable[[Event], object]
 
 
 def announced(
-    on_event: OnEvent, start: Event, work: Callable[[], T], measure: Callable[[T], tuple[int, int, str | None]]
+    on_event: OnEvent,
+    start: Event,
+    work: Callable[[], T],
+    measure: Callable[[T], tuple[int, int, str | None]],
 ) -> T:
     """Run `work` and return its result. Send an event before it and one after it, also if it fails.
 

@@ -21,7 +21,9 @@ BOUNDED = Finding(
     "Claude's tokens are an upper bound; on Python 3.12 or newer ctok counts them",
 )
 USAGE = "usage"
-"""The tokenizer that uses recorded usage up to the last answer, and counts later messages by model."""
+"""The tokenizer that uses recorded usage up to the last answer, and counts later
+messages by model.
+"""
 _BY_MODEL = (None, "auto", USAGE)
 
 
@@ -57,7 +59,9 @@ class Binding:
     most: int | None = None
     spare: int | None = None
     session: int | None = None
-    _known: dict[tuple[str | None, Api | None], Bound] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[tuple[str | None, Api | None], Bound] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """Check the options, so that contradictions are errors before anything is read."""
@@ -67,7 +71,9 @@ class Binding:
             self._bind(self.model)
 
     def bind(self, transcript: Transcript) -> Bound:
-        """The counter and budget of a transcript, for the given model, else for the recorded one."""
+        """The counter and budget of a transcript, for the given model, else for the
+        recorded one.
+        """
         bound = self._bind(self.model or transcript.model, transcript.options.api)
         bound = replace(bound, counter=bound.counter.fresh())
         if self.calibrates or self.tokenizer == USAGE:
@@ -92,9 +98,10 @@ class Binding:
         chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
         _, framing = framing_of(model, tokenizer.exactness, api)
-        is_own = chosen in (model.tokenizer, f"{model.tokenizer}{BOUND}") or tokenizer == self.tokenizer_of(
-            model.tokenizer
-        )
+        is_own = chosen in (
+            model.tokenizer,
+            f"{model.tokenizer}{BOUND}",
+        ) or tokenizer == self.tokenizer_of(model.tokenizer)
         if not (model.is_known and is_own):
             tokenizer = StandIn(tokenizer)
         budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
@@ -107,7 +114,9 @@ class Binding:
     def _budget(self, model: Model, safety: float) -> Budget:
         window = self.context_window or min(model.context_window, self.most or model.context_window)
         wanted = self.spare if self.reserve is None else self.reserve
-        reserve = wanted if self.reserve is not None or (wanted is not None and wanted < window) else None
+        reserve = (
+            wanted if self.reserve is not None or (wanted is not None and wanted < window) else None
+        )
         if reserve is None:
             reserve = RESERVE if window > RESERVE else window // 2
         if reserve >= window and self.limit is None:
@@ -122,14 +131,22 @@ class Binding:
         limit = self.limit
         if limit is None and known_room is None and self.session:
             limit = min(self.session, window - reserve, max_input or self.session)
-        return Budget(window, reserve, max_input, limit, safety, known_room if self.limit is None else self.limit)
+        return Budget(
+            window,
+            reserve,
+            max_input,
+            limit,
+            safety,
+            known_room if self.limit is None else self.limit,
+        )
 
     def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:
         nearest = ", ".join(nearest_models(name))
         return Finding(
             "unknown-model",
             "warning",
-            f"model {name} is unknown: counted as {tokenizer}, context window {budget.context_window} assumed"
+            f"model {name} is unknown: counted as {tokenizer}, context window "
+            f"{budget.context_window} assumed"
             + (f" (nearest names: {nearest})" if nearest else "")
             + "; set --context-window and --tokenizer to correct this",
         )

@@ -25,12 +25,13 @@ MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """One attachment. A field is None where it is unknown; the attachment then costs the most that it can.
+    """One attachment. A field is None where it is unknown; the attachment then costs the most that
+    it can.
 
-    `width` and `height` are pixels. `detail` is the requested resolution (low, high, auto, original; for Gemini low,
-    medium, high, ultra_high). `seconds` is the length of a sound, `pages` the largest possible number of PDF pages,
-    `size` the bytes of the file if the block contains it. A `sealed` attachment is text that only the provider can
-    read, such as encrypted reasoning.
+    `width` and `height` are pixels. `detail` is the requested resolution (low, high, auto,
+    original; for Gemini low, medium, high, ultra_high). `seconds` is the length of a sound, `pages`
+    the largest possible number of PDF pages, `size` the bytes of the file if the block contains it.
+    A `sealed` attachment is text that only the provider can read, such as encrypted reasoning.
     """
 
     kind: MediaKind
@@ -43,7 +44,10 @@ class Media:
 
     @property
     def pixels(self) -> tuple[int, int] | None:
-        """Width and height if both are known and positive. Data too small for an image counts as one pixel."""
+        """Width and height if both are known and positive.
+
+        Data too small for an image counts as one pixel.
+        """
         if self.width is None or self.height is None or min(self.width, self.height) < 1:
             return (1, 1) if self.size is not None and self.size < SMALLEST else None
         return self.width, self.height
@@ -52,8 +56,8 @@ class Media:
 class Line(NamedTuple):
     """The bytes of one JSON value as read from the file, terminator included.
 
-    Almost always one line of the file. Two values glued together on one line share a `number`; a whole JSON document
-    is one value. All of them joined are the file, byte for byte.
+    Almost always one line of the file. Two values glued together on one line share a `number`; a
+    whole JSON document is one value. All of them joined are the file, byte for byte.
     """
 
     data: bytes
@@ -75,7 +79,8 @@ class Span(NamedTuple):
 class Wrapper:
     """JSON around a text: the model reads `before`, the text as a JSON string, and `after`.
 
-    `is_ascii` and `escaped` (characters escaped although JSON allows them) reproduce the original escaping.
+    `is_ascii` and `escaped` (characters escaped although JSON allows them) reproduce the original
+    escaping.
     """
 
     before: str
@@ -99,13 +104,14 @@ class Wrapper:
 class Part:
     """One piece of a message that the model reads.
 
-    `text` is the text that the model reads; for a tool call its arguments, as JSON. An attachment has `media`
-    instead; an attachment without `media` is a text document. `span` locates the string that contains `text`; None if
-    it cannot be rewritten. `block` locates the element to remove with the part; None if the part cannot be removed
-    alone. `wrapper` is the JSON around `text` if the string at `span` contains JSON. `sealed` counts the characters
-    of encrypted reasoning attached to the part. `text_block` writes a text that replaces an attachment at `block`;
-    None if the format cannot hold one. Stages may change a `text` with a `span`, drop a part with a `block`, and
-    replace an attachment by a text (`conversation.edits`).
+    `text` is the text that the model reads; for a tool call its arguments, as JSON. An attachment
+    has `media` instead; an attachment without `media` is a text document. `span` locates the string
+    that contains `text`; None if it cannot be rewritten. `block` locates the element to remove with
+    the part; None if the part cannot be removed alone. `wrapper` is the JSON around `text` if the
+    string at `span` contains JSON. `sealed` counts the characters of encrypted reasoning attached
+    to the part. `text_block` writes a text that replaces an attachment at `block`; None if the
+    format cannot hold one. Stages may change a `text` with a `span`, drop a part with a `block`,
+    and replace an attachment by a text (`conversation.edits`).
     """
 
     kind: Kind
@@ -127,7 +133,9 @@ class Part:
 
 
 class Companion(NamedTuple):
-    """A line that belongs to a message but is never sent, such as the progress of a call. `kind` is its type.
+    """A line that belongs to a message but is never sent, such as the progress of a call.
+
+    `kind` is its type.
 
     It is removed together with its message.
     """
@@ -138,16 +146,18 @@ class Companion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. A tool result is a separate message even if the file stores several in one element.
+    """One message. A tool result is a separate message even if the file stores several in one
+    element.
 
-    `is_injected`: a user message that the client wrote, not the person. `is_summary`: it replaces all messages before
-    it. `turn`: the number of its turn if the file contains it. `metadata`: debug keys that a stage may set, as (key,
-    value) pairs. `index`: the position among the messages as read; None for an inserted message. `spans`: everything
-    to remove with the message. `agent_visible`: a hidden message stays in the file, but is neither sent nor counted.
+    `is_injected`: a user message that the client wrote, not the person. `is_summary`: it replaces
+    all messages before it. `turn`: the number of its turn if the file contains it. `metadata`:
+    debug keys that a stage may set, as (key, value) pairs. `index`: the position among the messages
+    as read; None for an inserted message. `spans`: everything to remove with the message.
+    `agent_visible`: a hidden message stays in the file, but is neither sent nor counted.
     `user_visible`: the client shows it to the person. `kind`: a label that a stage sets, such as
-    `tool_result_archived`. `action`: a tool call written in the text of an assistant message; it pairs with the next
-    result and costs nothing extra. `is_demo`: part of a demonstration, dropped before messages of the session.
-    `companions`: lines that are removed with the message.
+    `tool_result_archived`. `action`: a tool call written in the text of an assistant message; it
+    pairs with the next result and costs nothing extra. `is_demo`: part of a demonstration, dropped
+    before messages of the session. `companions`: lines that are removed with the message.
     """
 
     role: Role
@@ -190,8 +200,9 @@ class OutputFormat:
 class RequestOptions:
     """Fields of a request, besides messages and tools, that cost input tokens.
 
-    `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that the request
-    selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and `citations` are Anthropic options.
+    `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
+    the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and
+    `citations` are Anthropic options.
     """
 
     api: Api | None = None
@@ -215,10 +226,10 @@ class RequestOptions:
 class Usage:
     """The tokens that the provider counted for one request: its prompt and its answer.
 
-    `message` is the index of the answer among the messages as read; None if the usage covers the whole conversation.
-    The prompt is everything before the answer, plus anything else that the client sent. `model` is the model that
-    counted, if the file names it. `total_tokens` is the sum if the file records nothing else; prompt and answer are
-    then 0.
+    `message` is the index of the answer among the messages as read; None if the usage covers the
+    whole conversation. The prompt is everything before the answer, plus anything else that the
+    client sent. `model` is the model that counted, if the file names it. `total_tokens` is the sum
+    if the file records nothing else; prompt and answer are then 0.
     """
 
     prompt_tokens: int
@@ -228,7 +239,9 @@ class Usage:
     total_tokens: int | None = None
 
     def context_tokens(self, answer: int) -> int:
-        """The tokens of the prompt and its answer: at least `answer`, because some clients undercount answers."""
+        """The tokens of the prompt and its answer: at least `answer`, because some clients
+        undercount answers.
+        """
         if self.total_tokens is not None:
             return self.total_tokens
         return self.prompt_tokens + max(self.completion_tokens, answer)
@@ -248,15 +261,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One conversation, and the other fields of its request. Stages change `messages`, never `source`.
+    """One conversation, and the other fields of its request.
 
-    `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only allowed tool or a word like
-    `none`. `model` is the last model that answered, `id` the conversation's id in the file. `pointer` is the JSON
-    path of the conversation inside a larger document, `()` for the whole line. `uncounted` is the number of messages
-    with an unknown role; they are kept unchanged. `usages` are the recorded usages of the answers, in order. `hides`:
-    the format can mark a message as hidden; otherwise stages drop it. `must_alternate`: user and assistant messages
-    have to alternate. `adds_texts`: the format can add a text to an existing message. `options` are the other request
-    fields that cost tokens.
+    Stages change `messages`, never `source`.
+
+    `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only allowed tool or
+    a word like `none`. `model` is the last model that answered, `id` the conversation's id in the
+    file. `pointer` is the JSON path of the conversation inside a larger document, `()` for the
+    whole line. `uncounted` is the number of messages with an unknown role; they are kept unchanged.
+    `usages` are the recorded usages of the answers, in order. `hides`: the format can mark a
+    message as hidden; otherwise stages drop it. `must_alternate`: user and assistant messages have
+    to alternate. `adds_texts`: the format can add a text to an existing message. `options` are the
+    other request fields that cost tokens.
     """
 
     messages: tuple[Message, ...]
@@ -292,7 +308,9 @@ class Transcript:
         return replace(self, messages=messages, source=replace(self.source, messages=messages))
 
     def line_of(self, message: Message) -> int | None:
-        """The line of the file at which a message starts, counted from 1; None for an inserted message."""
+        """The line of the file at which a message starts, counted from 1; None for an inserted
+        message.
+        """
         return self.line_at(message.spans[0]) if message.spans else None
 
     def line_at(self, span: Span) -> int:

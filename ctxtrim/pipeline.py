@@ -40,7 +40,10 @@ class Spec:
 
 @dataclass(frozen=True)
 class Measured:
-    """A change and the tokens of its message before and after. `archived` is the name of the stored original."""
+    """A change and the tokens of its message before and after.
+
+    `archived` is the name of the stored original.
+    """
 
     change: Change
     tokens_before: int
@@ -64,7 +67,9 @@ class StageRun:
 
 @dataclass(frozen=True)
 class PipelineRun:
-    """The result of a pipeline. If it overflows, `transcript` holds the messages that cannot be dropped.
+    """The result of a pipeline.
+
+    If it overflows, `transcript` holds the messages that cannot be dropped.
 
     `exactness_read` is the exactness of `tokens_read`; `count` has its own. `summary` is the last
     inserted summary, and `summary_end` the index of the last message that it covers.
@@ -157,7 +162,9 @@ def run(
 
 
 def _start_event(stage: Stage, transcript: Transcript, tokens: int) -> Event | None:
-    """The event before a stage runs; None if the stage announces nothing or has no reason to run."""
+    """The event before a stage runs; None if the stage announces nothing or has no
+    reason to run.
+    """
     reason = stage.reason_to_run(transcript) if isinstance(stage, Announced) else None
     return None if reason is None else Event("start", reason, tokens, _visible(transcript))
 
@@ -165,24 +172,39 @@ def _start_event(stage: Stage, transcript: Transcript, tokens: int) -> Event | N
 def _stage(spec: Spec, counter: Counter, budget: Budget, services: Mapping[str, Any]) -> Stage:
     """The stage for one transcript, with the services that it needs."""
     stage_class = STAGES[spec.name]
-    return stage_class(counter, budget, **{name: services[name] for name in seams_of(stage_class)}, **spec.settings)
+    return stage_class(
+        counter, budget, **{name: services[name] for name in seams_of(stage_class)}, **spec.settings
+    )
 
 
 def _run_stage(
-    stage: Stage, name: str, counter: Counter, transcript: Transcript, thinking: Thinking, keeper: Keeper | None
+    stage: Stage,
+    name: str,
+    counter: Counter,
+    transcript: Transcript,
+    thinking: Thinking,
+    keeper: Keeper | None,
 ) -> tuple[Outcome, Mapping[int, str]]:
     """The outcome of a stage, and the names of the stored originals by message index."""
     outcome = without_invalid_reasoning(transcript, stage(transcript), thinking)
     if outcome.transcript is not transcript:
         edits.check(outcome.transcript, name)
-    return outcome, keeper.keep(_originals(counter, transcript, outcome.changes), name) if keeper else {}
+    return outcome, keeper.keep(
+        _originals(counter, transcript, outcome.changes), name
+    ) if keeper else {}
 
 
-def _end_state(counter: Counter, done: tuple[Outcome, Mapping[int, str]]) -> tuple[int, int, str | None]:
+def _end_state(
+    counter: Counter, done: tuple[Outcome, Mapping[int, str]]
+) -> tuple[int, int, str | None]:
     """Tokens, visible messages and problems after a compaction, for its end event."""
     outcome, _ = done
     problems = [finding.message for finding in outcome.findings if finding.severity != "info"]
-    return counter.tokens(outcome.transcript), _visible(outcome.transcript), "; ".join(problems) or None
+    return (
+        counter.tokens(outcome.transcript),
+        _visible(outcome.transcript),
+        "; ".join(problems) or None,
+    )
 
 
 def _dropped(before: Transcript, after: Transcript) -> set[int]:
@@ -200,14 +222,21 @@ def _visible(transcript: Transcript) -> int:
 
 
 def _final_findings(findings: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
-    """The findings that apply after the last stage: each once, and the last overflow if the result does not fit."""
+    """The findings that apply after the last stage: each once, and the last overflow if the result
+    does not fit.
+    """
     overflows = [finding for finding in findings if finding.code == OVERFLOW]
     others = dict.fromkeys(finding for finding in findings if finding.code != OVERFLOW)
     return (*(() if fits else overflows[-1:]), *others)
 
 
-def _measured(counter: Counter, before: Transcript, outcome: Outcome, kept: Mapping[int, str]) -> tuple[Measured, ...]:
-    """The changes with their costs. Lines that are removed with their messages follow, with 0 tokens."""
+def _measured(
+    counter: Counter, before: Transcript, outcome: Outcome, kept: Mapping[int, str]
+) -> tuple[Measured, ...]:
+    """The changes with their costs.
+
+    Lines that are removed with their messages follow, with 0 tokens.
+    """
     if not outcome.changes:
         return ()
     costs, rest = _costs_by_key(counter, before), _costs_by_key(counter, outcome.transcript)
@@ -220,7 +249,10 @@ def _measured(counter: Counter, before: Transcript, outcome: Outcome, kept: Mapp
         )
         for change in outcome.changes
     )
-    return (*messages, *(Measured(change, 0, 0) for change in _removed_lines(before, outcome.transcript)))
+    return (
+        *messages,
+        *(Measured(change, 0, 0) for change in _removed_lines(before, outcome.transcript)),
+    )
 
 
 def _removed_lines(before: Transcript, after: Transcript) -> Iterator[Change]:
@@ -233,14 +265,18 @@ def _removed_lines(before: Transcript, after: Transcript) -> Iterator[Change]:
                 yield Change(None, "dropped", reason, line=before.line_at(companion.span))
 
 
-def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Change]) -> list[Original]:
+def _originals(
+    counter: Counter, transcript: Transcript, changes: Sequence[Change]
+) -> list[Original]:
     """The results that a stage changed or dropped, as they were read.
 
     A result that moves to a file is stored as the stage saw it, because the stage names that file
     by its hash.
     """
     changed = {
-        change.message: change.action for change in changes if change.action != "kept" and change.message is not None
+        change.message: change.action
+        for change in changes
+        if change.action != "kept" and change.message is not None
     }
     if not changed:
         return []
@@ -250,17 +286,31 @@ def _originals(counter: Counter, transcript: Transcript, changes: Sequence[Chang
         result = message.result
         if message.index in changed and message.index is not None and result is not None:
             is_archived = changed[message.index] == "archived"
-            text = result_text(message if is_archived else transcript.source.messages[message.index])
+            text = result_text(
+                message if is_archived else transcript.source.messages[message.index]
+            )
             name = result.call_id or trace_id(text)
             tool = tool_name(result, shape.call[position])
             originals.append(
-                Original(message.index, name, text, tool, transcript.line_of(message), changed[message.index])
+                Original(
+                    message.index,
+                    name,
+                    text,
+                    tool,
+                    transcript.line_of(message),
+                    changed[message.index],
+                )
             )
     return originals
 
 
-def _costs_by_key(counter: Counter, transcript: Transcript) -> dict[tuple[int | None, int | None], list[int]]:
-    """Costs by the key that changes use for a message. Several messages may be inserted before the same one."""
+def _costs_by_key(
+    counter: Counter, transcript: Transcript
+) -> dict[tuple[int | None, int | None], list[int]]:
+    """Costs by the key that changes use for a message.
+
+    Several messages may be inserted before the same one.
+    """
     costs_by_key: dict[tuple[int | None, int | None], list[int]] = {}
     following: int | None = None
     costs = counter.costs(transcript.messages)

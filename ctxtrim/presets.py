@@ -30,7 +30,8 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     "rolling": Preset(
-        "Truncate tool results older than 5 steps; keep errors, small, quoted and used results, and files in use.",
+        "Truncate tool results older than 5 steps; keep errors, small, quoted and used "
+        "results, and files in use.",
         {"truncate": {"metadata": True}},
     ),
     "budget": Preset(
@@ -56,7 +57,8 @@ PRESETS: Mapping[str, Preset] = {
         archives=True,
     ),
     "compact": Preset(
-        "Compact a session until it fits: digests of old tool results, one summary of old messages.",
+        "Compact a session until it fits: digests of old tool results, "
+        "one summary of old messages.",
         {
             "truncate": {
                 "clock": "none",
@@ -77,11 +79,16 @@ PRESETS: Mapping[str, Preset] = {
 }
 
 _ORDER = ("truncate", "cutoff", "compact", "trim", "check")
-"""The order of the stages of combined presets: results first, then the session, the budget, and the verdict last."""
+"""The order of the stages of combined presets: results first, then the session, the budget, and the
+verdict last.
+"""
 
 
 def merged(names: Sequence[str]) -> Preset:
-    """Several presets as one. The last preset that sets a stage setting, the window or the reserve takes precedence."""
+    """Several presets as one.
+
+    The last preset that sets a stage setting, the window or the reserve takes precedence.
+    """
     presets = [PRESETS[name] for name in names]
     stages: dict[str, Settings] = {}
     for preset in presets:

@@ -1,4 +1,6 @@
-"""The contract between stages and the pipeline: settings, outcomes, changes and findings as values."""
+"""The contract between stages and the pipeline: settings, outcomes, changes and
+findings as values.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -11,14 +13,17 @@ from ctxtrim.tokens import MARKS, MEANINGS, Budget, Exactness
 from ctxtrim.tokens.counter import Counter
 
 Action = Literal[
-    "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped", "repaired"
+    "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped",
+    "repaired"
 ]  # fmt: skip
 Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The action on one message (its index as read) and the reason. `kept` is recorded too, for `--explain`.
+    """The action on one message (its index as read) and the reason.
+
+    `kept` is recorded too, for `--explain`.
 
     An inserted message has no index. Its `before` is the index of the next message that was read,
     None at the end. `line`: the change concerns this line of the file, counted from 1, not a
@@ -60,7 +65,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A summary that a stage inserted: its text, its tokens, and the number of messages that it covers.
+    """A summary that a stage inserted: its text, its tokens, and the number of messages that it
+    covers.
 
     `overlap` of these messages are still in the transcript: a stored summary may meet its last
     messages again.
@@ -73,7 +79,9 @@ class StoredSummary:
 
 
 class Dropped(NamedTuple):
-    """The dropped exchange that comes closest to fitting: its first message as read, and its minimum tokens."""
+    """The dropped exchange that comes closest to fitting: its first message as read, and its
+    minimum tokens.
+    """
 
     message: int | None
     tokens: int
@@ -81,7 +89,9 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a stage. With an `overflow` finding, the transcript holds the messages that cannot be dropped.
+    """The result of a stage.
+
+    With an `overflow` finding, the transcript holds the messages that cannot be dropped.
 
     `smallest_dropped` has more tokens than the budget has room left; None if nothing was dropped.
     """
@@ -113,7 +123,10 @@ class Keeper(Protocol):
     """Stores originals: the seam between the pipeline and an archive."""
 
     def keep(self, originals: Sequence[Original], stage: str) -> Mapping[int, str]:
-        """Store originals and return their names by index. An `ArchiveError` means that nothing is replaced."""
+        """Store originals and return their names by index.
+
+        An `ArchiveError` means that nothing is replaced.
+        """
         ...
 
     def path_of(self, name: str) -> str:
@@ -122,7 +135,9 @@ class Keeper(Protocol):
 
 
 class Recalled(NamedTuple):
-    """The stored summary of a transcript; None if there is none or if `warning` says why it is not used."""
+    """The stored summary of a transcript; None if there is none or if `warning` says why it is not
+    used.
+    """
 
     summary: StoredSummary | None
     warning: str | None = None
@@ -135,8 +150,13 @@ class Memory(Protocol):
         """The stored summary of a transcript."""
         ...
 
-    def remember(self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]) -> None:
-        """Store a summary for later runs. `covered` are the fingerprints of the last messages that it covers."""
+    def remember(
+        self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]
+    ) -> None:
+        """Store a summary for later runs.
+
+        `covered` are the fingerprints of the last messages that it covers.
+        """
         ...
 
 
@@ -179,12 +199,21 @@ def setting(
     value runs a program, sends data, or names a file or folder; configuration found in the working
     directory cannot set such values. `units` are the factors of the words that may follow a number.
     """
-    metadata = {"help": text, "least": least, "choices": choices, "check": check, "is_restricted": is_restricted}
+    metadata = {
+        "help": text,
+        "least": least,
+        "choices": choices,
+        "check": check,
+        "is_restricted": is_restricted,
+    }
     return field(default=default, metadata=metadata | {"units": units or {}})
 
 
 def seam() -> Any:
-    """A field for a service that needs a disk or a network. The pipeline passes it if it has one."""
+    """A field for a service that needs a disk or a network.
+
+    The pipeline passes it if it has one.
+    """
     return field(default=None, metadata={"seam": True}, compare=False)
 
 
@@ -200,9 +229,14 @@ def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
 
 OVERFLOW = "overflow"
 NOTHING_DONE = "nothing-to-summarize"
-"""Finding code: why a summarizing stage changed nothing. Reports show it although it is not a problem."""
+"""Finding code: why a summarizing stage changed nothing.
+
+Reports show it although it is not a problem.
+"""
 NOT_HANDLED = "not-handled"
-"""Finding code: an unexpected exception stopped the work on a transcript or a line, which is left out."""
+"""Finding code: an unexpected exception stopped the work on a transcript or a line, which is left
+out.
+"""
 SELF_CHECK = "self-check"
 """Finding code: an edited transcript does not read back as intended, so it is left out."""
 NOT_EDITABLE = "not-editable"
@@ -211,25 +245,48 @@ LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE)
 
 
 def overflow(
-    transcript: Transcript, tokens: int, available: int, details: Iterable[str], exactness: Exactness
+    transcript: Transcript,
+    tokens: int,
+    available: int,
+    details: Iterable[str],
+    exactness: Exactness,
 ) -> Finding:
-    """The finding that a transcript does not fit. `details`: one line for each message that cannot be dropped."""
-    label = () if exactness == "exact" else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens} tokens",)
+    """The finding that a transcript does not fit.
+
+    `details`: one line for each message that cannot be dropped.
+    """
+    label = (
+        ()
+        if exactness == "exact"
+        else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens} tokens",)
+    )
     return Finding(
         OVERFLOW,
         "error",
         does_not_fit(tokens, available),
         transcript.line,
         tokens=tokens,
-        details=(*label, *details, "Split the input into several transcripts, or raise the budget."),
+        details=(
+            *label,
+            *details,
+            "Split the input into several transcripts, or raise the budget.",
+        ),
     )
 
 
-def describe(transcript: Transcript, message: Message, call: Part | None, tokens: int, exactness: Exactness) -> str:
-    """One line that names a message and its cost. `call`: the call that the message answers, if any."""
+def describe(
+    transcript: Transcript, message: Message, call: Part | None, tokens: int, exactness: Exactness
+) -> str:
+    """One line that names a message and its cost.
+
+    `call`: the call that the message answers, if any.
+    """
     result = message.result
     tool = None if result is None else result.name or (call.name if call else None)
     subject = f"result of {tool}" if tool else message.role
     number = "" if message.index is None else f" {message.index}"
     line = transcript.line_of(message)
-    return f"message{number} ({subject}){'' if line is None else f', line {line}'}: {MARKS[exactness]}{tokens} tokens"
+    return (
+        f"message{number} ({subject}){'' if line is None else f', line {line}'}: "
+        f"{MARKS[exactness]}{tokens} tokens"
+    )

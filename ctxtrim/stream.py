@@ -34,12 +34,14 @@ Worked = tuple[Bound, PipelineRun]
 class Job:
     """What to do with every transcript.
 
-    `on_overflow`: leave out a transcript that does not fit (`fail`), keep it unchanged (`keep`), or write it as edited
-    (`write`). `summarizer` writes summaries. `memory` stores them between runs, and new ones if it `remembers`.
-    `on_event` is called for each compaction, with the path and the line of its transcript. `thinking`: what to do with
-    reasoning in edited transcripts, None for the default of the model. `keeps_snapshots`: keep snapshot and progress
-    lines of dropped messages. `is_quick`: an upper bound of the tokens is enough if it fits. `keeps_changes`: rows have
-    every change. `shows_tracebacks`: the finding about a transcript that cannot be handled includes the traceback.
+    `on_overflow`: leave out a transcript that does not fit (`fail`), keep it unchanged (`keep`), or
+    write it as edited (`write`). `summarizer` writes summaries. `memory` stores them between runs,
+    and new ones if it `remembers`. `on_event` is called for each compaction, with the path and the
+    line of its transcript. `thinking`: what to do with reasoning in edited transcripts, None for
+    the default of the model. `keeps_snapshots`: keep snapshot and progress lines of dropped
+    messages. `is_quick`: an upper bound of the tokens is enough if it fits. `keeps_changes`: rows
+    have every change. `shows_tracebacks`: the finding about a transcript that cannot be handled
+    includes the traceback.
     """
 
     specs: tuple[Spec, ...]
@@ -61,14 +63,16 @@ class Job:
         editing = [spec.name for spec in self.specs if spec.name not in VERDICTS]
         if editing and self.binding.tokenizer == USAGE:
             raise UsageError(
-                f"--tokenizer {USAGE}: recorded usage cannot be used for {editing[0]}, because dropping messages does "
+                f"--tokenizer {USAGE}: recorded usage cannot be used for {editing[0]}, "
+                "because dropping messages does "
                 "not lower it; use it with count and check, or use --calibrate"
             )
 
 
 @dataclass(frozen=True)
 class Done:
-    """The result of one chunk: the bytes read, the bytes to write (None: left out), rows and findings.
+    """The result of one chunk: the bytes read, the bytes to write (None: left out), rows and
+    findings.
 
     `is_lossy`: a transcript was left out, so the file must not be replaced.
     """
@@ -91,19 +95,27 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     if chunk.error is not None:
         finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
         return Done(chunk.data, None, (), (finding,), is_changed=True, is_lossy=True)
-    known = [_identity(transcript, path, index, job) for index, transcript in enumerate(chunk.transcripts)]
+    known = [
+        _identity(transcript, path, index, job)
+        for index, transcript in enumerate(chunk.transcripts)
+    ]
 
     def attempt(index: int, model: str | None) -> Worked:
         transcript = chunk.transcripts[index]
         named = transcript if model == transcript.model else replace(transcript, model=model)
         return _attempt(named, job, keeper, known[index], path)
 
-    worked = [attempt(index, transcript.model) for index, transcript in enumerate(chunk.transcripts)]
+    worked = [
+        attempt(index, transcript.model) for index, transcript in enumerate(chunk.transcripts)
+    ]
     failed = [_is_left_out(result, job) for _, result in worked]
     try:
         data, worked, failed = _written_and_counted(chunk, worked, job, attempt)
     except Exception as error:  # noqa: BLE001 - after an unexpected error, nothing of these lines is written
-        found = [not_written(error, chunk, transcript.line, job.shows_tracebacks) for transcript in chunk.transcripts]
+        found = [
+            not_written(error, chunk, transcript.line, job.shows_tracebacks)
+            for transcript in chunk.transcripts
+        ]
         data, failed = None, [True] * len(failed)
         worked = [
             (bound, replace(result, findings=(*result.findings, finding)))
@@ -126,13 +138,19 @@ def _work(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
             keeps_changes=job.keeps_changes,
             explains=job.explains and _is_handled(result),
         )
-        for index, (transcript, (bound, result), lost) in enumerate(zip(chunk.transcripts, worked, failed, strict=True))
+        for index, (transcript, (bound, result), lost) in enumerate(
+            zip(chunk.transcripts, worked, failed, strict=True)
+        )
     )
     return Done(chunk.data, data, rows, chunk.findings, data != chunk.data, any(failed))
 
 
 def _attempt(
-    transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str
+    transcript: Transcript,
+    job: Job,
+    keeper: Keeper | None,
+    conversation: Identity | None,
+    path: str,
 ) -> Worked:
     """The result of the stages; after an unexpected error, the transcript as read and a finding."""
     try:
@@ -143,7 +161,9 @@ def _attempt(
         bound = job.binding.bind(transcript)
         count = bound.counter.count(transcript)
     except Exception:  # noqa: BLE001 - counting failed, so count an empty transcript
-        empty = replace(transcript, messages=(), tools=None, tool_choice=None, model=None, usages=())
+        empty = replace(
+            transcript, messages=(), tools=None, tool_choice=None, model=None, usages=()
+        )
         bound = job.binding.bind(empty)
         count = bound.counter.count(empty)
     return bound, PipelineRun(transcript, count, count.tokens, count.exactness, (), (finding,))
@@ -160,10 +180,11 @@ def _is_left_out(result: PipelineRun, job: Job) -> bool:
 def _written_and_counted(
     chunk: Chunk, worked: list[Worked], job: Job, attempt: Callable[[int, str | None], Worked]
 ) -> tuple[bytes | None, list[Worked], list[bool]]:
-    """The bytes of the chunk, the results counted as a reader counts them, and which transcripts are left out.
+    """The bytes of the chunk, the results counted as a reader counts them, and which transcripts
+    are left out.
 
-    A stage may drop the message that names the model. If the output then names another model and does not fit it, the
-    stages run once more for that model.
+    A stage may drop the message that names the model. If the output then names another model and
+    does not fit it, the stages run once more for that model.
     """
     worked = list(worked)
     retried: set[int] = set()
@@ -181,16 +202,22 @@ def _written_and_counted(
         if not too_large:
             return data, counted, failed
         if not retried.isdisjoint(too_large):
-            raise SelfCheckError("no edit fits the model that the output names; name the model with --model")
+            raise SelfCheckError(
+                "no edit fits the model that the output names; name the model with --model"
+            )
         retried |= too_large
         for index in too_large:
             worked[index] = attempt(index, read_back[index].model)
 
 
-def _recounted(job: Job, bound: Bound, result: PipelineRun, again: Transcript | None) -> Worked | None:
-    """A result counted as it reads back; None if the output names another model and does not fit it.
+def _recounted(
+    job: Job, bound: Bound, result: PipelineRun, again: Transcript | None
+) -> Worked | None:
+    """A result counted as it reads back; None if the output names another model and does not fit
+    it.
 
-    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds the budget.
+    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds the
+    budget.
     """
     if again is None:
         return bound, result
@@ -200,7 +227,10 @@ def _recounted(job: Job, bound: Bound, result: PipelineRun, again: Transcript | 
         return bound, result
     count = bound.counter.fresh().count(again)
     if count.tokens > max(result.count.tokens, bound.budget.available):
-        raise SelfCheckError(f"the edited transcript has {count.tokens} tokens instead of {result.count.tokens}; {BUG}")
+        raise SelfCheckError(
+            f"the edited transcript has {count.tokens} tokens instead of "
+            f"{result.count.tokens}; {BUG}"
+        )
     return bound, replace(result, transcript=again, count=count)
 
 
@@ -211,16 +241,26 @@ def _renamed(job: Job, bound: Bound, result: PipelineRun, again: Transcript) -> 
     is_to_fit = any(spec.name == "trim" for spec in job.specs) and not result.overflows
     if is_to_fit and count.tokens > named.budget.available:
         return None
-    text = f"stages counted for {bound.model or 'no model'}; the output names {again.model or 'none'} and is counted so"
+    text = (
+        f"stages counted for {bound.model or 'no model'}; the output names "
+        f"{again.model or 'none'} and is counted so"
+    )
     note = Finding("other-model", "info", text, result.transcript.line)
     whole = again if _is_regrouped(result.transcript, again) else result.transcript
-    notes = (note,) if named.counter != bound.counter else ()  # another name may mean the same numbers
-    return replace(named, notes=(*named.notes, *notes)), replace(result, transcript=whole, count=count)
+    # another name may mean the same numbers
+    notes = (note,) if named.counter != bound.counter else ()
+    return replace(named, notes=(*named.notes, *notes)), replace(
+        result, transcript=whole, count=count
+    )
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
-    """Whether messages may have been merged with their neighbors, so that the count must be repeated."""
-    return len(meant.messages) != len(found.messages) or any(message.index is None for message in meant.messages)
+    """Whether messages may have been merged with their neighbors, so that the count must be
+    repeated.
+    """
+    return len(meant.messages) != len(found.messages) or any(
+        message.index is None for message in meant.messages
+    )
 
 
 def _identity(transcript: Transcript, path: str, index: int, job: Job) -> Identity | None:
@@ -238,7 +278,13 @@ def _remember(job: Job, conversation: Identity | None, result: PipelineRun) -> N
     job.memory.remember(conversation, result.summary, covered)
 
 
-def _run(transcript: Transcript, job: Job, keeper: Keeper | None, conversation: Identity | None, path: str) -> Worked:
+def _run(
+    transcript: Transcript,
+    job: Job,
+    keeper: Keeper | None,
+    conversation: Identity | None,
+    path: str,
+) -> Worked:
     if job.keeps_snapshots:
         transcript = transcript.without_companions()
     bound = job.binding.bind(transcript)
@@ -250,7 +296,9 @@ def _run(transcript: Transcript, job: Job, keeper: Keeper | None, conversation: 
             return quick, result
     try:
         stored = _recalled(job, conversation)
-        on_event = partial(job.on_event, path, transcript.line) if job.on_event is not None else None
+        on_event = (
+            partial(job.on_event, path, transcript.line) if job.on_event is not None else None
+        )
         result = run(
             transcript,
             job.specs,
@@ -279,9 +327,14 @@ def _recalled(job: Job, conversation: Identity | None) -> Recalled:
 
 
 def _as_read(transcript: Transcript, bound: Bound, job: Job, finding: Finding) -> PipelineRun:
-    """The result for a transcript without the stages. If a stage should make it fit, an overflow finding is added."""
+    """The result for a transcript without the stages.
+
+    If a stage should make it fit, an overflow finding is added.
+    """
     count = bound.counter.count(transcript)
     findings = [finding]
     if count.tokens > bound.budget.available and any(spec.name == "trim" for spec in job.specs):
-        findings.append(overflow(transcript, count.tokens, bound.budget.available, (), count.exactness))
+        findings.append(
+            overflow(transcript, count.tokens, bound.budget.available, (), count.exactness)
+        )
     return PipelineRun(transcript, count, count.tokens, count.exactness, (), tuple(findings))

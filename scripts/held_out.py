@@ -1,7 +1,8 @@
 """Whether the constants of `ctxtrim/tokens/vendors` hold on sources that they were not chosen from.
 
-A source is a repository. Each source of a constant is left out once: from the others comes the least value of the
-constant that leaves no `exact` or `bounded` count too low, and the source that was left out is counted with that value.
+A source is a repository. Each source of a constant is left out once: from the others comes the
+least value of the constant that leaves no `exact` or `bounded` count too low, and the source that
+was left out is counted with that value.
 """
 
 import statistics
@@ -24,7 +25,9 @@ _OF_MESSAGES = {field.name for field in fields(Framing)}
 
 @dataclass(frozen=True)
 class Use:
-    """One pair that pays a constant: its source, its tokens as recorded and as counted, and how often it pays."""
+    """One pair that pays a constant: its source, its tokens as recorded and as counted, and how
+    often it pays.
+    """
 
     source: str
     recorded: int
@@ -46,8 +49,8 @@ def uses(
 ) -> dict[tuple[str, str], list[Use]]:
     """The pairs that pay each constant, by framing and field.
 
-    Pairs labelled neither `exact` nor `bounded` are left out, and those that are too low with the constants as they
-    are: the test of the recorded counts lists them.
+    Pairs labelled neither `exact` nor `bounded` are left out, and those that are too low with the
+    constants as they are: the test of the recorded counts lists them.
     """
     found: dict[tuple[str, str], list[Use]] = defaultdict(list)
     for row, transcript in rows:
@@ -59,7 +62,9 @@ def uses(
         counted, source = counter.tokens(transcript), row["source"].split("@")[0]
         if counted < row["recorded"]:
             continue
-        name, _ = framing_of(assumed_model(row["model"]), counter.tokenizer.exactness, transcript.options.api)
+        name, _ = framing_of(
+            assumed_model(row["model"]), counter.tokenizer.exactness, transcript.options.api
+        )
         for field, fact in TABLES[name].items():
             if type(fact.value) is int:
                 more = Counter(counter.tokenizer, _raised(counter.framing, field))
@@ -72,7 +77,9 @@ def _raised(framing: Framing, field: str) -> Framing:
     """A framing with one of its constants raised by a token."""
     if field in _OF_MESSAGES:
         return replace(framing, **{field: getattr(framing, field) + 1})
-    return replace(framing, request=replace(framing.request, **{field: getattr(framing.request, field) + 1}))
+    return replace(
+        framing, request=replace(framing.request, **{field: getattr(framing.request, field) + 1})
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,9 @@ class Check:
         return self.value - min(use.slack for use in self.pairs if use.source != source)
 
     def shortfalls(self) -> dict[str, list[int]]:
-        """How many tokens the counts of each source are too low by, with the value that the others need."""
+        """How many tokens the counts of each source are too low by, with the value that the others
+        need.
+        """
         found = {}
         for source in self.sources if len(self.sources) > 1 else ():
             lower = self.value - self.without(source)
@@ -122,9 +131,9 @@ def checks(found: dict[tuple[str, str], list[Use]]) -> Iterator[Check]:
 def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
     """A head and a row for each check.
 
-    `least` is the least value by all sources, `without` the lowest by all but one; `low` counts that this leaves too
-    low in the source that was left out, and `lowest` by how many tokens. `median %`: how far counts are above those
-    recorded.
+    `least` is the least value by all sources, `without` the lowest by all but one; `low` counts
+    that this leaves too low in the source that was left out, and `lowest` by how many tokens.
+    `median %`: how far counts are above those recorded.
     """
     yield "constant", "value", "pairs", "sources", "least", "without", "low", "lowest", "median %"
     for check in found:
@@ -151,12 +160,16 @@ def summary(found: Sequence[Check]) -> str:
     tokens = [one for missing in trials for one in missing]
     number = sum(len(check.pairs) for check in several)
     return fill(
-        "Held-out check (`--by-source`): each repository behind a constant is left out once. The least value that"
+        "Held-out check (`--by-source`): each repository behind a constant is left out "
+        "once. The least value that"
         " leaves no `exact` or `bounded` count of the others too low is tried on it, for the"
-        f" {len(several)} constants that several repositories have. It held in {len(trials) - sum(map(bool, trials))}"
+        f" {len(several)} constants that several repositories have. It held in "
+        f"{len(trials) - sum(map(bool, trials))}"
         f" of {len(trials)} trials; in the rest {len(tokens)} of {number:,} counts were too low, by"
-        f" {max(tokens, default=0)} tokens at most, and the tables have the value that holds on all. One repository"
-        f" alone is behind {', '.join(alone) or 'none'}: in parentheses is how many tokens the value in the table is"
+        f" {max(tokens, default=0)} tokens at most, and the tables have the value that "
+        "holds on all. One repository"
+        f" alone is behind {', '.join(alone) or 'none'}: in parentheses is how many "
+        "tokens the value in the table is"
         " above the least that its requests need.",
         120,
         break_long_words=False,

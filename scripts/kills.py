@@ -1,13 +1,14 @@
-"""Kill ctxtrim at random moments, and edit a file that another process appends to: nothing may break or get lost.
+"""Kill ctxtrim at random moments, and edit a file that another process appends to: nothing may
+break or get lost.
 
     python scripts/kills.py [--kills 500] [--live 200] [--steps 4000] [--seed 1]
 
-A program that replaces the file without looking again loses lines the more surely the longer a run takes: `--steps`
-are the steps of the session to which lines are appended, and so the length of a run. Version 0.1.0 lost 11 of 28
-appended steps in 12 runs over 4,000 steps.
+A program that replaces the file without looking again loses lines the more surely the longer a run
+takes: `--steps` are the steps of the session to which lines are appended, and so the length of a
+run. Version 0.1.0 lost 11 of 28 appended steps in 12 runs over 4,000 steps.
 
-Prints figures and exits with 1 if a target is neither the old nor the new file, a temporary file remains after the next
-run, an archive is damaged, or appended lines are lost.
+Prints figures and exits with 1 if a target is neither the old nor the new file, a temporary file
+remains after the next run, an archive is damaged, or appended lines are lost.
 """
 
 import argparse
@@ -32,7 +33,16 @@ MODES = {
     "-o": ("truncate", "--max-age", "0", "t.jsonl", "-o", "out.jsonl"),
     "--in-place": ("truncate", "--max-age", "0", "t.jsonl", "--in-place"),
     "--archive": ("truncate", "--max-age", "0", "t.jsonl", "--in-place", "--archive", "kept"),
-    "--summary-store": ("summarize", "--keep-recent-turns", "1", "t.jsonl", "-o", "out.jsonl", "--summary-store", "s"),
+    "--summary-store": (
+        "summarize",
+        "--keep-recent-turns",
+        "1",
+        "t.jsonl",
+        "-o",
+        "out.jsonl",
+        "--summary-store",
+        "s",
+    ),
 }
 TARGETS = ("t.jsonl", "out.jsonl", "s")
 
@@ -41,17 +51,38 @@ def transcript(number: int) -> bytes:
     """A conversation on one line whose first tool result is old and long."""
     messages: list[dict[str, object]] = [{"role": "user", "content": f"line {number}"}]
     for step in range(3):
-        call = {"id": f"{number}-{step}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        call = {
+            "id": f"{number}-{step}",
+            "type": "function",
+            "function": {"name": "look", "arguments": "{}"},
+        }
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        messages.append({"role": "tool", "tool_call_id": call["id"], "content": f"entry {step} of {number}. " * 60})
-    messages += [{"role": "user", "content": "And now?"}, {"role": "assistant", "content": "It is done."}]
+        messages.append(
+            {
+                "role": "tool",
+                "tool_call_id": call["id"],
+                "content": f"entry {step} of {number}. " * 60,
+            }
+        )
+    messages += [
+        {"role": "user", "content": "And now?"},
+        {"role": "assistant", "content": "It is done."},
+    ]
     return json.dumps({"id": f"talk {number}", "messages": messages}).encode() + b"\n"
 
 
 def step(number: int) -> bytes:
     """A tool call and its long result, on two lines of a file that is one conversation."""
-    call = {"id": f"call {number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    result = {"role": "tool", "tool_call_id": call["id"], "content": f"entry {number} of the log. " * 30}
+    call = {
+        "id": f"call {number}",
+        "type": "function",
+        "function": {"name": "look", "arguments": "{}"},
+    }
+    result = {
+        "role": "tool",
+        "tool_call_id": call["id"],
+        "content": f"entry {number} of the log. " * 30,
+    }
     messages = ({"role": "assistant", "content": None, "tool_calls": [call]}, result)
     return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
 
@@ -59,14 +90,22 @@ def step(number: int) -> bytes:
 def start(folder: Path, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
     """A run of ctxtrim in a folder, for a user without configuration."""
     nobody = folder.parent / "nobody"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CTXTRIM_")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("CTXTRIM_")
+    }
     environment |= {"XDG_CONFIG_HOME": f"{nobody}/config", "XDG_DATA_HOME": f"{nobody}/data"}
-    return subprocess.Popen([*COMMAND, *words, *QUICK], cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        [*COMMAND, *words, *QUICK], cwd=folder, env=environment, stderr=subprocess.DEVNULL
+    )
 
 
 def state(folder: Path) -> dict[str, bytes]:
     """The targets without the times in a summary store."""
-    return {name: TIMES.sub(b"", (folder / name).read_bytes()) for name in TARGETS if (folder / name).exists()}
+    return {
+        name: TIMES.sub(b"", (folder / name).read_bytes())
+        for name in TARGETS
+        if (folder / name).exists()
+    }
 
 
 def temporary_files(folder: Path) -> list[Path]:
@@ -103,7 +142,9 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
         now = state(folder)
         found["after the end"] += is_late
         found["replaced"] += now == after
-        found["partial targets"] += any(data not in (before.get(name), after[name]) for name, data in now.items())
+        found["partial targets"] += any(
+            data not in (before.get(name), after[name]) for name, data in now.items()
+        )
         found["missing targets"] += not before.keys() <= now.keys()
         if sent != signal.SIGKILL:
             found["temporary files after SIGINT or SIGTERM"] += len(temporary_files(folder)) > left
@@ -111,30 +152,48 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
             found["temporary files after SIGKILL"] += len(temporary_files(folder)) > left
         if mode == "--archive" and now == after:
             restored = subprocess.run(
-                [*COMMAND, "restore", "t.jsonl", "--archive", "kept"], cwd=folder, capture_output=True
+                [*COMMAND, "restore", "t.jsonl", "--archive", "kept"],
+                cwd=folder,
+                capture_output=True,
             )
             found["not restored"] += restored.stdout != before["t.jsonl"]
     reset()
     assert start(folder, words).wait() == 0
     found["temporary files after the next run"] = len(temporary_files(folder))
     if mode == "--archive":
-        verified = subprocess.run([*COMMAND, "trace", "verify", "--archive", "kept"], cwd=folder, capture_output=True)
+        verified = subprocess.run(
+            [*COMMAND, "trace", "verify", "--archive", "kept"], cwd=folder, capture_output=True
+        )
         found["damaged archives"] = verified.returncode
     return found
 
 
 def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counter[str]:
-    """Replace a session of some steps `count` times in place while a process opens it, appends a line, closes it."""
+    """Replace a session of some steps `count` times in place while a process opens it, appends a
+    line, closes it.
+    """
     folder.mkdir()
     path = folder / "t.jsonl"
-    path.write_bytes(b'{"role": "user", "content": "Look."}\n' + b"".join(step(-number) for number in range(steps)))
+    path.write_bytes(
+        b'{"role": "user", "content": "Look."}\n'
+        + b"".join(step(-number) for number in range(steps))
+    )
     words = MODES["--in-place"]
     found: Counter[str] = Counter({"in-place runs": count})
     assert start(folder, words).wait() == 0
     begin = time.monotonic()
     assert start(folder, words).wait() == 0
     took = time.monotonic() - begin
-    here = [sys.executable, __file__, "--append", str(path), "--pause", str(took), "--seed", str(moments.random())]
+    here = [
+        sys.executable,
+        __file__,
+        "--append",
+        str(path),
+        "--pause",
+        str(took),
+        "--seed",
+        str(moments.random()),
+    ]
     appender = subprocess.Popen(here, stdout=subprocess.PIPE)
     assert appender.stdout is not None
     appender.stdout.readline()
@@ -172,7 +231,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--live", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=4000, help="of the session that lines are appended to")
+    parser.add_argument(
+        "--steps", type=int, default=4000, help="of the session that lines are appended to"
+    )
     parser.add_argument("--seed", type=float, default=1)
     parser.add_argument("--append", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--pause", type=float, help=argparse.SUPPRESS)
@@ -194,8 +255,15 @@ def main() -> None:
                     "damaged archives",
                 )
             )
-            print(f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
-        found = live(Path(name, "live"), options.live, options.steps, moments) if options.live else Counter()
+            print(
+                f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()),
+                flush=True,
+            )
+        found = (
+            live(Path(name, "live"), options.live, options.steps, moments)
+            if options.live
+            else Counter()
+        )
         bad += found["lost steps"] + found["temporary files"]
         print("live: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
     raise SystemExit(1 if bad else 0)

@@ -1,11 +1,13 @@
-"""Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor, model and feature.
+"""Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor,
+model and feature.
 
-    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model] [--misses 20]
-    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl --by-source
-    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl --markdown > docs/counting.md
+    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model]
+    [--misses 20] python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
+    --by-source python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
+    --markdown > docs/counting.md
 
-Each line of the file is one pair: a request body, and the input tokens that the API counted for it. A request is
-counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
+Each line of the file is one pair: a request body, and the input tokens that the API counted for it.
+A request is counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
 """
 
 import argparse
@@ -35,7 +37,8 @@ LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated
 
 @dataclass(frozen=True)
 class Pair:
-    """One recorded request: where it comes from, its tokens as the API counted them, and its tokens as counted here.
+    """One recorded request: where it comes from, its tokens as the API counted them, and its tokens
+    as counted here.
 
     `counted` and `exactness` are None where the request is not recognized.
     """
@@ -52,7 +55,9 @@ class Pair:
 
     @property
     def difference(self) -> int:
-        """Tokens counted above those recorded; negative where the count is too low, or there is none."""
+        """Tokens counted above those recorded; negative where the count is too low, or there is
+        none.
+        """
         return (self.counted or 0) - self.recorded
 
     @property
@@ -62,12 +67,18 @@ class Pair:
 
 
 def requests(path: Path) -> Iterator[tuple[dict[str, Any], Transcript | None]]:
-    """Every line of a file and the transcript of its request; None where the request is not recognized."""
+    """Every line of a file and the transcript of its request; None where the request is not
+    recognized.
+    """
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             data = json.dumps(row["request"]).encode() + b"\n"
-            found = [transcript for chunk in open_reading(BytesIO(data)).chunks for transcript in chunk.transcripts]
+            found = [
+                transcript
+                for chunk in open_reading(BytesIO(data)).chunks
+                for transcript in chunk.transcripts
+            ]
             yield row, found[-1] if found else None
 
 
@@ -96,10 +107,16 @@ def main() -> None:
 
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("file", type=Path, help="the pairs, one JSON object a line")
-    options.add_argument("--by", choices=sorted(GROUPS), action="append", help="which tables; all by default")
+    options.add_argument(
+        "--by", choices=sorted(GROUPS), action="append", help="which tables; all by default"
+    )
     options.add_argument("--markdown", action="store_true", help="print docs/counting.md")
-    options.add_argument("--by-source", action="store_true", help="check constants on sources not chosen from")
-    options.add_argument("--misses", type=int, default=0, help="also list this many counts that are too low")
+    options.add_argument(
+        "--by-source", action="store_true", help="check constants on sources not chosen from"
+    )
+    options.add_argument(
+        "--misses", type=int, default=0, help="also list this many counts that are too low"
+    )
     given = options.parse_args()
     bindings: dict[str, Binding] = {}
 
@@ -120,10 +137,15 @@ def main() -> None:
         return
     for name in given.by or GROUPS:
         sys.stdout.write("\n".join(table(name, found, GROUPS[name])) + "\n\n")
-    low = sorted((pair for pair in found if pair.counted and pair.difference < 0), key=lambda pair: pair.difference)
+    low = sorted(
+        (pair for pair in found if pair.counted and pair.difference < 0),
+        key=lambda pair: pair.difference,
+    )
     for pair in low[: given.misses]:
         features = " ".join(pair.features)
-        sys.stdout.write(f"{pair.id} {pair.difference} {pair.exactness} {pair.host} {pair.model} {features}\n")
+        sys.stdout.write(
+            f"{pair.id} {pair.difference} {pair.exactness} {pair.host} {pair.model} {features}\n"
+        )
 
 
 def _features(pair: Pair) -> Iterable[str]:
@@ -147,7 +169,7 @@ with the report. Reproduce the tables with
 
     python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
 
-`tests/test_recorded_counts.py` runs all of them and holds the promises: no count labelled `exact` or `bounded` is below
+`tests/tokens/test_recorded_counts.py` runs all of them and holds the promises: no count labelled `exact` or `bounded` is below
 the recorded one, apart from the requests that the test lists by id with a reason.
 
 - `pairs`: requests; `refused`: not recognized as a request; `hits`: counts equal to the recorded one.
@@ -207,7 +229,10 @@ def tool_prompts() -> Iterator[str]:
     for model in known_models():
         if model.tool_prompt is not None:
             by_prompt[model.tool_prompt].append(model.name)
-    yield "Anthropic's prompt for tools by model (`TOOL_PROMPTS` in `scripts/registry.py`, from platform.claude.com):\n"
+    yield (
+        "Anthropic's prompt for tools by model (`TOOL_PROMPTS` in `scripts/registry.py`, from "
+        "platform.claude.com):\n"
+    )
     yield "| models | may call a tool | must call a tool |\n| --- | --- | --- |"
     for (may, must), names in by_prompt.items():
         yield f"| {', '.join(names)} | {may} | {must} |"
@@ -228,12 +253,22 @@ def table(
     groups: Callable[[Pair], Iterable[str]],
     write: Callable[[Sequence[str], int], str] = _plain,
 ) -> Iterator[str]:
-    """The lines of a table: pairs, exact hits, counts too low by label, and how far counts are above in percent."""
+    """The lines of a table: pairs, exact hits, counts too low by label, and how far counts are
+    above in percent.
+    """
     rows: dict[str, list[Pair]] = defaultdict(list)
     for pair in found:
         for group in groups(pair):
             rows[group].append(pair)
-    head = ("pairs", "refused", "hits", *(f"{label[:5]} low" for label in LABELS), "lowest", "median %", "p95 %")
+    head = (
+        "pairs",
+        "refused",
+        "hits",
+        *(f"{label[:5]} low" for label in LABELS),
+        "lowest",
+        "median %",
+        "p95 %",
+    )
     width = max(map(len, (name, *rows)))
     yield write((name, *head), width)
     for group, members in sorted(rows.items(), key=lambda item: (-len(item[1]), item[0])):
@@ -243,7 +278,11 @@ def table(
 def _cells(members: Sequence[Pair]) -> Iterator[str]:
     known = [pair for pair in members if pair.counted is not None]
     over = sorted(100 * pair.difference / pair.recorded for pair in known)
-    yield from (str(len(members)), str(len(members) - len(known)), str(sum(not pair.difference for pair in known)))
+    yield from (
+        str(len(members)),
+        str(len(members) - len(known)),
+        str(sum(not pair.difference for pair in known)),
+    )
     for label in LABELS:
         yield str(sum(pair.difference < 0 for pair in known if pair.exactness == label))
     yield str(min((0, *(pair.difference for pair in known))))

@@ -1,11 +1,12 @@
-"""Makes ctxtrim/tokens/registry.json: which limits, tokenizer, framing, tool prompt and image policy each model has.
+"""Makes ctxtrim/tokens/registry.json: which limits, tokenizer, framing, tool prompt and image
+policy each model has.
 
     pip download litellm --no-deps --dest wheels
     python scripts/registry.py wheels/litellm-*.whl --date 2026-11-17
 
-Sources are the model list inside litellm's wheel (MIT), of which the vendors' own entries are taken, and the hand-kept
-`overrides.json`; where they disagree the smaller limit stands. `--date` is the day the wheel was released. The same
-wheel and overrides make the same bytes.
+Sources are the model list inside litellm's wheel (MIT), of which the vendors' own entries are
+taken, and the hand-kept `overrides.json`; where they disagree the smaller limit stands. `--date` is
+the day the wheel was released. The same wheel and overrides make the same bytes.
 """
 
 import argparse
@@ -43,8 +44,9 @@ PROVIDERS = {
 }
 ORDER = tuple(dict.fromkeys([*PROVIDERS.values(), "Microsoft"]))
 MODES = ("chat", "responses", "realtime")
-# What no written conversation is held with, and what a vendor hosts of another. Of models that listen and speak those
-# stay whose names begin as a chat model's: without them they would be taken for it.
+# What no written conversation is held with, and what a vendor hosts of another. Of models that
+# listen and speak those stay whose names begin as a chat model's: without them they would be taken
+# for it.
 SKIPPED = re.compile(
     r"^ft:|container|-tts|lyria|translate|learnlm|medlm|gemini-exp|^sam-|gemini-gemma|grok.*(beta|gv2)|vibe-cli|code-fim"
     r"|^gpt-realtime|^gemini-(live|omni)|^gemini-3.*-live|streaming"
@@ -56,16 +58,16 @@ FOREIGN = {
 }
 DATED = re.compile(r"(?:-latest|-\d{4}-\d\d-\d\d|-\d\d-\d{4}|-\d{8}|-\d{6}|-\d{4}|@\d+|-v1)$")
 
-ALIAS = re.compile(
-    r"(chat|gemini-(pro|flash|flash-lite))-latest$"
-)  # without -latest they mean something else, or nothing
+# without -latest they mean something else, or nothing
+ALIAS = re.compile(r"(chat|gemini-(pro|flash|flash-lite))-latest$")
 
 COLUMNS = (
-    "name", "provider", "context_window", "max_input", "max_output", "tokenizer", "framing", "tool_prompt",
-    "image_policy", "source",
+    "name", "provider", "context_window", "max_input", "max_output", "tokenizer", "framing",
+    "tool_prompt", "image_policy", "source",
 )  # fmt: skip
 
-# The first expression that a name begins with says its tokenizer; what no vendor has published stays unknown.
+# The first expression that a name begins with says its tokenizer; what no vendor has published
+# stays unknown.
 TOKENIZERS = (
     ("gpt-3.5|gpt-4(?![.o])", "cl100k_base"),
     ("gpt-4o.*(audio|realtime)|gpt-5.6-cyber", "unknown"),
@@ -101,9 +103,10 @@ FRAMINGS = (
     ("grok", "xai"),
     ("", "generic"),
 )
-# What Anthropic's instructions cost that come with tool schemas, where the model may call a tool or not and where it
-# must (platform.claude.com, tool use, of 2025 and of 2026). Where the two disagree the larger number is taken, but for
-# Claude 3.7 and 4, of which 20 recorded requests have 313. The framing has the most for models that neither lists.
+# What Anthropic's instructions cost that come with tool schemas, where the model may call a tool or
+# not and where it must (platform.claude.com, tool use, of 2025 and of 2026). Where the two disagree
+# the larger number is taken, but for Claude 3.7 and 4, of which 20 recorded requests have 313. The
+# framing has the most for models that neither lists.
 TOOL_PROMPTS = (
     ("claude-opus-4-8", (290, 410)),
     ("claude-opus-4-7", (675, 804)),
@@ -159,7 +162,9 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Read the wheel and the overrides, write the data file, say how many models of each vendor it has."""
+    """Read the wheel and the overrides, write the data file, say how many models of each vendor it
+    has.
+    """
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("wheel", type=Path, help="a litellm wheel")
     options.add_argument("--date", required=True, help="the day it was released, YYYY-MM-DD")
@@ -168,7 +173,10 @@ def main() -> None:
     with ZipFile(asked.wheel) as wheel:
         entries = json.loads(wheel.read(LIST))
     hand = json.loads((HERE / "overrides.json").read_text())
-    rows = merged(folded(listed(entries)), [dict(zip(hand["columns"], row, strict=True)) for row in hand["models"]])
+    rows = merged(
+        folded(listed(entries)),
+        [dict(zip(hand["columns"], row, strict=True)) for row in hand["models"]],
+    )
     listing = f"litellm {version}'s model list (MIT)"
     sources = {"litellm": {"text": listing, "date": asked.date}}
     for name, source in hand["sources"].items():
@@ -182,13 +190,21 @@ def main() -> None:
 
 
 def listed(entries: dict[str, Any]) -> dict[str, Row]:
-    """The vendors' own chat models in litellm's list, by bare name in lower case, the smaller limits of each."""
+    """The vendors' own chat models in litellm's list, by bare name in lower case, the smaller
+    limits of each.
+    """
     rows: dict[str, Row] = {}
     for key, entry in entries.items():
         vendor = PROVIDERS.get(entry.get("litellm_provider"))
         name = key.rsplit("/", 1)[-1].lower()
         most = entry.get("max_input_tokens")
-        if vendor is None or entry.get("mode") not in MODES or not most or most <= 4000 or SKIPPED.search(name):
+        if (
+            vendor is None
+            or entry.get("mode") not in MODES
+            or not most
+            or most <= 4000
+            or SKIPPED.search(name)
+        ):
             continue
         if vendor in FOREIGN and FOREIGN[vendor].search(name):
             continue
@@ -206,7 +222,8 @@ def listed(entries: dict[str, Any]) -> dict[str, Row]:
 
 
 def _openai(name: str, most: int) -> tuple[int, int | None]:
-    """The window and the max input of an OpenAI model: from gpt-5 on, 128,000 of the window are kept for the answer.
+    """The window and the max input of an OpenAI model: from gpt-5 on, 128,000 of the window are
+    kept for the answer.
 
     The list gives the one for some models and the other for others.
     """
@@ -216,7 +233,9 @@ def _openai(name: str, most: int) -> tuple[int, int | None]:
 
 
 def folded(rows: dict[str, Row]) -> dict[str, Row]:
-    """Without the dated names that say nothing else than their undated one, which is made where it is missing."""
+    """Without the dated names that say nothing else than their undated one, which is made where it
+    is missing.
+    """
     groups: dict[str, list[Row]] = {}
     for name, row in rows.items():
         groups.setdefault(name if ALIAS.match(name) else DATED.sub("", name), []).append(row)
@@ -252,7 +271,10 @@ def _limits(row: Row) -> tuple[int | None, ...]:
 def _smaller(one: Row, other: Row) -> Row:
     """A row with the smaller of two rows' limits; null says nothing."""
     limits = ("context_window", "max_input", "max_output")
-    least = {key: min((value for value in (one[key], other[key]) if value), default=None) for key in limits}
+    least = {
+        key: min((value for value in (one[key], other[key]) if value), default=None)
+        for key in limits
+    }
     if least["max_input"] and least["max_input"] >= least["context_window"]:
         least["max_input"] = None
     if least["max_output"]:

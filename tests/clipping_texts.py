@@ -24,22 +24,33 @@ ODD = (
     "=" * 90,
 )
 LINES = (
-    *ODD, "ERROR: it broke", "ValueError: bad", "warning: unused", "3 failed, 12 passed in 0.1s", "0 errors",
-    "src/a.py", "src/a.py:12: x = 1", "@@ -1,3 +1,4 @@ def f", "--- a/x", "+++ b/x", "diff --git a/x b/x", "+new",
-    "-old", '{"a": 1}', "Traceback (most recent call last):", '  File "x.py", line 1', "... not a marker ...",
+    *ODD, "ERROR: it broke", "ValueError: bad", "warning: unused", "3 failed, 12 passed in 0.1s",
+    "0 "
+"errors",
+    "src/a.py", "src/a.py:12: x = 1", "@@ -1,3 +1,4 @@ def f", "--- a/x", "+++ b/x", "diff --git "
+"a/x "
+"b/x", "+new",
+    "-old", '{"a": 1}', "Traceback (most recent call last):", '  File "x.py", line 1', "... not a "
+"marker ...",
 )  # fmt: skip
 lines = st.lists(st.sampled_from(LINES), max_size=60)
 plain_texts = st.tuples(lines, st.sampled_from(["\n", "\r\n"])).map(lambda one: one[1].join(one[0]))
 json_leaves = st.one_of(
-    st.sampled_from(ODD[:7] + ODD[8:]), st.integers(), st.sampled_from([1.10, None, True]), st.text(max_size=60)
+    st.sampled_from(ODD[:7] + ODD[8:]),
+    st.integers(),
+    st.sampled_from([1.10, None, True]),
+    st.text(max_size=60),
 )
 json_values = st.recursive(
     json_leaves,
-    lambda inner: st.lists(inner, max_size=40) | st.dictionaries(st.text(max_size=6), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=40) | st.dictionaries(st.text(max_size=6), inner, max_size=6)
+    ),
     max_leaves=40,
 )
 json_texts = st.tuples(
-    st.lists(json_values, max_size=30) | st.dictionaries(st.text(max_size=6), json_values, max_size=8),
+    st.lists(json_values, max_size=30)
+    | st.dictionaries(st.text(max_size=6), json_values, max_size=8),
     st.sampled_from([None, 1]),
     st.booleans(),
 ).map(lambda one: json.dumps(one[0], indent=one[1], ensure_ascii=one[2]))
@@ -50,12 +61,16 @@ TEST_RUN = "".join(
         *(f"tests/test_{number}.py::test_it PASSED [{number // 4}%]\n" for number in range(200)),
         "tests/test_mid.py::test_the_thing FAILED [50%]\n",
         "E       assert 3 == 4\n",
-        *(f"tests/test_{number}.py::test_it PASSED [{number // 4}%]\n" for number in range(200, 400)),
+        *(
+            f"tests/test_{number}.py::test_it PASSED [{number // 4}%]\n"
+            for number in range(200, 400)
+        ),
         "===== 1 failed, 400 passed in 12.3s =====\n",
     ]
 )
 DIFF = "".join(
-    f"diff --git a/src/{name}.py b/src/{name}.py\nindex 1..2 100644\n--- a/src/{name}.py\n+++ b/src/{name}.py\n"
+    f"diff --git a/src/{name}.py b/src/{name}.py\nindex 1..2 100644\n--- "
+    f"a/src/{name}.py\n+++ b/src/{name}.py\n"
     + "".join(
         f"@@ -{start},40 +{start},40 @@\n"
         + "".join(f"-old line {start + n}\n+new line {start + n}\n" for n in range(40))
@@ -64,14 +79,20 @@ DIFF = "".join(
     for name in ("first", "second", "third")
 )
 LISTING = "".join(f"./src/package_{number // 10}/module_{number}.py\n" for number in range(500))
-GREP = "".join(f"src/module_{number}.py:{number}:    raise ValueError('no')\n" for number in range(300))
+GREP = "".join(
+    f"src/module_{number}.py:{number}:    raise ValueError('no')\n" for number in range(300)
+)
 PLAIN = "".join(f"This is line {number} of the story.\n" for number in range(500))
-JSON_LINES = "".join(json.dumps({"id": number, "text": "word " * (number % 9)}) + "\n" for number in range(300))
+JSON_LINES = "".join(
+    json.dumps({"id": number, "text": "word " * (number % 9)}) + "\n" for number in range(300)
+)
 JSON = json.dumps(
-    {"rows": [{"id": n, "price": 1.10, "note": "long " * 80} for n in range(200)], "total": 200}, indent=2
+    {"rows": [{"id": n, "price": 1.10, "note": "long " * 80} for n in range(200)], "total": 200},
+    indent=2,
 )
 OF_A_KIND = {
-    "json": JSON, "json lines": JSON_LINES, "diff": DIFF, "listing": LISTING, "log": TEST_RUN, "plain": PLAIN,
+    "json": JSON, "json lines": JSON_LINES, "diff": DIFF, "listing": LISTING, "log": TEST_RUN,
+    "plain": PLAIN,
 }  # fmt: skip
 
 
@@ -81,7 +102,9 @@ def edges(text: str) -> set[int]:
 
 
 def walked(text: str, clip: str, is_whole: bool = True) -> list[tuple[int, int]]:
-    """The ranges of a text that its clip shows; fails unless the markers tell exactly what stands between them."""
+    """The ranges of a text that its clip shows; fails unless the markers tell exactly what stands
+    between them.
+    """
     kept = []
     place = done = 0
     for mark in MARKER.finditer(clip):
@@ -101,7 +124,9 @@ def walked(text: str, clip: str, is_whole: bool = True) -> list[tuple[int, int]]
 
 
 def unmarked(value: Any, was: Any) -> None:
-    """Fails unless a JSON value is another one with strings, arrays and objects shortened by what it says."""
+    """Fails unless a JSON value is another one with strings, arrays and objects shortened by what
+    it says.
+    """
     if isinstance(was, str) and value != was:
         parts = re.split(r"… \[(\d+) characters truncated\](?: …)?", value)
         assert len(parts) > 1
@@ -111,7 +136,11 @@ def unmarked(value: Any, was: Any) -> None:
     elif isinstance(was, list) and isinstance(value, list):
         place = 0
         for element in value:
-            gone = re.fullmatch(r"\[(\d+) more items truncated\]", element) if isinstance(element, str) else None
+            gone = (
+                re.fullmatch(r"\[(\d+) more items truncated\]", element)
+                if isinstance(element, str)
+                else None
+            )
             if gone:
                 place += int(gone[1])
             else:

@@ -1,5 +1,8 @@
-"""The command as people run it, on bytes: in this process, which is fast, or in a process of its own."""
+"""The command as people run it, on bytes: in this process, which is fast, or in a process of its
+own.
+"""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,8 +13,9 @@ from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+from byte_level import tokenizer_json
+from fake_server import Server
 from hypothesis import HealthCheck, Phase, settings
-from serving import Server
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
@@ -24,12 +28,17 @@ for name, number in (("quick", 10), ("exhaustive", 100)):
         deadline=None,
         max_examples=number,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        phases=[phase for phase in Phase if phase is not Phase.explain],  # takes an hour for a transcript
+        phases=[
+            phase for phase in Phase if phase is not Phase.explain
+        ],  # takes an hour for a transcript
     )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "run every generated case and the whole corpus; the default is a tenth of the cases and no corpus"
+    text = (
+        "run every generated case and the whole corpus; the default is a tenth of the cases "
+        "and no corpus"
+    )
     parser.addoption("--exhaustive", action="store_true", help=text)
 
 
@@ -74,18 +83,30 @@ Run = Callable[..., Ran]
 
 
 def run_process(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
-    """Run `ctxtrim` with these words in a process of its own. No run of any test may ever show a traceback."""
+    """Run `ctxtrim` with these words in a process of its own.
+
+    No run of any test may ever show a traceback.
+    """
     done = subprocess.run(
-        [*COMMAND, *map(str, words)], input=stdin, capture_output=True, cwd=cwd, env=ENVIRONMENT | environment
+        [*COMMAND, *map(str, words)],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=ENVIRONMENT | environment,
     )
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return Ran(done.returncode, done.stdout, done.stderr.decode())
 
 
 def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
-    """Run `ctxtrim` with these words in this process, with streams, environment and folder of its own."""
+    """Run `ctxtrim` with these words in this process, with streams, environment and folder of its
+    own.
+    """
     source = TextIOWrapper(BufferedReader(BytesIO(stdin)), encoding="utf-8")
-    out, err = TextIOWrapper(BytesIO(), encoding="utf-8"), TextIOWrapper(BytesIO(), "utf-8", "backslashreplace")
+    out, err = (
+        TextIOWrapper(BytesIO(), encoding="utf-8"),
+        TextIOWrapper(BytesIO(), "utf-8", "backslashreplace"),
+    )
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
             patch.delenv(name)
@@ -96,7 +117,8 @@ def run(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
         for name, stream in {"stdin": source, "stdout": out, "stderr": err}.items():
             patch.setattr(sys, name, stream)
         patch.setattr(tempfile, "tempdir", None)  # it is read from the environment once
-        patch.setattr("ctxtrim.cli.exit_codes.silence_stdout", lambda: None)  # it closes this process's output
+        # it closes this process's output
+        patch.setattr("ctxtrim.cli.exit_codes.silence_stdout", lambda: None)
         code = exit_code_of(command_line)
     written = [_bytes_of(stream) for stream in (out, err)]
     assert b"Traceback" not in written[1], written[1].decode()
@@ -117,7 +139,9 @@ def ctxtrim() -> Run:
 
 @pytest.fixture(scope="session")
 def process() -> Run:
-    """Like `ctxtrim`, in a process of its own: for what depends on signals, descriptors, locale or start-up."""
+    """Like `ctxtrim`, in a process of its own: for what depends on signals, descriptors, locale or
+    start-up.
+    """
     return run_process
 
 
@@ -138,6 +162,14 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [*os.environ]:
         if name.startswith(("OPENAI_", "CTXTRIM_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def tokenizer_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path of a small tokenizer file."""
+    file = tmp_path_factory.mktemp("own") / "tokenizer.json"
+    file.write_text(json.dumps(tokenizer_json()))
+    return str(file)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The command line with a stage and a format that fail: `python tests/failing.py trim FILE`.
 
-A transcript whose first text is `raise NAME` ends in that exception in its first stage, `cannot read NAME` while it is
-read. With `FAILS_EARLY` in the environment the exception of that name comes before any input is read.
+A transcript whose first text is `raise NAME` ends in that exception in its first stage, `cannot
+read NAME` while it is read. With `FAILS_EARLY` in the environment the exception of that name comes
+before any input is read.
 """
 
 import os
@@ -13,7 +14,10 @@ import ctxtrim.io.inputs
 from ctxtrim.__main__ import main
 from ctxtrim.stages import STAGES
 
-EXCEPTIONS = {one.__name__: one for one in (KeyError, MemoryError, RecursionError, ValueError, KeyboardInterrupt)}
+EXCEPTIONS = {
+    one.__name__: one
+    for one in (KeyError, MemoryError, RecursionError, ValueError, KeyboardInterrupt)
+}
 
 
 def fail(text: str, start: str) -> None:

@@ -22,10 +22,14 @@ TIME = "2025-01-31T12:00:00.000Z"
 
 
 def old_archive(folder: Path, data: bytes, out: bytes, originals: Mapping[str, str]) -> None:
-    """Make an archive in which `out` was made from `data`, and results were replaced: texts by their ids."""
+    """Make an archive in which `out` was made from `data`, and results were replaced: texts by
+    their ids.
+    """
     (folder / "objects").mkdir(parents=True, mode=0o700)
     folder.chmod(0o700)
-    same = next(place for place in range(len(data)) if data[place : place + 1] != out[place : place + 1])
+    same = next(
+        place for place in range(len(data)) if data[place : place + 1] != out[place : place + 1]
+    )
     recipe = store(folder, json.dumps([[0, same], store(folder, data[same:])]).encode())
     index = sqlite3.connect(folder / "index.sqlite3")
     with index:
@@ -33,7 +37,14 @@ def old_archive(folder: Path, data: bytes, out: bytes, originals: Mapping[str, s
         for name, text in originals.items():
             row = (name, store(folder, text.encode()), "t.jsonl", 1, "look", "truncate", TIME)
             index.execute("INSERT INTO traces VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-        row = (sha256(out).hexdigest(), sha256(data).hexdigest(), recipe, "t.jsonl", "truncate", TIME)
+        row = (
+            sha256(out).hexdigest(),
+            sha256(data).hexdigest(),
+            recipe,
+            "t.jsonl",
+            "truncate",
+            TIME,
+        )
         index.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
     index.close()
     (folder / "index.sqlite3").chmod(0o600)

@@ -14,7 +14,9 @@ def said(number: int) -> str:
 
 def messages(steps: int = 7) -> list[dict[str, Any]]:
     """A conversation of that many steps, each a call and its result."""
-    found: list[dict[str, Any]] = [{"role": "user", "content": "Look at everything, one after the other."}]
+    found: list[dict[str, Any]] = [
+        {"role": "user", "content": "Look at everything, one after the other."}
+    ]
     for number in range(1, steps + 1):
         function = {"name": "look", "arguments": json.dumps({"at": number})}
         call = {"id": f"call_{number}", "type": "function", "function": function}
@@ -24,7 +26,9 @@ def messages(steps: int = 7) -> list[dict[str, Any]]:
 
 
 def line(value: Any = None, more: str = "", end: str = "\n") -> bytes:
-    """A conversation (of seven steps where none is given) as one line; `more` are members as they shall be spelled."""
+    """A conversation (of seven steps where none is given) as one line; `more` are members as they
+    shall be spelled.
+    """
     text = json.dumps(messages() if value is None else value)
     return f'{{"messages": {text}{", " + more if more else ""}}}{end}'.encode()
 
@@ -38,7 +42,10 @@ def shortened(data: bytes) -> bytes:
 
 def chat(text: str = "Good morning.") -> list[dict[str, Any]]:
     """A conversation without tools."""
-    return [{"role": "user", "content": text}, {"role": "assistant", "content": "And a good one to you."}]
+    return [
+        {"role": "user", "content": text},
+        {"role": "assistant", "content": "And a good one to you."},
+    ]
 
 
 def long_chat(turns: int = 12) -> list[dict[str, Any]]:

@@ -7,18 +7,27 @@ Messages = list[dict[str, Any]]
 
 SYSTEM = "You keep the lighthouse in order."
 PARAMETERS = {"type": "object", "properties": {"command": {"type": "string"}}}
-OPENAI_TOOLS = [{"type": "function", "function": {"name": "bash", "description": "Run it.", "parameters": PARAMETERS}}]
+OPENAI_TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "bash", "description": "Run it.", "parameters": PARAMETERS},
+    }
+]
 ANTHROPIC_TOOLS = [{"name": "bash", "description": "Run it.", "input_schema": PARAMETERS}]
 
 
 def output(turn: int, step: int, lines: int) -> str:
     """What a command printed."""
-    return "\n".join(f"lamp {turn}.{step} reading {line}: {line * 37 % 101} candela" for line in range(lines))
+    return "\n".join(
+        f"lamp {turn}.{step} reading {line}: {line * 37 % 101} candela" for line in range(lines)
+    )
 
 
 def openai_turn(turn: int, steps: int = 2, lines: int = 40) -> Messages:
     """A prompt, some steps, and an answer."""
-    found: Messages = [{"role": "user", "content": f"Look after lamp {turn}, and keep the north light burning."}]
+    found: Messages = [
+        {"role": "user", "content": f"Look after lamp {turn}, and keep the north light burning."}
+    ]
     for step in range(steps):
         name = f"call_{turn}_{step}"
         arguments = json.dumps({"command": f"lamp --check {turn} --pass {step}"})
@@ -43,7 +52,11 @@ def anthropic_session(turns: int, steps: int = 2, lines: int = 40) -> Messages:
 def anthropic_message(message: dict[str, Any]) -> dict[str, Any]:
     """A message of OpenAI's as Anthropic has it."""
     if message["role"] == "tool":
-        block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+        block = {
+            "type": "tool_result",
+            "tool_use_id": message["tool_call_id"],
+            "content": message["content"],
+        }
         return {"role": "user", "content": [block]}
     calls = [
         {

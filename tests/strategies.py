@@ -4,28 +4,32 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import spelling_anthropic
-import spelling_claude_code
-import spelling_codex
-import spelling_codex_exec
-import spelling_context
-import spelling_gemini
-import spelling_gemini_cli
-import spelling_llamafactory
-import spelling_openai_chat
-import spelling_openai_responses
-import spelling_openhands
-import spelling_pi
-import spelling_qwen
-import spelling_sharegpt
 from hypothesis import strategies as st
+from writers import (
+    anthropic,
+    claude_code,
+    codex,
+    codex_exec,
+    context,
+    gemini,
+    gemini_cli,
+    llamafactory,
+    openai_chat,
+    openai_responses,
+    openhands,
+    pi,
+    qwen,
+    sharegpt,
+)
 
-# Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to terminals or to tokenizers.
+# Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to
+# terminals or to tokenizers.
 FRAGMENTS = (
     "ok", "Error: no such file", "Traceback (most recent call last)", "exit code 1", "0 errors",
-    "def f(x):\n    return x", "naïve café", "日本語の説明", "🚀🚀", "e\u0301", "\u2028", "\x1b[31mred\x1b[0m", "\r\n",
-    "\t", '"quoted"', "\\n", "{}", "<|endoftext|>", "[content truncated - 7 steps ago]",
-    "... [truncated 12 characters] ...", " " * 40, "=" * 40, "line\n" * 30, "word " * 120,
+    "def f(x):\n    return x", "naïve café", "日本語の説明", "🚀🚀", "e\u0301", "\u2028",
+    "\x1b[31mred\x1b[0m", "\r\n", "\t", '"quoted"', "\\n", "{}", "<|endoftext|>",
+    "[content truncated - 7 steps ago]", "... [truncated 12 characters] ...", " " * 40, "=" * 40,
+    "line\n" * 30, "word " * 120,
 )  # fmt: skip
 TEXTS = (
     *FRAGMENTS,
@@ -40,12 +44,15 @@ TEXTS = (
 )
 texts = st.one_of(st.sampled_from(TEXTS), st.sampled_from(TEXTS), st.text(max_size=8))
 files_named = st.sampled_from([{}, {}, {"path": "/app/a.py"}, {"file_path": "b.py"}])
-call_ids = st.sampled_from(["c1", "c2", "c3", "c4", "c5"])  # few, so that they are used again, as in real files
+# few, so that they are used again, as in real files
+call_ids = st.sampled_from(["c1", "c2", "c3", "c4", "c5"])
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """A conversation as plain values: role, texts, calls with ids, results. Not always a well-formed one.
+    """A conversation as plain values: role, texts, calls with ids, results.
+
+    Not always a well-formed one.
 
     Some steps are hidden from the model, in the formats that can say so.
     """
@@ -73,10 +80,17 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
             if draw(st.integers(0, 9)) == 0:
                 ids = [*ids[1:], "orphan"]
             for name in draw(st.permutations(ids)):
-                result = {"role": "tool", "id": name, "texts": draw(st.lists(texts, min_size=1, max_size=3))}
+                result = {
+                    "role": "tool",
+                    "id": name,
+                    "texts": draw(st.lists(texts, min_size=1, max_size=3)),
+                }
                 messages.append(
                     result
-                    | {"image": draw(st.integers(0, 4)) == 0, "error": draw(st.sampled_from([None, None, True, False]))}
+                    | {
+                        "image": draw(st.integers(0, 4)) == 0,
+                        "error": draw(st.sampled_from([None, None, True, False])),
+                    }
                     | {"hidden": hidden}
                 )
     return messages
@@ -101,45 +115,45 @@ def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
 
 
 CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
-    "openai-chat": spelling_openai_chat.conversation,
-    "openai-responses": spelling_openai_responses.conversation,
-    "openai-responses, rollouts": spelling_openai_responses.rollout,
-    "anthropic": spelling_anthropic.conversation,
-    "context": spelling_context.conversation,
-    "pi": spelling_pi.conversation,
-    "gemini": spelling_gemini.conversation,
-    "gemini, events": spelling_gemini.adk_session,
-    "gemini-cli": spelling_gemini_cli.session,
-    "openhands": spelling_openhands.history,
-    "openhands, pairs": spelling_openhands.pairs,
-    "openhands, old": spelling_openhands.resolver,
-    "sharegpt": spelling_sharegpt.conversation,
-    "llamafactory": spelling_llamafactory.conversation,
+    "openai-chat": openai_chat.conversation,
+    "openai-responses": openai_responses.conversation,
+    "openai-responses, rollouts": openai_responses.rollout,
+    "anthropic": anthropic.conversation,
+    "context": context.conversation,
+    "pi": pi.conversation,
+    "gemini": gemini.conversation,
+    "gemini, events": gemini.adk_session,
+    "gemini-cli": gemini_cli.session,
+    "openhands": openhands.history,
+    "openhands, pairs": openhands.pairs,
+    "openhands, old": openhands.resolver,
+    "sharegpt": sharegpt.conversation,
+    "llamafactory": llamafactory.conversation,
 }
 """By format: a plain conversation, and its number in the file, as one JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
-    "openai-chat": lambda talk: [spelling_openai_chat.openai_message(one) for one in talk],
-    "claude-code": spelling_claude_code.claude_events,
-    "openai-responses": spelling_openai_responses.items,
-    "openai-responses, reasoning": spelling_openai_responses.reasoned,
-    "codex": spelling_codex.codex_events,
-    "codex, long": spelling_codex.long_session,
-    "codex, bare": spelling_codex.bare_session,
-    "codex-exec": spelling_codex_exec.exec_events,
-    "anthropic": spelling_anthropic.elements,
-    "context": spelling_context.context_messages,
-    "pi": lambda talk: [spelling_pi.pi_message(one, place) for place, one in enumerate(talk)],
-    "pi, sessions": spelling_pi.sessions,
-    "pi, old sessions": spelling_pi.old_sessions,
-    "gemini": spelling_gemini.contents,
-    "gemini-cli": spelling_gemini_cli.log,
-    "openhands": spelling_openhands.events,
-    "openhands, 1": spelling_openhands.sdk_events,
-    "openhands, condensed": spelling_openhands.condensed,
-    "qwen": spelling_qwen.events,
-    "sharegpt": lambda talk: [turn for one in talk for turn in spelling_sharegpt.turns(one)],
-    "llamafactory": spelling_llamafactory.messages,
+    "openai-chat": lambda talk: [openai_chat.openai_message(one) for one in talk],
+    "claude-code": claude_code.claude_events,
+    "openai-responses": openai_responses.items,
+    "openai-responses, reasoning": openai_responses.reasoned,
+    "codex": codex.codex_events,
+    "codex, long": codex.long_session,
+    "codex, bare": codex.bare_session,
+    "codex-exec": codex_exec.exec_events,
+    "anthropic": anthropic.elements,
+    "context": context.context_messages,
+    "pi": lambda talk: [pi.pi_message(one, place) for place, one in enumerate(talk)],
+    "pi, sessions": pi.sessions,
+    "pi, old sessions": pi.old_sessions,
+    "gemini": gemini.contents,
+    "gemini-cli": gemini_cli.log,
+    "openhands": openhands.events,
+    "openhands, 1": openhands.sdk_events,
+    "openhands, condensed": openhands.condensed,
+    "qwen": qwen.events,
+    "sharegpt": lambda talk: [turn for one in talk for turn in sharegpt.turns(one)],
+    "llamafactory": llamafactory.messages,
 }
 """By format, and what it is called there: a plain conversation as the values of lines."""
 
@@ -158,7 +172,9 @@ def files(draw: st.DrawFn) -> bytes:
         talks = draw(st.lists(conversations(), min_size=1, max_size=most))
         values = [spelled(talk, number) for number, talk in enumerate(talks)]
     if layout == "document":
-        return spell(values if len(values) > 1 else values[0], style, indent=draw(st.sampled_from([None, 2])))
+        return spell(
+            values if len(values) > 1 else values[0], style, indent=draw(st.sampled_from([None, 2]))
+        )
     lines = [spell(value, style) for value in values]
     for _ in range(draw(st.integers(0, 1))):
         lines.insert(
@@ -166,7 +182,10 @@ def files(draw: st.DrawFn) -> bytes:
             draw(st.sampled_from([b"", b'{"unknown": 1e5, "unknown": "\\u00e9"}', b"  "])),
         )
     glued = draw(st.integers(0, 9)) == 0
-    data = b"".join(line + (b"" if glued and place == 0 and line.strip() else end) for place, line in enumerate(lines))
+    data = b"".join(
+        line + (b"" if glued and place == 0 and line.strip() else end)
+        for place, line in enumerate(lines)
+    )
     return data if draw(st.booleans()) else data.removesuffix(end)
 
 
@@ -183,7 +202,11 @@ truncations = st.fixed_dictionaries(
         "mode": st.sampled_from(["head-tail", "head", "tail"]),
         "spill_above": st.sampled_from([0, 100, 2000]),
         "tool": st.sampled_from(
-            [(), ("bash:max-tokens=40,mode=tail",), ("Read:max-age=0,replace=head", "bash:max-age=1,max-lines=5")]
+            [
+                (),
+                ("bash:max-tokens=40,mode=tail",),
+                ("Read:max-age=0,replace=head", "bash:max-age=1,max-lines=5"),
+            ]
         ),
         "replace": st.sampled_from(["placeholder", "stub", "head", "summary"]),
         "placeholder": st.sampled_from(
@@ -194,7 +217,11 @@ truncations = st.fixed_dictionaries(
             ]
         ),
         "pointer": st.sampled_from(
-            ['[TRUNCATED — full output in get_task_trace(traceId="{id}")]', "(see {id}, {sha256})", "[more]"]
+            [
+                '[TRUNCATED — full output in get_task_trace(traceId="{id}")]',
+                "(see {id}, {sha256})",
+                "[more]",
+            ]
         ),
         "head_lines": st.sampled_from([0, 1, 3, 40]),
         "assign_ids": st.sampled_from([True, True, False]),
@@ -261,7 +288,10 @@ cutoffs = st.fixed_dictionaries(
     },
 )
 compactions = st.fixed_dictionaries(
-    {"session_tokens": st.sampled_from([0, 10, 100, 1000, 8000]), "max_messages": st.sampled_from([0, 3, 10, 50])},
+    {
+        "session_tokens": st.sampled_from([0, 10, 100, 1000, 8000]),
+        "max_messages": st.sampled_from([0, 3, 10, 50]),
+    },
     optional={
         "keep_recent_messages": st.integers(0, 6),
         "keep_recent_tokens": st.sampled_from([0, 20, 300, 20_000]),

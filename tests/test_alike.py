@@ -1,12 +1,14 @@
-"""One conversation in every form it is written in: every stage comes to the same decisions (S1-11)."""
+"""One conversation in every form it is written in: every stage comes to the same
+decisions (S1-11).
+"""
 
 import re
 from typing import Any
 
 import pytest
-from running import read, run
-from spelling_openai_responses import items
+from harness import read, run
 from strategies import CONVERSATIONS, EVENTS, spell
+from writers.openai_responses import items
 
 from ctxtrim.presets import PRESETS
 from ctxtrim.structure import PROFILES
@@ -22,7 +24,10 @@ FORMS = {
         if name in NAMES
     },
     **{f"{name}, lines": one for name, one in EVENTS.items() if name in NAMES},
-    "codex, lines": lambda talk: [META, *({"type": "response_item", "payload": item} for item in items(talk))],
+    "codex, lines": lambda talk: [
+        META,
+        *({"type": "response_item", "payload": item} for item in items(talk)),
+    ],
 }
 PLAIN = {"separators": (",", ":"), "ensure_ascii": False}
 
@@ -59,11 +64,27 @@ ORPHANED = [*TALK[:2], *TALK[3:5], result("zz", "nobody asked"), *TALK[5:]]
 STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], int]] = {
     "count": (TALK, [("count", {})], 100_000),
     "truncate": (TALK, [("truncate", {"max_age": 3, "max_tokens": 500})], 100_000),
-    "truncate by turns": (TALK, [("truncate", {"clock": "turns", "max_age": 0, "replace": "stub"})], 100_000),
-    "truncate to lines": (TALK, [("truncate", {"replace": "summary", "max_age": 2, "keep_small": 0})], 100_000),
-    "truncate copies": (TALK, [("truncate", {"dedupe": True, "tool": ("bash:max-bytes=900",)})], 100_000),
+    "truncate by turns": (
+        TALK,
+        [("truncate", {"clock": "turns", "max_age": 0, "replace": "stub"})],
+        100_000,
+    ),
+    "truncate to lines": (
+        TALK,
+        [("truncate", {"replace": "summary", "max_age": 2, "keep_small": 0})],
+        100_000,
+    ),
+    "truncate copies": (
+        TALK,
+        [("truncate", {"dedupe": True, "tool": ("bash:max-bytes=900",)})],
+        100_000,
+    ),
     "truncate pinned": (TALK, [("truncate", {"max_age": 0, "pin": ("table 4", "id:d1")})], 100_000),
-    "spill": (TALK, [("truncate", {"max_tokens": 0, "max_chars": 500, "spill_above": 3_000})], 100_000),
+    "spill": (
+        TALK,
+        [("truncate", {"max_tokens": 0, "max_chars": 500, "spill_above": 3_000})],
+        100_000,
+    ),
     "rolling": (TALK, list(PRESETS["rolling"].stages.items()), 100_000),
     "retention": (TALK, list(PRESETS["retention"].stages.items()), 100_000),
     "trim": (TALK, [("trim", {})], 3_000),
@@ -73,13 +94,25 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
     "trim by age": (TALK, [("trim", {"strategy": "age"})], 2_000),
     "trim to a target": (TALK, [("trim", {"target": "0.7", "pin": ("table 2",)})], 4_000),
     "trim and summarize": (TALK, [("trim", {"summarize": True, "keep_recent_turns": 1})], 1_800),
-    "summarize all": (TALK, [("summarize", {"keep_recent_turns": 0, "keep_recent_messages": 4})], 100_000),
+    "summarize all": (
+        TALK,
+        [("summarize", {"keep_recent_turns": 0, "keep_recent_messages": 4})],
+        100_000,
+    ),
     "both": (TALK, [("truncate", {"max_age": 5, "max_tokens": 300}), ("trim", {})], 1_000),
     "cutoff": (TALK, [("cutoff", {"tool_cutoff": 4})], 100_000),
-    "cutoff, appended": (TALK, [("cutoff", {"tool_cutoff": 4, "summary_place": "append"})], 100_000),
+    "cutoff, appended": (
+        TALK,
+        [("cutoff", {"tool_cutoff": 4, "summary_place": "append"})],
+        100_000,
+    ),
     "summarize": (TALK, [("summarize", {"keep_recent_turns": 2})], 100_000),
     "compact": (TALK, [("compact", {"tool_cutoff": 1})], 3_000),
-    "session": (TALK, [("truncate", {"max_lines": 50}), ("cutoff", {"tool_cutoff": 5}), ("compact", {})], 4_000),
+    "session": (
+        TALK,
+        [("truncate", {"max_lines": 50}), ("cutoff", {"tool_cutoff": 5}), ("compact", {})],
+        4_000,
+    ),
     "repair": (ORPHANED, [("repair", {})], 100_000),
     "synthesize": (ORPHANED, [("repair", {"repair": "synthesize"})], 100_000),
 }
@@ -89,7 +122,11 @@ def unused(value: Any) -> Any:
     """A value without the usage that only some forms record."""
     if isinstance(value, list):
         return [unused(one) for one in value]
-    return {key: unused(one) for key, one in value.items() if key != "usage"} if isinstance(value, dict) else value
+    return (
+        {key: unused(one) for key, one in value.items() if key != "usage"}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def file_of(form: str, talk: list[dict[str, Any]]) -> bytes:
@@ -107,19 +144,23 @@ def decisions(
 ) -> list[Any]:
     """What is left of a conversation, message by message, and what was said of it.
 
-    Frames differ by a few tokens, and trim fills a budget to the last one: so the budget leaves the same room for texts
-    in each form, and a clip counts as the same whatever its length.
+    Frames differ by a few tokens, and trim fills a budget to the last one: so the budget leaves the
+    same room for texts in each form, and a clip counts as the same whatever its length.
     """
     data = file_of(form, talk)
     frames = framing(data) - framing(file_of("openai-chat, a list", talk))
     target = min(float(how.get("target", "1.0")) for _, how in stages)
-    ran = run(data, stages, limit=budget + round(frames / target), model="gpt-4o", tokenizer="o200k_base")
+    ran = run(
+        data, stages, limit=budget + round(frames / target), model="gpt-4o", tokenizer="o200k_base"
+    )
     (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
     left: list[Any] = []
     appends = any(how.get("summary_place") == "append" for _, how in stages)
     appended: list[str] = []
     for message in transcript.messages:
-        if message.role == "system" or not message.agent_visible:  # Codex writes down what it was told
+        if (
+            message.role == "system" or not message.agent_visible
+        ):  # Codex writes down what it was told
             continue
         texts = [part.text for part in message.parts if part.kind in ("text", "tool_result")]
         if any(name == "trim" for name, _ in stages):
@@ -127,8 +168,14 @@ def decisions(
         if message.role == "user":
             texts = [one for text in texts for one in text.split(markers.END)]
         digests = [text.partition(markers.END)[0] for text in texts if markers.is_digest(text)]
-        if digests:  # a message after the prompt, or the leading text of the next answer where roles must alternate
-            texts = [own for text in texts if (own := text.partition(markers.END)[2] if text[:1] == "[" else text)]
+        # a message after the prompt, or the leading text of the next answer where roles must
+        # alternate
+        if digests:
+            texts = [
+                own
+                for text in texts
+                if (own := text.partition(markers.END)[2] if text[:1] == "[" else text)
+            ]
             if appends:  # only in messages of their own, before the newest prompt
                 appended += digests
             elif left and left[-1][0] == "user":
@@ -164,7 +211,9 @@ def decisions(
 @pytest.mark.parametrize("form", FORMS)
 def test_every_stage_decides_alike_whatever_the_form(form: str, stages: str) -> None:
     talk, specs, budget = STAGES[stages]
-    assert decisions(form, talk, specs, budget) == decisions("openai-chat, a list", talk, specs, budget)
+    assert decisions(form, talk, specs, budget) == decisions(
+        "openai-chat, a list", talk, specs, budget
+    )
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -8,9 +8,21 @@ HOSTILE = Path(__file__).resolve().parents[1] / "benchmarks" / "hostile.py"
 
 
 def test_the_screening_of_nasty_texts_runs_and_prints_a_row_for_each_case() -> None:
-    options = ["--sizes", "4k,16k", "--texts", "flags,brackets", "--places", "result", "--stages", "truncate,trim"]
-    done = subprocess.run([sys.executable, str(HOSTILE), *options], capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr  # 1: an exponent was too high, which two small sizes cannot tell
+    options = [
+        "--sizes",
+        "4k,16k",
+        "--texts",
+        "flags,brackets",
+        "--places",
+        "result",
+        "--stages",
+        "truncate,trim",
+    ]
+    done = subprocess.run(
+        [sys.executable, str(HOSTILE), *options], capture_output=True, text=True, check=False
+    )
+    # 1: an exponent was too high, which two small sizes cannot tell
+    assert done.returncode in (0, 1), done.stderr
     rows = done.stdout.split("\n")
     for text in ("flags", "brackets"):
         for stage in ("truncate", "trim"):

@@ -1,4 +1,6 @@
-"""The recipes of CONTRIBUTING.md work: each is followed literally in a copy of the package, and its test is run."""
+"""The recipes of CONTRIBUTING.md work: each is followed literally in a copy of the package, and its
+test is run.
+"""
 
 import os
 import re
@@ -28,7 +30,9 @@ def blocks(recipe: str) -> list[tuple[str, str, str]]:
 
 
 def patched(text: str, hunks: str) -> str:
-    """A text with new lines after the context lines, or in the place of the removed lines, of a diff."""
+    """A text with new lines after the context lines, or in the place of the removed lines, of a
+    diff.
+    """
     lines = text.splitlines()
     position = 0
     for line in hunks.splitlines():
@@ -46,7 +50,11 @@ def patched(text: str, hunks: str) -> str:
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Path) -> None:
     caches = shutil.ignore_patterns("__pycache__", "__snapshots__")
-    for folder in ("ctxtrim", "tests", "fixtures"):  # links, of which a recipe replaces those that it edits
+    for folder in (
+        "ctxtrim",
+        "tests",
+        "fixtures",
+    ):  # links, of which a recipe replaces those that it edits
         shutil.copytree(ROOT / folder, tmp_path / folder, copy_function=os.symlink, ignore=caches)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     tests = []
@@ -56,6 +64,7 @@ def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Pat
             text = patched(path.read_text(), text)
             path.unlink()
         assert not path.exists()
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         tests += [name] if path.name.startswith("test_") else []
     assert len(tests) == 1
@@ -68,7 +77,14 @@ def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Pat
     )
     assert done.returncode == 0, done.stdout + done.stderr
     linted = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--no-cache", *(name for _, name, _ in blocks(recipe))],
+        [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--no-cache",
+            *(name for _, name, _ in blocks(recipe)),
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -79,6 +95,12 @@ def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Pat
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_touches_one_module_and_the_rows_of_its_tables(recipe: str) -> None:
     modules, tables = RECIPES[recipe]
-    package = [(language, name) for language, name, _ in blocks(recipe) if name.startswith("ctxtrim/")]
-    assert [name for language, name in package if language == "python"] == [f"ctxtrim/{name}" for name in modules]
-    assert [name for language, name in package if language == "diff"] == [f"ctxtrim/{name}" for name in tables]
+    package = [
+        (language, name) for language, name, _ in blocks(recipe) if name.startswith("ctxtrim/")
+    ]
+    assert [name for language, name in package if language == "python"] == [
+        f"ctxtrim/{name}" for name in modules
+    ]
+    assert [name for language, name in package if language == "diff"] == [
+        f"ctxtrim/{name}" for name in tables
+    ]

@@ -1,4 +1,6 @@
-"""The promises over real transcripts, where a corpus of them lies beside the checkout (`../shared/corpus`)."""
+"""The promises over real transcripts, where a corpus of them lies beside the checkout
+(`../shared/corpus`).
+"""
 
 import json
 from pathlib import Path
@@ -6,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from running import Ran, read, run
+from harness import Ran, read, run
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
@@ -15,13 +17,19 @@ from ctxtrim.text.records import split
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 ANTHROPIC = [
-    path for path in FILES if path.parent.name == "cursor" or (path.parent.name == "droid" and "_store_" in path.name)
+    path
+    for path in FILES
+    if path.parent.name == "cursor" or (path.parent.name == "droid" and "_store_" in path.name)
 ]
 CHAT = [path for path in FILES if path.parent.name in ("openai-chat-json", "openai-chat-jsonl")]
 OPENHANDS = [path for path in FILES if path.parent.name.startswith("openhands-")]
 ITEMS = [path for path in FILES if path.parent.name in ("openai-responses", "codex-rollout")]
 FOLDERS = ("claude-code", "openai-chat-json", "openai-chat-jsonl", "openclaw", "pi")
-TIER_1 = [path for path in FILES if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS, *OPENHANDS)]
+TIER_1 = [
+    path
+    for path in FILES
+    if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS, *OPENHANDS)
+]
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 
 
@@ -41,7 +49,10 @@ def transcripts(data: bytes) -> list[Transcript]:
 
 def orphans(transcript: Transcript) -> int:
     where = shape(transcript.messages)
-    lone = sum(one.role == "tool" and where.call[place] is None for place, one in enumerate(transcript.messages))
+    lone = sum(
+        one.role == "tool" and where.call[place] is None
+        for place, one in enumerate(transcript.messages)
+    )
     return lone + len(where.unanswered)
 
 
@@ -57,7 +68,9 @@ def test_identity_every_file_comes_back_byte_for_byte(path: Path) -> None:
 @needs_corpus
 @files(TIER_1)
 @pytest.mark.parametrize("budget", [500, 2000, 8000, 32000])
-def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result(path: Path, budget: int) -> None:
+def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result(
+    path: Path, budget: int
+) -> None:
     data = path.read_bytes()
     for stages in ([("trim", {})], [("truncate", {"max_tokens": 500}), ("trim", {})]):
         ran = run(data, stages, limit=budget, tokenizer="auto")
@@ -69,7 +82,9 @@ def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result
 
 
 def _compare(data: bytes, ran: Ran, budget: int) -> None:
-    """What was written fits, has no new orphan, is a subset in order, and does not change in a second run."""
+    """What was written fits, has no new orphan, is a subset in order, and does not change in a
+    second run.
+    """
     if ran.data is None:
         return
     model = next((row.model for row in ran.rows if row.model), None)
@@ -98,7 +113,11 @@ def test_locality_lines_without_an_edited_message_are_the_same_bytes(path: Path)
         for one in step.changes
         if one.change.action == "truncated"
     }
-    different = {number for number, (one, other) in enumerate(zip(before, after, strict=True), 1) if one != other}
+    different = {
+        number
+        for number, (one, other) in enumerate(zip(before, after, strict=True), 1)
+        if one != other
+    }
     assert different == edited or path.suffix == ".json"
 
 
@@ -110,7 +129,9 @@ def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
 
 
 SAMPLE = [
-    path for number, path in enumerate(path for path in FILES if path.stat().st_size < 400_000) if number % 12 == 0
+    path
+    for number, path in enumerate(path for path in FILES if path.stat().st_size < 400_000)
+    if number % 12 == 0
 ]
 UNDONE = (("--preset", "rolling"), ("-s", "truncate", "-s", "trim", "--budget", "2000"))
 
@@ -133,21 +154,32 @@ def test_reversal_every_file_comes_back_from_its_output(
 @files(CHAT)
 def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Path) -> None:
     text = path.read_text()
-    values = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
+    values = (
+        [json.loads(line) for line in text.splitlines()]
+        if path.suffix == ".jsonl"
+        else json.loads(text)
+    )
     found = transcripts(path.read_bytes())
     assert [len(one.messages) for one in found] == [len(value["messages"]) for value in values]
-    calls = [sum(len(message.get("tool_calls") or ()) for message in value["messages"]) for value in values]
+    calls = [
+        sum(len(message.get("tool_calls") or ()) for message in value["messages"])
+        for value in values
+    ]
     assert [sum(sum(1 for _ in one.calls) for one in each.messages) for each in found] == calls
 
 
 @needs_corpus
 @files([path for path in TIER_1 if path.parent.name == "claude-code" and path.suffix == ".jsonl"])
-def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_result(path: Path) -> None:
+def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_result(
+    path: Path,
+) -> None:
     answered = set()
     for record in (record for line in path.read_bytes().split(b"\n") for record in split(line, 1)):
         message = record.value.get("message") if isinstance(record.value, dict) else None
         content = message.get("content") if isinstance(message, dict) else None
-        answered |= {block.get("tool_use_id") for block in content or () if isinstance(block, dict)} - {None}
+        answered |= {
+            block.get("tool_use_id") for block in content or () if isinstance(block, dict)
+        } - {None}
     for transcript in transcripts(path.read_bytes()):
         where = shape(transcript.messages)
         assert [call.call_id for _, call in where.unanswered if call.call_id in answered] == []
@@ -155,7 +187,9 @@ def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_res
 
 @needs_corpus
 @files(ANTHROPIC)
-def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_finds(
+    path: Path,
+) -> None:
     said = calls = results = 0
     for line in filter(str.strip, path.read_text().splitlines()):
         kinds = [block["type"] for block in json.loads(line).get("message", {}).get("content", ())]
@@ -173,7 +207,9 @@ def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_fin
 def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(path: Path) -> None:
     values = [record.value for line in path.read_bytes().split(b"\n") for record in split(line, 1)]
     entries = [value for value in values if isinstance(value, dict)]
-    newest = max((place for place, one in enumerate(entries) if one["type"] == "compaction"), default=None)
+    newest = max(
+        (place for place, one in enumerate(entries) if one["type"] == "compaction"), default=None
+    )
     if newest is not None:
         names = [one.get("id") for one in entries]
         kept = entries[newest].get("firstKeptEntryIndex")
@@ -182,7 +218,10 @@ def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(
     messages = [one["message"] for one in entries if one["type"] == "message"]
     sent = [one for one in messages if one.get("stopReason") not in ("aborted", "error")]
     calls = sum(
-        block["type"] == "toolCall" for one in sent for block in one.get("content") or () if type(block) is dict
+        block["type"] == "toolCall"
+        for one in sent
+        for block in one.get("content") or ()
+        if type(block) is dict
     )
     (found,) = transcripts(path.read_bytes())
     assert len(found.messages) == len(sent) + sum(one["type"] == "compaction" for one in entries)
@@ -191,8 +230,15 @@ def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(
 
 def items_of(value: Any) -> list[dict[str, Any]]:
     """All items of a line of a rollout, whatever it is written by."""
-    lists = [(value.get("responses_create_params") or {}).get("input"), (value.get("response") or {}).get("output")]
-    return [item for one in (*lists, (value.get("trajectory") or {}).get("output")) for item in one or ()]
+    lists = [
+        (value.get("responses_create_params") or {}).get("input"),
+        (value.get("response") or {}).get("output"),
+    ]
+    return [
+        item
+        for one in (*lists, (value.get("trajectory") or {}).get("output"))
+        for item in one or ()
+    ]
 
 
 @needs_corpus
@@ -200,13 +246,17 @@ def items_of(value: Any) -> list[dict[str, Any]]:
 def test_items_are_those_that_a_plain_reading_finds(path: Path) -> None:
     values = [items_of(json.loads(line)) for line in path.read_text().splitlines()]
     found = transcripts(path.read_bytes())
-    assert [sum(len(message.spans) for message in one.messages) for one in found] == [len(items) for items in values]
+    assert [sum(len(message.spans) for message in one.messages) for one in found] == [
+        len(items) for items in values
+    ]
     made = [sum(item.get("type") == "function_call" for item in items) for items in values]
     assert [sum(1 for message in one.messages for _ in message.calls) for one in found] == made
     sent = [sum(item.get("type") == "function_call_output" for item in items) for items in values]
     assert [sum(message.role == "tool" for message in one.messages) for one in found] == sent
     said = [sum(item.get("role") in ("user", "system") for item in items) for items in values]
-    assert [sum(message.role in ("user", "system") for message in one.messages) for one in found] == said
+    assert [
+        sum(message.role in ("user", "system") for message in one.messages) for one in found
+    ] == said
 
 
 @needs_corpus
@@ -233,26 +283,38 @@ def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
 @files(OPENHANDS)
 def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(path: Path) -> None:
     text = path.read_text()
-    values = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+    values = (
+        [json.loads(line) for line in text.splitlines()]
+        if path.suffix == ".jsonl"
+        else [json.loads(text)]
+    )
     expected = []
     for value in values:
         history = value if isinstance(value, list) else value.get("history", [])
         events = [event for one in history for event in (one if isinstance(one, list) else [one])]
         actions = [event["action"] for event in events if "action" in event]
         calls = [
-            kind for kind in actions if kind not in ("message", "finish", "system", "recall", "change_agent_state")
+            kind
+            for kind in actions
+            if kind not in ("message", "finish", "system", "recall", "change_agent_state")
         ]
         seen = [event["observation"] for event in events if "observation" in event]
-        results = [kind for kind in seen if kind not in ("null", "error", "recall", "agent_state_changed")]
+        results = [
+            kind for kind in seen if kind not in ("null", "error", "recall", "agent_state_changed")
+        ]
         said = sum(actions.count(kind) for kind in ("message", "finish", "system"))
         recalled = [event["extras"] for event in events if event.get("observation") == "recall"]
         said += seen.count("error")  # what the client tells the model as the user, as what it found
-        said += sum(bool(one["repo_instructions"] or one["microagent_knowledge"]) for one in recalled)
+        said += sum(
+            bool(one["repo_instructions"] or one["microagent_knowledge"]) for one in recalled
+        )
         expected.append((said + len(calls) + len(results), len(calls), len(results)))
     found = []
     for one in transcripts(path.read_bytes()):
         made = sum(len(list(message.calls)) for message in one.messages)
-        found.append((len(one.messages), made, sum(message.role == "tool" for message in one.messages)))
+        found.append(
+            (len(one.messages), made, sum(message.role == "tool" for message in one.messages))
+        )
     assert found == [counts for counts in expected if counts[0]]
 
 
@@ -261,8 +323,12 @@ def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(pa
 def test_the_turns_of_a_question_are_one_conversation(path: Path) -> None:
     values = [json.loads(line) for line in path.read_text().splitlines()]
     found = transcripts(path.read_bytes())
-    asked = [[message["content"] for turn in value["question"] for message in turn] for value in values]
-    assert [[part.text for message in one.messages for part in message.parts] for one in found] == asked
+    asked = [
+        [message["content"] for turn in value["question"] for message in turn] for value in values
+    ]
+    assert [
+        [part.text for message in one.messages for part in message.parts] for one in found
+    ] == asked
     assert [one.tools is not None for one in found] == ["function" in value for value in values]
 
 
@@ -283,7 +349,9 @@ def test_trim_overflows_only_where_what_can_never_go_is_above_the_budget(
     for row in ran.rows:
         assert row.count.tokens <= budget or row.overflows
         changes = [one.change for one in row.steps[0].changes]
-        left = {one.reason for one in changes if one.action != "dropped"} if row.overflows else set()
+        left = (
+            {one.reason for one in changes if one.action != "dropped"} if row.overflows else set()
+        )
         assert left <= set(HARD)
     if ran.data is not None:
         assert run(ran.data, stages, limit=budget, tokenizer="o200k_base").data == ran.data

@@ -1,4 +1,6 @@
-"""The promises over real sessions of Gemini CLI, Qwen Code and ADK, and real ShareGPT and LLaMA-Factory data sets."""
+"""The promises over real sessions of Gemini CLI, Qwen Code and ADK, and real ShareGPT and
+LLaMA-Factory data sets.
+"""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import run
+from harness import run
 from test_corpus import FILES, files, needs_corpus, orphans, transcripts
 
 FOLDERS = ("gemini-cli", "google-adk", "qwen", "sharegpt", "llamafactory-v1-jsonl")
@@ -36,7 +38,10 @@ def plain(path: Path) -> Iterator[Count]:
         yield len(said) + len(results), len(calls), len(results)
     elif kind == "google-adk":
         parts = [part for one in found[0].get("events", ()) for part in one["content"]["parts"]]
-        calls, results = ([part for part in parts if key in part] for key in ("function_call", "function_response"))
+        calls, results = (
+            [part for part in parts if key in part]
+            for key in ("function_call", "function_response")
+        )
         yield len(found[0].get("events", ())), len(calls), len(results)
     elif kind == "qwen":
         by_id = {one["uuid"]: one for one in reversed(found)}
@@ -45,9 +50,18 @@ def plain(path: Path) -> Iterator[Count]:
         while name:
             chain.append(name)
             name = by_id[name]["parentUuid"]
-        parts = [part for one in found if one["uuid"] in chain for part in one.get("message", {}).get("parts", ())]
+        parts = [
+            part
+            for one in found
+            if one["uuid"] in chain
+            for part in one.get("message", {}).get("parts", ())
+        ]
         said = {one["uuid"] for one in found if one["uuid"] in chain and one["type"] != "system"}
-        yield len(said), sum("functionCall" in part for part in parts), sum("functionResponse" in one for one in parts)
+        yield (
+            len(said),
+            sum("functionCall" in part for part in parts),
+            sum("functionResponse" in one for one in parts),
+        )
     else:
         for one in found[0] if isinstance(found[0], list) else found:
             for key in ("conversations", "messages", "chosen_messages", "rejected_messages"):
@@ -74,9 +88,14 @@ def test_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: P
 @needs_corpus
 @files(MINE)
 @pytest.mark.parametrize("budget", [20, 60, 150, 400, 1000, 4000])
-def test_what_is_trimmed_fits_and_reads_again_with_no_call_parted_from_its_result(path: Path, budget: int) -> None:
+def test_what_is_trimmed_fits_and_reads_again_with_no_call_parted_from_its_result(
+    path: Path, budget: int
+) -> None:
     data = path.read_bytes()
-    for stages in ([("trim", {})], [("truncate", {"max_tokens": 32, "max_age": 1, "keep_small": 0}), ("trim", {})]):
+    for stages in (
+        [("trim", {})],
+        [("truncate", {"max_tokens": 32, "max_age": 1, "keep_small": 0}), ("trim", {})],
+    ):
         ran = run(data, stages, limit=budget, tokenizer="o200k_base")
         assert [finding for finding in ran.findings if finding.code == "self-check"] == []
         assert all(row.fits or row.overflows for row in ran.rows)
@@ -84,4 +103,6 @@ def test_what_is_trimmed_fits_and_reads_again_with_no_call_parted_from_its_resul
         again = transcripts(ran.data or b"")
         assert [len(one.messages) for one in again] == [row.messages for row in written]
         assert sum(map(orphans, again)) <= sum(map(orphans, transcripts(data)))
-        assert all(row.fits for row in run(ran.data or b"", limit=budget, tokenizer="o200k_base").rows)
+        assert all(
+            row.fits for row in run(ran.data or b"", limit=budget, tokenizer="o200k_base").rows
+        )

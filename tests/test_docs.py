@@ -47,20 +47,26 @@ def test_every_setting_that_the_lifecycle_names_is_one() -> None:
 @pytest.mark.parametrize("name", ["rolling", "retention"])
 def test_the_lifecycle_names_the_settings_of_the_presets(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \| `truncate` \| (.*) \|$", LIFECYCLE, re.MULTILINE)
-    ours = {key: spelled(value).strip("`") for key, value in PRESETS[name].stages["truncate"].items()}
+    ours = {
+        key: spelled(value).strip("`") for key, value in PRESETS[name].stages["truncate"].items()
+    }
     assert dict(re.findall(r"`(\w+)=(\w+)`", row)) == ours
 
 
 def test_the_policy_and_the_preset_say_the_same() -> None:
     settings = DEFAULTS | PRESETS["retention"].stages["truncate"]
-    assert (settings["max_age"], settings["head_lines"], settings["pointer"]) == (FULL_TURNS, HEAD_LINES, POINTER)
+    assert (settings["max_age"], settings["head_lines"], settings["pointer"]) == (
+        FULL_TURNS,
+        HEAD_LINES,
+        POINTER,
+    )
 
 
 def test_every_test_that_the_designs_point_to_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", DESIGNS))
     there = {
         node.name
-        for path in (ROOT / "tests").glob("test_*.py")
+        for path in (ROOT / "tests").rglob("test_*.py")
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.FunctionDef)
     }
@@ -75,7 +81,11 @@ def test_the_designs_show_a_test_in_every_row() -> None:
 
 
 def test_every_row_has_a_test_named_after_it() -> None:
-    names = " ".join(re.findall(r"def (test_\w+)", "".join(path.read_text() for path in (ROOT / "tests").glob("*.py"))))
+    names = " ".join(
+        re.findall(
+            r"def (test_\w+)", "".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
+        )
+    )
     rows = [f"s0_{number}" for number in range(1, 15)] + [f"s1_{number}" for number in range(1, 15)]
     rows += [f"s2_{number}" for number in range(1, 8)]
     rows += [f"s4_{number}" for number in range(1, 8)] + [f"s3_{number}" for number in range(1, 14)]
@@ -86,13 +96,21 @@ def test_the_architecture_lists_the_rooms_in_their_order() -> None:
     from test_layers import ROOMS
 
     layout = ARCHITECTURE.partition("\n## Layout\n")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", layout, re.MULTILINE) == [room for room in ROOMS if room != "__main__"]
+    assert re.findall(r"^\| `(\w+)` \|", layout, re.MULTILINE) == [
+        room for room in ROOMS if room != "__main__"
+    ]
 
 
 def test_every_path_in_the_architecture_exists() -> None:
-    paths = re.findall(r"`((?:tests|benchmarks|scripts)/[\w/.]+|[\w/]+\.py|[a-z]+/[\w/]+)`", ARCHITECTURE)
+    paths = re.findall(
+        r"`((?:tests|benchmarks|scripts)/[\w/.]+|[\w/]+\.py|[a-z]+/[\w/]+)`", ARCHITECTURE
+    )
     assert len(paths) > 20
-    assert [path for path in paths if not any((root / path).exists() for root in (ROOT, ROOT / "ctxtrim"))] == []
+    assert [
+        path
+        for path in paths
+        if not any((root / path).exists() for root in (ROOT, ROOT / "ctxtrim"))
+    ] == []
 
 
 def test_the_index_lists_every_document_and_every_link_leads_to_a_file() -> None:
@@ -112,5 +130,9 @@ def test_the_index_lists_every_document_and_every_link_leads_to_a_file() -> None
 
 
 def test_no_document_links_an_index_of_packages() -> None:
-    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks/README.md"]:
+    for document in [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "benchmarks/README.md",
+    ]:
         assert not re.search(r"https?://(?:www\.)?pypi", document.read_text()), document

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 from depth import examples
+from harness import read, run, unpaired
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from running import read, run, unpaired
 from strategies import budgets, conversations, files, removals, summaries, trims, truncations
 
 from ctxtrim.conversation.turns import shape
@@ -37,7 +37,9 @@ tokenizers = st.sampled_from(TOKENIZERS)
 
 
 def preset(name: str) -> list[tuple[str, dict]]:
-    """The stages of a preset; as every result has an id where it is a pointer that stands in its place."""
+    """The stages of a preset; as every result has an id where it is a pointer that stands in its
+    place.
+    """
     stages = {stage: dict(settings) for stage, settings in PRESETS[name].stages.items()}
     if name == "retention":
         stages["truncate"]["assign_ids"] = True
@@ -56,7 +58,9 @@ def test_identity_without_stages_the_bytes_come_out_as_they_went_in(data: bytes)
 
 
 @given(files(), stages)
-def test_identity_where_nothing_is_too_old_too_long_or_too_much(data: bytes, pipeline: list[tuple[str, dict]]) -> None:
+def test_identity_where_nothing_is_too_old_too_long_or_too_much(
+    data: bytes, pipeline: list[tuple[str, dict]]
+) -> None:
     calm = [(name, CALM.get(name, {})) for name, _ in pipeline]
     assert run(data, calm, limit=10_000_000).data == data
 
@@ -87,7 +91,9 @@ def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
             touched |= {line.number for line in chunk.lines}
     is_linked = any(row.format in ("claude-code", "pi", "qwen") for row in ran.rows)
     kept = [line.data.strip() for line in before if line.number not in touched]
-    after = [_unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines]
+    after = [
+        _unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines
+    ]
     position = 0
     for line in kept:  # every untouched line is found again, in order
         position = after.index(_unlinked(line, is_linked), position) + 1
@@ -118,7 +124,9 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
     found = transcripts(ran.data)
     assert [len(one.messages) for one in found] == [row.messages for row in written]
     again = run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL)
-    assert [row.count.tokens for row in again.rows if row.messages] == [row.count.tokens for row in written]
+    assert [row.count.tokens for row in again.rows if row.messages] == [
+        row.count.tokens for row in written
+    ]
 
 
 @given(files(), stages, budgets)
@@ -161,33 +169,45 @@ def test_no_growth_no_stage_makes_a_transcript_longer(
 
 
 @given(files(), truncations, tokenizers)
-def test_stillness_truncate_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
+def test_stillness_truncate_on_its_own_output_changes_nothing(
+    data: bytes, how: dict, name: str
+) -> None:
     once = run(data, [("truncate", how)], tokenizer=name).data
     assert run(once or b"", [("truncate", how)], tokenizer=name).data == (once or b"")
 
 
 @pytest.mark.parametrize("name", PRESETS)
 @given(data=files(), tokenizer=tokenizers)
-def test_stillness_each_preset_on_its_own_output_changes_nothing(name: str, data: bytes, tokenizer: str) -> None:
+def test_stillness_each_preset_on_its_own_output_changes_nothing(
+    name: str, data: bytes, tokenizer: str
+) -> None:
     once = run(data, preset(name), tokenizer=tokenizer, model=MODEL).data or b""
     assert run(once, preset(name), tokenizer=tokenizer, model=MODEL).data == once
 
 
 @given(files(), trims, budgets, tokenizers)
-def test_stillness_trim_on_its_own_output_changes_nothing(data: bytes, how: dict, budget: int, name: str) -> None:
+def test_stillness_trim_on_its_own_output_changes_nothing(
+    data: bytes, how: dict, budget: int, name: str
+) -> None:
     once = run(data, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data
     if once is not None:
         assert run(once, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data == once
 
 
 @given(files(), removals, tokenizers)
-def test_stillness_drop_images_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
+def test_stillness_drop_images_on_its_own_output_changes_nothing(
+    data: bytes, how: dict, name: str
+) -> None:
     once = run(data, [("drop-images", how)], tokenizer=name, model=MODEL).data
-    assert run(once or b"", [("drop-images", how)], tokenizer=name, model=MODEL).data == (once or b"")
+    assert run(once or b"", [("drop-images", how)], tokenizer=name, model=MODEL).data == (
+        once or b""
+    )
 
 
 @given(files(), summaries, tokenizers)
-def test_stillness_summarize_on_its_own_output_changes_nothing(data: bytes, how: dict, name: str) -> None:
+def test_stillness_summarize_on_its_own_output_changes_nothing(
+    data: bytes, how: dict, name: str
+) -> None:
     once = run(data, [("summarize", how)], tokenizer=name, model=MODEL).data
     assert run(once or b"", [("summarize", how)], tokenizer=name, model=MODEL).data == (once or b"")
 
@@ -202,7 +222,9 @@ def test_purity_the_same_input_twice_gives_equal_bytes(
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
 def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
     line = (
-        b'{"messages": [{"role": "user", "content": "' + b"word " * 400 + b'"}, {"role": "user", "content": "now"}]}\n'
+        b'{"messages": [{"role": "user", "content": "'
+        + b"word " * 400
+        + b'"}, {"role": "user", "content": "now"}]}\n'
     )
     command = [
         sys.executable,
@@ -218,15 +240,17 @@ def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
         "--tokenizer",
         "chars4",
     ]
-    done = subprocess.run(command, input=line * 3, capture_output=True, env={"PYTHONHASHSEED": seed}, check=True)
+    done = subprocess.run(
+        command, input=line * 3, capture_output=True, env={"PYTHONHASHSEED": seed}, check=True
+    )
     assert done.stdout == b'{"messages": [{"role": "user", "content": "now"}]}\n' * 3
 
 
 @settings(max_examples=examples(50))
 @given(conversations())
 def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
-    from spelling_openai_chat import openai_message
     from strategies import spell
+    from writers.openai_chat import openai_message
 
     data = b"".join(spell(openai_message(one), {}) + b"\n" for one in talk)
     for transcript in transcripts(data):
@@ -237,4 +261,6 @@ def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
             if message.role != "tool":
                 assert where.exchange[place] == place
         assert list(where.turn) == sorted(where.turn)
-        assert where.steps == sum(any(True for _ in message.calls) for message in transcript.messages)
+        assert where.steps == sum(
+            any(True for _ in message.calls) for message in transcript.messages
+        )

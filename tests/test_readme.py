@@ -21,13 +21,20 @@ def test_an_example_shows_its_true_output(command: str, shown: str, tmp_path: Pa
     scripts = str(Path(sys.executable).parent)
     environment = ENVIRONMENT | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
-        ["bash", "-c", f"{command} 2>&1"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-c", f"{command} 2>&1"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.rstrip("\n") == shown
 
 
 @pytest.mark.parametrize("session", re.findall(r"```pycon\n(.*?)```", README, re.DOTALL))
-def test_a_session_in_python_shows_its_true_output(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_in_python_shows_its_true_output(
+    session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
     told: list[str] = []

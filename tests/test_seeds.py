@@ -1,4 +1,6 @@
-"""The examples that the policies come with, byte for byte: seven steps, 200 lines, turns 1 to 3 seen from turn 4."""
+"""The examples that the policies come with, byte for byte: seven steps, 200 lines, turns 1 to 3
+seen from turn 4.
+"""
 
 import json
 
@@ -10,7 +12,9 @@ from ctxtrim import ContextWindow, ToolResultRetentionPolicy
 RETENTION = ("run", "--preset", "retention", "--quiet")
 
 
-def test_of_seven_steps_rolling_lets_the_first_go(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
+def test_of_seven_steps_rolling_lets_the_first_go(
+    ctxtrim: Run, snapshot: SnapshotAssertion
+) -> None:
     ran = ctxtrim("run", "--preset", "rolling", "--quiet", "fixtures/seven-steps.jsonl")
     assert ran.out == snapshot
 
@@ -22,13 +26,17 @@ def test_two_hundred_lines_become_three_and_a_pointer(snapshot: SnapshotAssertio
     assert ToolResultRetentionPolicy().truncate(result).content.encode() == snapshot
 
 
-def test_turns_1_to_3_seen_from_turn_4(ctxtrim: Run, tmp_path: object, snapshot: SnapshotAssertion) -> None:
+def test_turns_1_to_3_seen_from_turn_4(
+    ctxtrim: Run, tmp_path: object, snapshot: SnapshotAssertion
+) -> None:
     data = (FIXTURES / "turns.jsonl").read_bytes()
     window = ContextWindow.of(map(json.loads, data.splitlines()))
     after = ToolResultRetentionPolicy().apply(window, current_turn=4).records()
     ran = ctxtrim(*RETENTION, "--archive", f"{tmp_path}/a", stdin=data)
     assert ran.out == snapshot
-    assert [json.loads(line)["content"] for line in ran.out.splitlines()] == [one["content"] for one in after]
+    assert [json.loads(line)["content"] for line in ran.out.splitlines()] == [
+        one["content"] for one in after
+    ]
 
 
 LAYER = ("trim", "--budget", "2000", "--quiet", "fixtures/gates.jsonl")
@@ -42,13 +50,17 @@ def test_more_than_ten_results_fit_the_budget(ctxtrim: Run, snapshot: SnapshotAs
     assert ran.out == snapshot
 
 
-def test_more_than_ten_results_become_one_summary(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
+def test_more_than_ten_results_become_one_summary(
+    ctxtrim: Run, snapshot: SnapshotAssertion
+) -> None:
     ran = ctxtrim(*LAYER, "--summarize", "--keep-recent-turns", "1", "--budget", "500")
     assert ran.code == 0
     assert ran.out == snapshot
 
 
-def test_an_overflow_is_said_and_nothing_is_written(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
+def test_an_overflow_is_said_and_nothing_is_written(
+    ctxtrim: Run, snapshot: SnapshotAssertion
+) -> None:
     ran = ctxtrim(*LAYER, "--budget", "20")
     assert (ran.code, ran.out) == (3, b"")
     assert ran.err.encode() == snapshot

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from harness import read, run, unpaired
 from hypothesis import given
 from hypothesis import strategies as st
-from running import read, run, unpaired
 from strategies import budgets, compactions, cutoffs, files, summaries, trims, truncations
 
 from ctxtrim.conversation.turns import is_alternating, shape
@@ -29,7 +29,9 @@ Stages = list[tuple[str, dict[str, Any]]]
 
 def transcripts(data: bytes | None) -> list[Transcript]:
     """All transcripts of a file that hold messages."""
-    return [one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages]
+    return [
+        one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages
+    ]
 
 
 @given(files(), pipelines, budgets, tokenizers)
@@ -40,7 +42,9 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
     assert [finding for finding in ran.findings if finding.code == "self-check"] == []
     written = [row for row in ran.rows if row.is_written and row.messages]
     again = run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL)
-    assert [row.count.tokens for row in again.rows if row.messages] == [row.count.tokens for row in written]
+    assert [row.count.tokens for row in again.rows if row.messages] == [
+        row.count.tokens for row in written
+    ]
 
 
 @given(files(), ours, tokenizers)
@@ -52,7 +56,9 @@ def test_s3_8_and_s3_11_no_call_is_parted_from_its_result_and_turns_are_taken_as
         assert unpaired(after) <= unpaired(before)
         takes_turns = is_alternating(before.messages, shape(before.messages))
         is_joined = before.must_alternate and one[0] == "cutoff"
-        assert not (takes_turns and is_joined) or is_alternating(after.messages, shape(after.messages))
+        assert not (takes_turns and is_joined) or is_alternating(
+            after.messages, shape(after.messages)
+        )
 
 
 @given(files(), pipelines, budgets, tokenizers)
@@ -63,24 +69,36 @@ def test_no_growth_neither_stage_makes_a_transcript_longer(
         for step in row.steps:
             assert step.tokens_after <= step.tokens_before
             is_edited = any(change.change.action != "kept" for change in step.changes)
-            assert step.stage not in ("cutoff", "compact") or not is_edited or step.tokens_after < step.tokens_before
+            assert (
+                step.stage not in ("cutoff", "compact")
+                or not is_edited
+                or step.tokens_after < step.tokens_before
+            )
 
 
 @given(files(), ours, tokenizers)
-def test_s3_11_stillness_a_second_run_changes_nothing(data: bytes, one: tuple[str, dict[str, Any]], name: str) -> None:
+def test_s3_11_stillness_a_second_run_changes_nothing(
+    data: bytes, one: tuple[str, dict[str, Any]], name: str
+) -> None:
     once = run(data, [one], tokenizer=name, model=MODEL).data or b""
     assert run(once, [one], tokenizer=name, model=MODEL).data == once
 
 
 @given(files(), compactions, st.integers(10, 3000))
-def test_s3_11_stillness_under_a_limit_of_any_size(data: bytes, how: dict[str, Any], limit: int) -> None:
+def test_s3_11_stillness_under_a_limit_of_any_size(
+    data: bytes, how: dict[str, Any], limit: int
+) -> None:
     once = run(data, [("compact", how)], limit=limit, model=MODEL).data or b""
     assert run(once, [("compact", how)], limit=limit, model=MODEL).data == once
 
 
 @given(files(), cutoffs, compactions)
-def test_both_together_run_again_lengthen_nothing(data: bytes, cutoff: dict[str, Any], compact: dict[str, Any]) -> None:
-    """Each alone, and the preset, is still; what one leaves may be for the other to take in a second run."""
+def test_both_together_run_again_lengthen_nothing(
+    data: bytes, cutoff: dict[str, Any], compact: dict[str, Any]
+) -> None:
+    """Each alone, and the preset, is still; what one leaves may be for the other to take in a
+    second run.
+    """
     both = [("cutoff", cutoff), ("compact", compact)]
     once = run(data, both).data or b""
     again = run(once, both)
@@ -89,5 +107,7 @@ def test_both_together_run_again_lengthen_nothing(data: bytes, cutoff: dict[str,
 
 
 @given(files(), pipelines, budgets)
-def test_purity_the_same_input_twice_gives_equal_bytes(data: bytes, pipeline: Stages, budget: int) -> None:
+def test_purity_the_same_input_twice_gives_equal_bytes(
+    data: bytes, pipeline: Stages, budget: int
+) -> None:
     assert run(data, pipeline, limit=budget).data == run(data, pipeline, limit=budget).data

@@ -11,7 +11,8 @@ from ctxtrim.model import Source, Transcript
 
 @dataclass(frozen=True)
 class EnforcedLimit:
-    """A new list within a limit, whether it was truncated, the number of dropped messages, and its tokens.
+    """A new list within a limit, whether it was truncated, the number of dropped messages, and its
+    tokens.
 
     Each tool result counts as a message.
     """
@@ -32,8 +33,8 @@ def estimate_tokens(
 ) -> int:
     """The tokens of a request: messages, calls, results, framing, system prompt and tools.
 
-    The count is the model's own, or an estimate that is rather too high. `options` are those of `count`, such as
-    `tokenizer` and `safety`, the factor for estimates.
+    The count is the model's own, or an estimate that is rather too high. `options` are those of
+    `count`, such as `tokenizer` and `safety`, the factor for estimates.
     """
     settings = parse_options({"model": model, **options}, "estimate_tokens")
     read = read_messages(messages, system, tools)
@@ -42,7 +43,9 @@ def estimate_tokens(
 
 
 def compute_max_input_tokens(config: Options | None = None) -> int:
-    """The most tokens of a prompt: context window − reserve, at most the model's max input. The default is 123,904.
+    """The most tokens of a prompt: context window − reserve, at most the model's max input.
+
+    The default is 123,904.
 
     Raises `UsageError` if the reserve is as large as the window.
     """
@@ -60,12 +63,18 @@ def enforce_context_limit(
 ) -> EnforcedLimit:
     """A list of at most `max_input_tokens` tokens. A list that fits is not changed.
 
-    `options` are those of `trim`, and `model` or `tokenizer`. Raises `ContextOverflowError` if no such list exists.
+    `options` are those of `trim`, and `model` or `tokenizer`. Raises `ContextOverflowError` if no
+    such list exists.
     """
     done = fitted(
-        messages, parse_options({**options, "budget": max_input_tokens}, "enforce_context_limit"), system, tools
+        messages,
+        parse_options({**options, "budget": max_input_tokens}, "enforce_context_limit"),
+        system,
+        tools,
     )
-    return EnforcedLimit(done.messages, done.usage.trimmed, done.usage.dropped, done.usage.final_tokens)
+    return EnforcedLimit(
+        done.messages, done.usage.trimmed, done.usage.dropped, done.usage.final_tokens
+    )
 
 
 def trim_conversation(

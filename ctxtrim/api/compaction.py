@@ -29,22 +29,28 @@ class Compacted:
 
 
 def estimate_context_tokens(messages: PlainMessages) -> int:
-    """An estimate of the tokens of a session: the `usage` of the last valid answer, and the messages after it.
+    """An estimate of the tokens of a session: the `usage` of the last valid answer, and the
+    messages after it.
 
-    Without recorded usage: one token for every four characters of texts, reasoning and call payloads, 1200 for an
-    image, none for hidden messages. Use it to decide when to compact, not to trim.
+    Without recorded usage: one token for every four characters of texts, reasoning and call
+    payloads, 1200 for an image, none for hidden messages. Use it to decide when to compact, not to
+    trim.
     """
     return estimate(conversation(messages).transcript).tokens
 
 
 def effective_token_limit(config: Options | None = None) -> int | None:
-    """The tokens at which a session is compacted: window − reserve, else `maxTokens`; None without a limit."""
+    """The tokens at which a session is compacted: window − reserve, else `maxTokens`; None without
+    a limit.
+    """
     settings = _session(config, "effective_token_limit")
     return _stage(settings, settings.binding.bind(Transcript((), Source((), ())))).limit
 
 
 def should_compact(messages: PlainMessages, config: Options | None = None) -> bool:
-    """Whether compaction of a session is due: by tokens, else by messages; never with `autoCompact` false."""
+    """Whether compaction of a session is due: by tokens, else by messages; never with `autoCompact`
+    false.
+    """
     settings = _session(config, "should_compact")
     read = conversation(messages)
     return _stage(settings, settings.binding.bind(read.transcript)).trigger(read.transcript).is_due
@@ -61,17 +67,29 @@ def compact(
 ) -> Compacted:
     """Replace messages that are not recent by one summary, and excess tool results by a digest.
 
-    Compacts even if `should_compact` is false. The config has the keys of the block `compactor`. `on_event` is called
-    at the start and at the end. If the result would not be shorter, the list does not change.
+    Compacts even if `should_compact` is false. The config has the keys of the block `compactor`.
+    `on_event` is called at the start and at the end. If the result would not be shorter, the list
+    does not change.
     """
     settings = _session(config, "compact")
     read = read_messages(messages, system, tools)
     bound = settings.binding.bind(read.transcript)
     services = Services(summarizer, on_event=on_event, cause="it was asked for")
     result = run_stages(read, settings, bound, [settings.config.spec("compact")], services)
-    findings = tuple(finding.message for step in result.steps for finding in step.findings if finding.code != "trigger")
+    findings = tuple(
+        finding.message
+        for step in result.steps
+        for finding in step.findings
+        if finding.code != "trigger"
+    )
     summary = result.summary.text if result.summary is not None else None
-    return Compacted(read.with_messages(result.transcript), result.tokens_read, result.count.tokens, summary, findings)
+    return Compacted(
+        read.with_messages(result.transcript),
+        result.tokens_read,
+        result.count.tokens,
+        summary,
+        findings,
+    )
 
 
 def _stage(settings: Settings, bound: Bound) -> Compact:
@@ -79,7 +97,13 @@ def _stage(settings: Settings, bound: Bound) -> Compact:
 
 
 def _session(config: Options | None, location: str) -> Settings:
-    """The settings of a config in which `maxTokens` means session tokens, as in the block `compactor`."""
-    names = {"maxTokens": "session_tokens", "max_tokens": "session_tokens", "max-tokens": "session_tokens"}
+    """The settings of a config in which `maxTokens` means session tokens, as in the block
+    `compactor`.
+    """
+    names = {
+        "maxTokens": "session_tokens",
+        "max_tokens": "session_tokens",
+        "max-tokens": "session_tokens",
+    }
     options = {names.get(key, key): value for key, value in (config or {}).items()}
     return parse_options(options, location, "compact", is_session=True)

@@ -11,10 +11,11 @@ from ctxtrim.summaries import Summarizer
 
 @dataclass(frozen=True)
 class FinalPrompt:
-    """A new list for the next request, its tokens with system prompt and tools, and whether they fit the budget.
+    """A new list for the next request, its tokens with system prompt and tools, and whether they
+    fit the budget.
 
-    They fit unless the config disables the layer. `summary` replaces the dropped messages: pass it with the next
-    prompt; None if no summary was written.
+    They fit unless the config disables the layer. `summary` replaces the dropped messages: pass it
+    with the next prompt; None if no summary was written.
     """
 
     messages: list[dict[str, Any]]
@@ -36,11 +37,12 @@ def build_final_prompt(
 ) -> FinalPrompt:
     """A list that fits the budget of the config. A list that fits is not changed.
 
-    The config has the keys of configuration files and of the block `contextManagement`. `system` is Anthropic's system
-    prompt, which is never dropped; `tools` are the schemas of the request. With `summarize` (or `summarizeOnTruncate`)
-    one summary replaces the dropped messages, written by rules or by the summarizer. `conversation_summary` is the
-    summary of an earlier prompt: it is inserted if there is room, and continued if more messages are dropped.
-    `on_usage` is called with the usage. Raises `ContextOverflowError` with the messages that cannot be dropped.
+    The config has the keys of configuration files and of the block `contextManagement`. `system` is
+    Anthropic's system prompt, which is never dropped; `tools` are the schemas of the request. With
+    `summarize` (or `summarizeOnTruncate`) one summary replaces the dropped messages, written by
+    rules or by the summarizer. `conversation_summary` is the summary of an earlier prompt: it is
+    inserted if there is room, and continued if more messages are dropped. `on_usage` is called with
+    the usage. Raises `ContextOverflowError` with the messages that cannot be dropped.
     """
     settings = parse_options(config, "build_final_prompt")
     if settings.is_on:

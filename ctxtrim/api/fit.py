@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ctxtrim.api.messages import Conversation, PlainMessages, System, Tools, conversation, position_of
+from ctxtrim.api.messages import (
+    Conversation,
+    PlainMessages,
+    System,
+    Tools,
+    conversation,
+    position_of,
+)
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
 from ctxtrim.events import OnEvent
@@ -39,7 +46,8 @@ OnUsage = Callable[[PromptUsage], object]
 
 @dataclass(frozen=True)
 class Services:
-    """Services for stages: the summarizer, the text of a stored summary, the callback for compaction events.
+    """Services for stages: the summarizer, the text of a stored summary, the callback for
+    compaction events.
 
     `cause` is the reason to compact a session regardless of the trigger.
     """
@@ -62,15 +70,21 @@ class Fitted:
     summary: StoredSummary | None
 
 
-def read_messages(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
-    """The conversation of a message list. Raises `InputError` for a message that cannot be counted."""
+def read_messages(
+    messages: PlainMessages, system: System = None, tools: Tools = None
+) -> Conversation:
+    """The conversation of a message list.
+
+    Raises `InputError` for a message that cannot be counted.
+    """
     read = conversation(messages, system, tools)
     known = {position_of(message) for message in read.transcript.messages}
     if read.transcript.uncounted or (messages and not known):
         place = next((place for place in range(len(messages)) if place not in known), 0)
         role = messages[place]["role"]
         raise InputError(
-            f"message {place}: role {role!r} cannot be counted; expected a message in the shape of OpenAI or Anthropic"
+            f"message {place}: role {role!r} cannot be counted; expected a message in the "
+            "shape of OpenAI or Anthropic"
         )
     return read
 
@@ -89,7 +103,9 @@ def fitted(
     must_fit(result, bound)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
-    usage = PromptUsage(result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped)
+    usage = PromptUsage(
+        result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped
+    )
     return Fitted(read.with_messages(result.transcript), usage, result.summary)
 
 
@@ -98,7 +114,8 @@ def run_stages(
 ) -> PipelineRun:
     """The result of some stages.
 
-    A system prompt that is not in the list is never dropped, because the caller sends it separately.
+    A system prompt that is not in the list is never dropped, because the caller sends it
+    separately.
     """
     first = next(iter(read.transcript.messages), None)
     has_system = first is not None and first.role == "system" and position_of(first) is None
@@ -117,27 +134,45 @@ def run_stages(
 
 def _kept(text: str, bound: Bound) -> StoredSummary:
     """A stored summary from its text, with the number of messages that it covers."""
-    return StoredSummary(text, bound.counter.text(text), sections.read(markers.untitled(text)).messages)
+    return StoredSummary(
+        text, bound.counter.text(text), sections.read(markers.untitled(text)).messages
+    )
 
 
 def must_fit(result: PipelineRun, bound: Bound) -> None:
-    """Raise `ContextOverflowError`, with the messages that cannot be dropped and why, if the result does not fit."""
+    """Raise `ContextOverflowError`, with the messages that cannot be dropped and why, if the result
+    does not fit.
+    """
     if result.count.tokens <= bound.budget.available:
         return
     left = result.transcript
-    reasons = {measured.change.message: measured.change.reason for step in result.steps for measured in step.changes}
+    reasons = {
+        measured.change.message: measured.change.reason
+        for step in result.steps
+        for measured in step.changes
+    }
     costs = bound.counter.costs(left.messages)
     rows = [
-        Irreducible(position_of(message), message.role, cost.total, reasons.get(message.index, "cannot be dropped"))
+        Irreducible(
+            position_of(message),
+            message.role,
+            cost.total,
+            reasons.get(message.index, "cannot be dropped"),
+        )
         for message, cost in zip(left.messages, costs, strict=True)
         if message.agent_visible
     ]
     if fixed := bound.counter.fixed(left):
-        rows.append(Irreducible(None, "request", fixed, "tool schemas and the frame of the request"))
+        rows.append(
+            Irreducible(None, "request", fixed, "tool schemas and the frame of the request")
+        )
     raise ContextOverflowError(result.count.tokens, bound.budget.available, rows)
 
 
 def _keeping(stages: Sequence[Spec]) -> list[Spec]:
     """The stages, with the setting that protects system prompts."""
     name = "preserve_system_prompt"
-    return [replace(spec, settings=spec.settings | {name: True}) if name in spec.settings else spec for spec in stages]
+    return [
+        replace(spec, settings=spec.settings | {name: True}) if name in spec.settings else spec
+        for spec in stages
+    ]

@@ -1,7 +1,7 @@
 """From message lists of programs to transcripts and back.
 
-The list is written as the bytes of a file and read from them, so the promises for files hold here too: values that are
-not edited do not change. The given list is never changed.
+The list is written as the bytes of a file and read from them, so the promises for files hold here
+too: values that are not edited do not change. The given list is never changed.
 """
 
 import json
@@ -43,32 +43,50 @@ class Conversation:
         return found
 
 
-def conversation(messages: PlainMessages, system: System = None, tools: Tools = None) -> Conversation:
-    """The conversation of a list of messages in the shape of OpenAI or Anthropic, with system prompt and tools.
+def conversation(
+    messages: PlainMessages, system: System = None, tools: Tools = None
+) -> Conversation:
+    """The conversation of a list of messages in the shape of OpenAI or Anthropic, with system
+    prompt and tools.
 
-    `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises `InputError` for a
-    value that is not a message or not JSON, with its position, counted from 0.
+    `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
+    `InputError` for a value that is not a message or not JSON, with its position, counted from 0.
     """
-    listed = b'"messages": [' + b", ".join(_message(one, place) for place, one in enumerate(messages)) + b"]"
+    listed = (
+        b'"messages": ['
+        + b", ".join(_message(one, place) for place, one in enumerate(messages))
+        + b"]"
+    )
     services = (("system", system), ("tools", tools))
-    members = [b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in services if value]
+    members = [
+        b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in services if value
+    ]
     chunks = list(open_reading([b"{" + b", ".join((listed, *members)) + b"}"], _FORMATS).chunks)
     found = [transcript for chunk in chunks for transcript in chunk.transcripts]
-    chunk, transcript = chunks[0], found[0] if found else Transcript((), Source(chunks[0].lines, ()))
+    chunk, transcript = (
+        chunks[0],
+        found[0] if found else Transcript((), Source(chunks[0].lines, ())),
+    )
     if system and (chunk.format is None or chunk.format.name != "anthropic"):
-        raise InputError("system is for Anthropic's messages only; in a list of OpenAI, pass a system message")
+        raise InputError(
+            "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
+        )
     return Conversation(chunk, transcript)
 
 
 def position_of(message: Message) -> int | None:
-    """The index of a message in the given list; None for a message that is not in it or was inserted."""
+    """The index of a message in the given list; None for a message that is not in it or was
+    inserted.
+    """
     path = message.spans[0].path if message.spans else ()
     return int(path[1]) if path[:1] == ("messages",) else None
 
 
 def _message(message: PlainMessage, place: int) -> bytes:
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
-        raise InputError(f"message {place}: expected an object with a role, found {str(message)[:80]}")
+        raise InputError(
+            f"message {place}: expected an object with a role, found {str(message)[:80]}"
+        )
     return _spelled(message, f"message {place}")
 
 

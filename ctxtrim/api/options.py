@@ -3,7 +3,8 @@
 ::
 
     {"model": "gpt-4o", "reserve": 8192, "keep_recent_turns": 3}
-    {"maxContextTokens": 128000, "reservedOutputTokens": 4096, "trimStrategy": "priority-based", "enabled": True}
+    {"maxContextTokens": 128000, "reservedOutputTokens": 4096, "trimStrategy": "priority-based",
+    "enabled": True}
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +26,8 @@ Options = Mapping[str, Any]
 class Settings:
     """The settings of a call: tokenizer, model, budget and stages.
 
-    `is_on` is false if the config disables the layer. `thinking`: None for the default of the model.
+    `is_on` is false if the config disables the layer. `thinking`: None for the default of the
+    model.
     """
 
     config: Config
@@ -44,14 +46,15 @@ def parse_options(
 ) -> Settings:
     """The settings from options. Missing options have the values of the preset.
 
-    Raises `UsageError`, beginning with `location`, for an unknown option or an invalid value. `is_session`: as in
-    `Config.binding`.
+    Raises `UsageError`, beginning with `location`, for an unknown option or an invalid value.
+    `is_session`: as in `Config.binding`.
     """
     config = program(dict(options or {}), location, preset)
     values = config.values
     if values["tokenizer"] == USAGE:
         raise UsageError(
-            f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name another tokenizer"
+            f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name "
+            "another tokenizer"
         )
     binding = config.binding(tokenizer, _with_own(config.model_of), is_session=is_session)
     thinking = None if values["thinking"] == "auto" else values["thinking"]
@@ -59,7 +62,9 @@ def parse_options(
 
 
 def _with_own(model_of: Callable[[str | None], Model]) -> Callable[[str | None], Model]:
-    """A function from a model's name to the model, with the tokenizer that the program registered for its family."""
+    """A function from a model's name to the model, with the tokenizer that the program registered
+    for its family.
+    """
 
     def found(name: str | None) -> Model:
         model = model_of(name)

@@ -9,23 +9,24 @@ from ctxtrim.errors import ContextOverflowError
 _DEPTH = 8  # errors of a chain that are examined
 _LONG = 20_000  # characters of a message that are examined
 _CODES = frozenset((
-    "context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded", "max_tokens_exceeded",
-    "string_above_max_length", "contextwindowexceedederror", "contextlengthexceedederror", "contextoverflowerror",
-    "exceed_context_size_error",
+    "context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded",
+    "max_tokens_exceeded", "string_above_max_length", "contextwindowexceedederror",
+    "contextlengthexceedederror", "contextoverflowerror", "exceed_context_size_error",
 ))  # fmt: skip
 """Codes and types of errors, in lower case, that have no other meaning."""
 
-# Messages of providers and servers. OpenAI: maximum context length is …; Anthropic: prompt is too long: … tokens > …
-# maximum, input length and `max_tokens` exceed context limit; Gemini: the input token count (…) exceeds the maximum;
-# Bedrock: input is too long for requested model, too many input tokens; vLLM: the decoder prompt is longer than the
-# maximum model length; llama.cpp: exceeds the available context size; Groq: reduce the length of the messages; xAI:
-# maximum prompt length.
+# Messages of providers and servers. OpenAI: maximum context length is …; Anthropic: prompt is too
+# long: … tokens > … maximum, input length and `max_tokens` exceed context limit; Gemini: the input
+# token count (…) exceeds the maximum; Bedrock: input is too long for requested model, too many
+# input tokens; vLLM: the decoder prompt is longer than the maximum model length; llama.cpp: exceeds
+# the available context size; Groq: reduce the length of the messages; xAI: maximum prompt length.
 _TEXT = re.compile(
     r"context[ _-]?(?:length|window|limit|size)"
     r"|(?:maximum|max|model'?s?|available|total) context\b"
     r"|context_length_exceeded"
     r"|exceeds? (?:the )?(?:available |maximum )?context"
-    r"|(?:prompt|input|request|conversation|messages?)(?: \w+)? (?:is|are|was) (?:too long|too large for)"
+    r"|(?:prompt|input|request|conversation|messages?)(?: \w+)? (?:is|are|was) (?:too "
+    r"long|too large for)"
     r"|too many (?:input |prompt |total )?tokens"
     r"|(?:token|input) (?:count|limit|length)\b[^.]{0,40}\bexceed"
     r"|(?:tokens?|prompt|input)\b[^.]{0,80}\bexceeds? (?:the )?(?:model'?s? )?(?:maximum|max|limit)"
@@ -36,20 +37,25 @@ _TEXT = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"rate[ _-]?limit|(?:tokens|requests)[ _-]per[ _-](?:min|hour|day|second)|too many requests|\b[TR]P[DM]\b"
+    r"rate[ _-]?limit|(?:tokens|requests)[ _-]per[ _-](?:min|hour|day|second)|too many "
+    r"requests|\b[TR]P[DM]\b"
     r"|\bquota\b|throttl|try again (?:in|later)|retry after",
     re.IGNORECASE,
 )
-_OTHER_CODES = frozenset(("rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "tokens", "requests"))
+_OTHER_CODES = frozenset(
+    ("rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "tokens", "requests")
+)
 _CODE_KEYS = ("code", "type", "error_type")
 _RATE = 429
 
 
 def is_context_length_exceeded(error: BaseException) -> bool:
-    """Whether an error, or an error that caused it, reports that the prompt is too long for the model.
+    """Whether an error, or an error that caused it, reports that the prompt is too long for the
+    model.
 
-    The type and the code decide, else the text. Code and text come from the attributes of client errors (`code`,
-    `type`, `status_code`, `body`). Rate limits, such as tokens per minute, are different errors.
+    The type and the code decide, else the text. Code and text come from the attributes of client
+    errors (`code`, `type`, `status_code`, `body`). Rate limits, such as tokens per minute, are
+    different errors.
     """
     return any(map(_is_too_long, _chain(error)))
 
@@ -74,7 +80,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _is_too_long(error: BaseException) -> bool:
     if isinstance(error, ContextOverflowError):
         return True
-    codes = {text.lower() for key, text in _details(error) if key in _CODE_KEYS} | {type(error).__name__.lower()}
+    codes = {text.lower() for key, text in _details(error) if key in _CODE_KEYS} | {
+        type(error).__name__.lower()
+    }
     if codes & _CODES:
         return True
     text = "\n".join(_texts(error))
@@ -116,5 +124,7 @@ def stated_window(error: BaseException) -> int | None:
     windows: list[int] = []
     for current in _chain(error):
         for text in _texts(current):
-            windows += (int((match[1] or match[2]).replace(",", "")) for match in _WINDOW.finditer(text))
+            windows += (
+                int((match[1] or match[2]).replace(",", "")) for match in _WINDOW.finditer(text)
+            )
     return min(windows, default=None)

@@ -1,11 +1,14 @@
-"""The retention of tool results in a context window: in full for two turns, then three lines and a pointer.
+"""The retention of tool results in a context window: in full for two turns, then three lines and a
+pointer.
 
 ::
 
     turn of the result and the next turn     in full
-    later turns                              the first 3 lines, and the trace id with which to get the rest
+    later turns                              the first 3 lines, and the trace id with which to get
+    the rest
 
-Other messages are always kept in full. Windows and messages are immutable. A truncated result is not truncated again.
+Other messages are always kept in full. Windows and messages are immutable. A truncated result is
+not truncated again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,14 +65,20 @@ class ToolResultMessage(_Message):
     type: ClassVar[str] = "tool_result"
 
     def __post_init__(self) -> None:
-        """Raise `InputError` if the trace id is missing, because the full result could not be found again."""
+        """Raise `InputError` if the trace id is missing, because the full result could not be found
+        again.
+        """
         if not isinstance(self.trace_id, str) or not self.trace_id.strip():
-            raise InputError(f"tool result {self.id!r}: a trace id is required, so that the whole of it can be found")
+            raise InputError(
+                f"tool result {self.id!r}: a trace id is required, so that the whole of "
+                "it can be found"
+            )
 
 
 ContextMessage = UserMessage | AssistantMessage | ToolResultMessage | SpecRefreshMessage
 _TYPES: dict[str, type[Any]] = {
-    kind.type: kind for kind in (UserMessage, AssistantMessage, ToolResultMessage, SpecRefreshMessage)
+    kind.type: kind
+    for kind in (UserMessage, AssistantMessage, ToolResultMessage, SpecRefreshMessage)
 }
 
 
@@ -81,11 +90,13 @@ class ContextWindow:
     current_turn: int
 
     @classmethod
-    def of(cls, records: Iterable[Mapping[str, Any]], current_turn: int | None = None) -> "ContextWindow":
+    def of(
+        cls, records: Iterable[Mapping[str, Any]], current_turn: int | None = None
+    ) -> "ContextWindow":
         """A window of `{"id", "type", "content", "turn", "traceId"}` records.
 
-        The current turn is the last turn by default. `InputError` names an invalid record, counted from 1, and the
-        reason.
+        The current turn is the last turn by default. `InputError` names an invalid record, counted
+        from 1, and the reason.
         """
         messages = tuple(_message(record, number) for number, record in enumerate(records, 1))
         last = max((message.turn for message in messages), default=0)
@@ -95,7 +106,12 @@ class ContextWindow:
         """The messages as records."""
         records: list[dict[str, Any]] = []
         for message in self.messages:
-            record = {"id": message.id, "type": message.type, "content": message.content, "turn": message.turn}
+            record = {
+                "id": message.id,
+                "type": message.type,
+                "content": message.content,
+                "turn": message.turn,
+            }
             if isinstance(message, ToolResultMessage):
                 record["traceId"] = message.trace_id
             records.append(record)
@@ -112,10 +128,15 @@ class ToolResultRetentionPolicy:
 
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
         """Whether a message is kept in full at a turn."""
-        return not isinstance(message, ToolResultMessage) or current_turn - message.turn <= self.full_turns
+        return (
+            not isinstance(message, ToolResultMessage)
+            or current_turn - message.turn <= self.full_turns
+        )
 
     def truncate(self, message: ToolResultMessage) -> ToolResultMessage:
-        """The first lines of a result and its pointer; a result that ends with a pointer is returned unchanged."""
+        """The first lines of a result and its pointer; a result that ends with a pointer is
+        returned unchanged.
+        """
         *_, last = message.content.rsplit("\n", 1)
         if is_filled(self.pointer, last):
             return message
@@ -137,7 +158,9 @@ def _message(record: Mapping[str, Any], number: int) -> ContextMessage:
     """The message of a record."""
     kind = _TYPES.get(str(record.get("type")))
     if kind is None:
-        raise InputError(f"record {number}: type {record.get('type')!r}: expected one of {', '.join(_TYPES)}")
+        raise InputError(
+            f"record {number}: type {record.get('type')!r}: expected one of {', '.join(_TYPES)}"
+        )
     _must_have(record, number, ("id", "content"), str, "a text")
     _must_have(record, number, ("turn",), int, "a whole number")
     values = {key: record[key] for key in ("id", "content", "turn")}
@@ -148,7 +171,9 @@ def _message(record: Mapping[str, Any], number: int) -> ContextMessage:
     return message
 
 
-def _must_have(record: Mapping[str, Any], number: int, keys: Sequence[str], kind: type, what: str) -> None:
+def _must_have(
+    record: Mapping[str, Any], number: int, keys: Sequence[str], kind: type, what: str
+) -> None:
     for key in keys:
         is_needed = key != "content"
         if type(record.get(key)) is not kind or (is_needed and record[key] == ""):

@@ -1,4 +1,6 @@
-"""Send a request again, once, with a shorter prompt if the provider reports that the prompt is too long."""
+"""Send a request again, once, with a shorter prompt if the provider reports that the prompt is too
+long.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,12 +32,14 @@ def with_recovery(
     summarizer: Summarizer | None = None,
     on_event: OnEvent | None = None,
 ) -> T:
-    """The result of `send(messages)`. After a context-length error, `send` is called once more with a compacted list.
+    """The result of `send(messages)`.
 
-    The list is compacted to at most half, then trimmed to the window in the error (else the configured one) and to
-    three quarters of the refused prompt. Other errors are raised unchanged, and so is an error of the second call.
-    Raises `ContextOverflowError` from the first error if the list cannot fit. `on_event` is called when the compaction
-    starts and ends.
+    After a context-length error, `send` is called once more with a compacted list.
+
+    The list is compacted to at most half, then trimmed to the window in the error (else the
+    configured one) and to three quarters of the refused prompt. Other errors are raised unchanged,
+    and so is an error of the second call. Raises `ContextOverflowError` from the first error if the
+    list cannot fit. `on_event` is called when the compaction starts and ends.
     """
     try:
         return send(list(messages))
@@ -43,7 +47,9 @@ def with_recovery(
         if not is_context_length_exceeded(error):
             raise
         services = Services(summarizer, on_event=on_event)
-        shorter = _shorter(read_messages(messages, system, tools), config, stated_window(error), services)
+        shorter = _shorter(
+            read_messages(messages, system, tools), config, stated_window(error), services
+        )
     return send(shorter)
 
 
@@ -64,7 +70,9 @@ def _shorter(
         recent = min(spec.settings["keep_recent_tokens"], estimate(read.transcript).tokens // 2)
         spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
         stages = [spec, settings.config.spec("trim")]
-        result = run_stages(read, settings, bound, stages, replace(services, on_event=None, cause=_CAUSE))
+        result = run_stages(
+            read, settings, bound, stages, replace(services, on_event=None, cause=_CAUSE)
+        )
         must_fit(result, bound)
         return result
 
@@ -75,7 +83,12 @@ def _shorter(
 
 def _end_of(result: PipelineRun) -> tuple[int, int, str | None]:
     """The values of the end event: tokens, messages, problems."""
-    problems = [finding.message for step in result.steps for finding in step.findings if finding.severity != "info"]
+    problems = [
+        finding.message
+        for step in result.steps
+        for finding in step.findings
+        if finding.severity != "info"
+    ]
     return result.count.tokens, _visible(result.transcript), "; ".join(problems) or None
 
 

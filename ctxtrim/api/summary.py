@@ -12,7 +12,8 @@ from ctxtrim.summaries import Summarizer
 
 @dataclass(frozen=True)
 class ContextSummary:
-    """A summary, the tokens of the summarized messages, its writer, and why the summarizer failed (None: it did not).
+    """A summary, the tokens of the summarized messages, its writer, and why the summarizer failed
+    (None: it did not).
 
     `summary` is empty if there are no facts, or if it would not be shorter.
     """
@@ -33,8 +34,9 @@ def summarize_context(
 ) -> ContextSummary:
     """The summary of all messages except system messages, never longer than the messages.
 
-    `options` are those of `summarize`, such as `summary_tokens` (1000) and `redact`, and `model` or `tokenizer`. If the
-    summarizer fails, rules write the summary. Summaries in the list are merged into the new one.
+    `options` are those of `summarize`, such as `summary_tokens` (1000) and `redact`, and `model` or
+    `tokenizer`. If the summarizer fails, rules write the summary. Summaries in the list are merged
+    into the new one.
     """
     settings = parse_options(options, "summarize_context")
     said = settings.of_stage("summarize")

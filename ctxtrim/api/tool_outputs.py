@@ -1,4 +1,6 @@
-"""Tool results in plain message lists: steps, files in use, one-line summaries, and the truncation of old results."""
+"""Tool results in plain message lists: steps, files in use, one-line summaries, and the truncation
+of old results.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +15,10 @@ from ctxtrim.stages.reasoning import thinking_of
 
 
 def count_steps(messages: PlainMessages) -> int:
-    """The number of steps in a list. A step is an assistant message with calls; parallel calls are one step."""
+    """The number of steps in a list.
+
+    A step is an assistant message with calls; parallel calls are one step.
+    """
     return shape(conversation(messages).transcript.messages).steps
 
 
@@ -36,12 +41,16 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
 def active_files(
     messages: PlainMessages, active_steps: int = 5, current_step: int | None = None
 ) -> list[FileReference]:
-    """The files that were read or changed in the last `active_steps` steps, in order of their last use."""
+    """The files that were read or changed in the last `active_steps` steps, in order of their last
+    use.
+    """
     read = conversation(messages).transcript.messages
     read_shape = shape(read)
     now = read_shape.steps if current_step is None else current_step
     references = file_references(read, read_shape)
-    return [reference for reference in references if now - reference.last_access_step <= active_steps]
+    return [
+        reference for reference in references if now - reference.last_access_step <= active_steps
+    ]
 
 
 def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -> str:
@@ -66,10 +75,11 @@ def truncate_old_tool_outputs(
 ) -> list[dict[str, Any]]:
     """A new list in which old tool results are replaced and long results are clipped.
 
-    `config` has the keys of configuration files and their aliases (`maxAge`, `maxTokensPerOutput`, …). Defaults are
-    those of the preset `rolling`. The messages are unchanged unless truncation is enabled, by `enabled` or in the
-    config. Shortened results have `_originalLength` (characters) and `_truncatedAt` (age), unless `metadata` is false.
-    Raises `UsageError` for an unknown setting.
+    `config` has the keys of configuration files and their aliases (`maxAge`, `maxTokensPerOutput`,
+    …). Defaults are those of the preset `rolling`. The messages are unchanged unless truncation is
+    enabled, by `enabled` or in the config. Shortened results have `_originalLength` (characters)
+    and `_truncatedAt` (age), unless `metadata` is false. Raises `UsageError` for an unknown
+    setting.
     """
     options = dict(config or {})
     is_on = bool(options.pop("enabled", False)) if enabled is None else enabled
@@ -83,4 +93,6 @@ def truncate_old_tool_outputs(
         spec = replace(spec, settings={**spec.settings, "current_step": current_step})
     bound = binding.bind(read.transcript)
     thinking = settings.thinking or thinking_of(bound.model)
-    return read.with_messages(run(read.transcript, [spec], bound.counter, bound.budget, thinking).transcript)
+    return read.with_messages(
+        run(read.transcript, [spec], bound.counter, bound.budget, thinking).transcript
+    )

@@ -1,7 +1,8 @@
 """Texts in a folder by their SHA-256, private to the user and never changed.
 
-A file is on the disk before its name is returned, so neither a crash nor another process finds half a file. Its content
-is compared with its name whenever it is used: to read it, and to store the same text again.
+A file is on the disk before its name is returned, so neither a crash nor another process finds half
+a file. Its content is compared with its name whenever it is used: to read it, and to store the same
+text again.
 """
 
 import hashlib
@@ -18,7 +19,12 @@ from ctxtrim.errors import ArchiveError, reason
 from ctxtrim.io.temporary import Temporary, sync_folder
 
 _NAME = re.compile("[0-9a-f]{64}")
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 def sha256(data: bytes) -> str:
@@ -27,7 +33,10 @@ def sha256(data: bytes) -> str:
 
 
 class Objects:
-    """The files of a folder: `3f/9a…` has the text with the name 3f9a…. Methods raise `ArchiveError`."""
+    """The files of a folder: `3f/9a…` has the text with the name 3f9a….
+
+    Methods raise `ArchiveError`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,7 +74,9 @@ class Objects:
         if data is None:
             raise ArchiveError(f"{self.folder}: the original {name} is missing")
         if sha256(data) != name:
-            raise ArchiveError(f"{self.folder}: the original {name} has been changed; it is not what was stored")
+            raise ArchiveError(
+                f"{self.folder}: the original {name} has been changed; it is not what was stored"
+            )
         return data
 
     def names(self) -> list[str]:
@@ -82,7 +93,9 @@ class Objects:
         try:
             yield
         except OSError as error:
-            raise ArchiveError(f"{self.folder}: originals cannot be stored here: {reason(error)}") from error
+            raise ArchiveError(
+                f"{self.folder}: originals cannot be stored here: {reason(error)}"
+            ) from error
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -93,7 +106,9 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def _read(path: Path, must_be_ours: bool = False) -> bytes | None:
-    """The content of a regular file, which no other user can change if it `must_be_ours`; None if there is none."""
+    """The content of a regular file, which no other user can change if it `must_be_ours`; None if
+    there is none.
+    """
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode) or (must_be_ours and not is_ours(found)):

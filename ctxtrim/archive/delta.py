@@ -1,4 +1,5 @@
-"""Restore an input from the output of a run: common bytes are copied, the other bytes come from an archive.
+"""Restore an input from the output of a run: common bytes are copied, the other bytes come from an
+archive.
 
 ::
 
@@ -22,7 +23,8 @@ Segment = Copy | bytes
 
 
 def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> Iterator[Segment]:
-    """The segments that make `lines` from the `written` lines, which begin at the offset `start` of the output.
+    """The segments that make `lines` from the `written` lines, which begin at the offset `start` of
+    the output.
 
     An unchanged line is copied. Order is kept, so each line is searched after the previous one.
     """
@@ -46,7 +48,9 @@ def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> It
 
 
 def joined(parts: Iterator[Segment]) -> Iterator[Segment]:
-    """The same segments with neighbours merged: copies that follow each other, and bytes next to bytes."""
+    """The same segments with neighbours merged: copies that follow each other, and bytes next to
+    bytes.
+    """
     copy: Copy | None = None
     pieces: list[bytes] = []  # joined once: to append to bytes takes quadratic time
     for part in parts:

@@ -2,12 +2,13 @@
 
 ::
 
-    DIR/packs/OUTPUT-INPUT  everything that undoes a run, by the SHA-256 of its output and its input (see `pack`)
-    DIR/objects/3f/9a…      results that were written to files of their own, by their SHA-256
-    DIR/index.sqlite3       archives of version 1 have one, and all originals in `objects` (see `old_index`)
+    DIR/packs/OUTPUT-INPUT  everything that undoes a run, by the SHA-256 of its output and its input
+    (see `pack`) DIR/objects/3f/9a…      results that were written to files of their own, by their
+    SHA-256 DIR/index.sqlite3       archives of version 1 have one, and all originals in `objects`
+    (see `old_index`)
 
-New folders and files are private to the user. An existing folder keeps its mode. A folder that other users can write to
-is refused, and so are symbolic links in it.
+New folders and files are private to the user. An existing folder keeps its mode. A folder that
+other users can write to is refused, and so are symbolic links in it.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ from ctxtrim.text.escaping import clean
 
 @dataclass(frozen=True)
 class Trace:
-    """An original tool result: its id, its place in the input, its tool, and the stage and time of its replacement.
+    """An original tool result: its id, its place in the input, its tool, and the stage and time of
+    its replacement.
 
     `pack` has the original; None if the original is a separate file.
     """
@@ -42,7 +44,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Run:
-    """A run from an input to an output, both by their SHA-256. The recipe is a name or in a pack."""
+    """A run from an input to an output, both by their SHA-256.
+
+    The recipe is a name or in a pack.
+    """
 
     output: str
     input: str
@@ -53,7 +58,10 @@ class Run:
 
 
 class Archive:
-    """An archive in a folder. Methods raise `ArchiveError` if it cannot be read, written or trusted."""
+    """An archive in a folder.
+
+    Methods raise `ArchiveError` if it cannot be read, written or trusted.
+    """
 
     def __init__(self, folder: Path, makes: bool = True) -> None:
         self.folder = folder
@@ -63,7 +71,9 @@ class Archive:
         index = folder / "index.sqlite3"
         with self._trouble():
             if not makes and not index.exists() and not self._packs.exists():
-                raise NoArchiveError(f"{folder}: there is no archive here; name the folder that --archive was given")
+                raise NoArchiveError(
+                    f"{folder}: there is no archive here; name the folder that --archive was given"
+                )
             if makes:
                 make_folder(folder, is_named=True)
                 self._must_be_ours()
@@ -73,7 +83,9 @@ class Archive:
                 self._old = OldIndex(index)
 
     def _must_be_ours(self) -> None:
-        """Raise `ArchiveError` if other users can change the archive, or if parts of it are outside the folder."""
+        """Raise `ArchiveError` if other users can change the archive, or if parts of it are outside
+        the folder.
+        """
         must_be_folder(self.folder, is_named=True)
         for folder in (self._packs, self._objects.folder):
             with suppress(FileNotFoundError):
@@ -87,7 +99,9 @@ class Archive:
         try:
             yield
         except OSError as error:
-            raise ArchiveError(f"{self.folder}: the archive cannot be used: {reason(error)}") from error
+            raise ArchiveError(
+                f"{self.folder}: the archive cannot be used: {reason(error)}"
+            ) from error
 
     def close(self) -> None:
         """Close the index."""
@@ -139,8 +153,8 @@ class Archive:
     def traces(self, name: str | None = None) -> list[Trace]:
         """The originals with an id, or all originals, the oldest first.
 
-        An id with unprintable characters is also found by its escaped form, as `trace list` shows it. Raises
-        `ArchiveError` for a pack that was changed, unless another pack has the id.
+        An id with unprintable characters is also found by its escaped form, as `trace list` shows
+        it. Raises `ArchiveError` for a pack that was changed, unless another pack has the id.
         """
         found = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
         errors = []
@@ -183,7 +197,9 @@ class Archive:
     def _originals(self, pack: Pack, name: str | None) -> Iterator[tuple[PackedTrace, str, bytes]]:
         """The traces in a pack that have an id, or all of them, with their times and texts."""
         with self._trouble():
-            yield from pack.originals(lambda trace: name is None or name in (trace.id, clean(trace.id)))
+            yield from pack.originals(
+                lambda trace: name is None or name in (trace.id, clean(trace.id))
+            )
 
     def _all_packs(self) -> list[Pack]:
         with self._trouble(), suppress(FileNotFoundError):

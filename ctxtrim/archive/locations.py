@@ -20,7 +20,8 @@ def own_settings() -> Path:
 def spill_folder() -> Path:
     """The default folder for spilled results, among the temporary files.
 
-    The id of the user is part of the name, so that several users of a machine do not share one folder.
+    The id of the user is part of the name, so that several users of a machine do not share one
+    folder.
     """
     name = f"ai_tool_outputs-{os.geteuid()}" if hasattr(os, "geteuid") else "ai_tool_outputs"
     return Path(tempfile.gettempdir()) / name

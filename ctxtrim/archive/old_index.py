@@ -3,7 +3,8 @@
 ::
 
     DIR/objects/3f/9a…      originals, and the recipes of runs, by their SHA-256
-    DIR/index.sqlite3       traces: which result is which original; runs: which recipe makes an input from an output
+    DIR/index.sqlite3       traces: which result is which original; runs: which recipe makes an
+    input from an output
 """
 
 import json
@@ -30,33 +31,51 @@ class OldIndex:
             self._index.execute("PRAGMA trusted_schema = OFF")
             version = self._index.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
-            raise ArchiveError(f"{self._folder}: the index has version {version}, and this ctxtrim reads {_VERSION}")
+            raise ArchiveError(
+                f"{self._folder}: the index has version {version}, and "
+                f"this ctxtrim reads {_VERSION}"
+            )
 
     def close(self) -> None:
         """Close the file."""
         self._index.close()
 
     def runs(self, output: str) -> list[tuple[str, ...]]:
-        """(input, recipe, path, pipeline, time) of the runs that gave an output, the newest last."""
+        """(input, recipe, path, pipeline, time) of the runs that gave an output,
+        the newest last.
+        """
         return self._rows(
-            "SELECT input, recipe, path, pipeline, time FROM runs WHERE output = ? ORDER BY time, input", output
+            "SELECT input, recipe, path, pipeline, time FROM runs WHERE output = ? ORDER "
+            "BY time, input",
+            output,
         )
 
     def traces(self) -> list[tuple[Any, ...]]:
-        """(id, sha256, path, line, tool, stage, time) of all originals, in the order in which they were stored."""
-        return self._rows("SELECT id, sha256, path, line, tool, stage, time FROM traces ORDER BY time, path, line, id")
+        """(id, sha256, path, line, tool, stage, time) of all originals, in the order in which they
+        were stored.
+        """
+        return self._rows(
+            "SELECT id, sha256, path, line, tool, stage, time FROM traces ORDER BY time, "
+            "path, line, id"
+        )
 
     def recipes(self) -> list[str]:
         """The names of the recipes of all runs."""
         return [name for (name,) in self._rows("SELECT recipe FROM runs")]
 
-    def restored(self, name: str, output: bytes, original: Callable[[str], bytes]) -> Iterator[bytes]:
+    def restored(
+        self, name: str, output: bytes, original: Callable[[str], bytes]
+    ) -> Iterator[bytes]:
         """The input that a recipe makes from an output."""
         try:
             parts = json.loads(original(name))
-            recipe = [part if isinstance(part, str) else (int(part[0]), int(part[1])) for part in parts]
+            recipe = [
+                part if isinstance(part, str) else (int(part[0]), int(part[1])) for part in parts
+            ]
         except (ValueError, TypeError, LookupError, RecursionError):
-            raise ArchiveError(f"{self._folder}: {name} is not a recipe of ctxtrim: the index was changed") from None
+            raise ArchiveError(
+                f"{self._folder}: {name} is not a recipe of ctxtrim: the index was changed"
+            ) from None
         return restored(recipe, output, original)
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
@@ -68,11 +87,18 @@ class OldIndex:
         try:
             yield
         except OSError as error:
-            raise ArchiveError(f"{self._folder}: the archive cannot be used: {reason(error)}") from error
+            raise ArchiveError(
+                f"{self._folder}: the archive cannot be used: {reason(error)}"
+            ) from error
         except sqlite3.Error as error:
-            raise ArchiveError(f"{self._folder}: the index of the archive cannot be used: {error}") from error
+            raise ArchiveError(
+                f"{self._folder}: the index of the archive cannot be used: {error}"
+            ) from error
 
 
 def _read(value: Any) -> Any:
-    """A value of the index. Texts with lone surrogates, which SQLite cannot store, are stored as bytes."""
+    """A value of the index.
+
+    Texts with lone surrogates, which SQLite cannot store, are stored as bytes.
+    """
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

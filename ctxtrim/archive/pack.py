@@ -3,18 +3,21 @@
 ::
 
     PACKS/<SHA-256 of the output>-<SHA-256 of the input>    a run that has ended
-    PACKS/partial-<16 hexadecimal digits>                   a run that still writes to standard output, or was killed
+    PACKS/partial-<16 hexadecimal digits>                   a run that still writes to standard
+    output, or was killed
 
-A pack is a gzip stream of records. A record is a line of JSON, as many bytes as the line says, and the SHA-256 of both.
-The first record describes the run, the last one is empty, and each record between them has a part of the input::
+A pack is a gzip stream of records. A record is a line of JSON, as many bytes as the line says, and
+the SHA-256 of both. The first record describes the run, the last one is empty, and each record
+between them has a part of the input::
 
     {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…"}
-    {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30], "traces": [["call_1", "bash", "trim", 7, [120]], …]}
-    {"size": 0}
+    {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30], "traces": [["call_1", "bash", "trim",
+    7, [120]], …]} {"size": 0}
 
-`recipe` makes the input from the output: `[start, length]` copies bytes of the output, a number takes the next bytes of
-the record, a negative number skips them. A trace is the id of a result, its tool, the stage that replaced it, its line
-in the input, and the place of its text in the bytes of the record (see `places`).
+`recipe` makes the input from the output: `[start, length]` copies bytes of the output, a number
+takes the next bytes of the record, a negative number skips them. A trace is the id of a result, its
+tool, the stage that replaced it, its line in the input, and the place of its text in the bytes of
+the record (see `places`).
 """
 
 import gzip
@@ -58,7 +61,9 @@ class PackedTrace(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A part of the input: the recipe to make it from the output and `data`, and the results in `data`."""
+    """A part of the input: the recipe to make it from the output and `data`, and the results in
+    `data`.
+    """
 
     data: bytes
     recipe: Sequence[Any]
@@ -169,7 +174,10 @@ class PackWriter:
         self._recipe, self._traces, self._data, self._size = [], [], [], 0
 
     def _write(self, values: dict[str, Any], data: Sequence[bytes] = ()) -> None:
-        head = json.dumps({"size": sum(map(len, data))} | values, separators=(",", ":")).encode() + b"\n"
+        head = (
+            json.dumps({"size": sum(map(len, data))} | values, separators=(",", ":")).encode()
+            + b"\n"
+        )
         digest = sha256(head)
         self._put(self._gzip.compress(head))
         for part in data:
@@ -185,7 +193,9 @@ class PackWriter:
 
 
 class Pack:
-    """A pack in a file. Methods raise `ArchiveError` if it was changed, `OSError` if it cannot be read."""
+    """A pack in a file. Methods raise `ArchiveError` if it was changed, `OSError` if it cannot be
+    read.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -208,7 +218,9 @@ class Pack:
                 except (LookupError, TypeError):
                     raise self._changed() from None
 
-    def originals(self, is_wanted: Callable[[PackedTrace], bool]) -> Iterator[tuple[PackedTrace, str, bytes]]:
+    def originals(
+        self, is_wanted: Callable[[PackedTrace], bool]
+    ) -> Iterator[tuple[PackedTrace, str, bytes]]:
         """Traces, the time of each, and the text of the result in bytes."""
         for record in self.records():
             for trace in filter(is_wanted, record.traces):
@@ -245,7 +257,15 @@ class Pack:
                     yield values, data
                 if file.read(1):
                     raise self._changed()
-            except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, LookupError, TypeError, RecursionError):
+            except (
+                EOFError,
+                zlib.error,
+                gzip.BadGzipFile,
+                ValueError,
+                LookupError,
+                TypeError,
+                RecursionError,
+            ):
                 if not self.is_partial:
                     raise self._changed() from None
 

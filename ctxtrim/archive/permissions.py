@@ -16,8 +16,8 @@ _HAS_OWNERS = hasattr(os, "geteuid")
 def make_folder(folder: Path, *, is_named: bool = False) -> None:
     """Create a private folder. An existing folder keeps its mode.
 
-    Raises `ArchiveError` for a folder that other users own or can write to, and for a symbolic link unless the user
-    named the folder (`is_named`).
+    Raises `ArchiveError` for a folder that other users own or can write to, and for a symbolic link
+    unless the user named the folder (`is_named`).
     """
     with suppress(FileExistsError):  # `must_be_folder` reports it
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -25,10 +25,15 @@ def make_folder(folder: Path, *, is_named: bool = False) -> None:
 
 
 def must_be_folder(folder: Path, *, is_named: bool = False) -> None:
-    """Raise `ArchiveError` unless the path is a folder that only the user (or root) can write to."""
+    """Raise `ArchiveError` unless the path is a folder that only the user (or root)
+    can write to.
+    """
     found = folder.stat() if is_named else folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
-        raise ArchiveError(f"{folder}: is {_kind(found)} where a folder is expected; remove it or name another folder")
+        raise ArchiveError(
+            f"{folder}: is {_kind(found)} where a folder is expected; remove it or name "
+            "another folder"
+        )
     _must_be_ours(folder, found)
 
 
@@ -38,16 +43,21 @@ def must_be_private(folder: Path) -> None:
     found = folder.lstat()
     if _HAS_OWNERS and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
         raise ArchiveError(
-            f"{folder}: others can read it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod 700' on it, or set "
+            f"{folder}: others can read it (mode {stat.S_IMODE(found.st_mode):04o}); run "
+            "'chmod 700' on it, or set "
             "TMPDIR to another folder"
         )
 
 
 def must_be_file(path: Path) -> None:
-    """Raise `ArchiveError` unless the path is a regular file that only the user (or root) can write to."""
+    """Raise `ArchiveError` unless the path is a regular file that only the user (or root) can write
+    to.
+    """
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode):
-        raise ArchiveError(f"{path}: is {_kind(found)} where a file is expected; remove it or name another folder")
+        raise ArchiveError(
+            f"{path}: is {_kind(found)} where a file is expected; remove it or name another folder"
+        )
     _must_be_ours(path, found)
 
 
@@ -61,10 +71,12 @@ def _must_be_ours(path: Path, found: os.stat_result) -> None:
         return
     if found.st_uid not in (0, os.geteuid()):
         raise ArchiveError(
-            f"{path}: belongs to user {found.st_uid}, who can change it; run as that user, or name another folder"
+            f"{path}: belongs to user {found.st_uid}, who can change it; run as that "
+            "user, or name another folder"
         )
     raise ArchiveError(
-        f"{path}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod go-w' on it, or name "
+        f"{path}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); run "
+        "'chmod go-w' on it, or name "
         "another folder"
     )
 
@@ -72,4 +84,10 @@ def _must_be_ours(path: Path, found: os.stat_result) -> None:
 def _kind(found: os.stat_result) -> str:
     if stat.S_ISLNK(found.st_mode):
         return "a symbolic link"
-    return "a folder" if stat.S_ISDIR(found.st_mode) else "a file" if stat.S_ISREG(found.st_mode) else "a special file"
+    return (
+        "a folder"
+        if stat.S_ISDIR(found.st_mode)
+        else "a file"
+        if stat.S_ISREG(found.st_mode)
+        else "a special file"
+    )

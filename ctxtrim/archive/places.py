@@ -1,7 +1,8 @@
 """The places of tool results in stored JSON lines, so that no text is stored twice.
 
-A place is a list of offsets in bytes. The first is the offset of a JSON string; each further offset is that of a JSON
-string in the text of the string before it (a result that is itself JSON, as in Codex).
+A place is a list of offsets in bytes. The first is the offset of a JSON string; each further offset
+is that of a JSON string in the text of the string before it (a result that is itself JSON, as in
+Codex).
 """
 
 import json
@@ -14,7 +15,10 @@ _DEEPEST = 3
 
 
 def places(data: bytes, texts: set[str]) -> dict[str, list[int]]:
-    """The place of each text that is a JSON string in `data`. Takes time in proportion to `data`."""
+    """The place of each text that is a JSON string in `data`.
+
+    Takes time in proportion to `data`.
+    """
     found: dict[str, list[int]] = {}
     for place, text in _strings(data, 1):
         if text in texts:
@@ -39,7 +43,9 @@ def text_at(data: bytes, place: list[int]) -> str:
 
 
 def _strings(data: bytes, depth: int) -> Iterator[tuple[list[int], str]]:
-    """The long JSON strings in some bytes, and those in the texts of strings that look like JSON objects."""
+    """The long JSON strings in some bytes, and those in the texts of strings that look like JSON
+    objects.
+    """
     for string in _STRING.finditer(data):
         start, end = string.span()
         if end - start < _SHORTEST:

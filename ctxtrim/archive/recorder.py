@@ -16,10 +16,12 @@ from ctxtrim.stage import Original
 
 
 class Recording:
-    """Stores the input bytes that the output does not have, and the places of the replaced results in them.
+    """Stores the input bytes that the output does not have, and the places of the replaced results
+    in them.
 
-    `path` names the input, `pipeline` the stages. Methods raise `ArchiveError` if data cannot be stored. Call `finish`
-    before the output is written to a file, and `sync` before it is written to standard output.
+    `path` names the input, `pipeline` the stages. Methods raise `ArchiveError` if data cannot be
+    stored. Call `finish` before the output is written to a file, and `sync` before it is written to
+    standard output.
     """
 
     def __init__(self, archive: Archive, path: str, pipeline: str) -> None:
@@ -31,14 +33,17 @@ class Recording:
         self._error: ArchiveError | None = None
 
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
-        """Record the originals that a stage replaces; returns their SHA-256 by the index of their message.
+        """Record the originals that a stage replaces; returns their SHA-256 by the index of their
+        message.
 
         A result that the transcript refers to by path is stored in a separate file at once.
         """
         names = {}
         for original in originals:
             text = _bytes(original)
-            names[original.index] = self._archive.put(text) if original.action == "archived" else sha256(text)
+            names[original.index] = (
+                self._archive.put(text) if original.action == "archived" else sha256(text)
+            )
         self._originals += [(original, stage) for original in originals]
         return names
 
@@ -47,7 +52,9 @@ class Recording:
         return str(self._archive.path(name))
 
     def chunk(self, before: bytes, after: bytes | None, added: bytes = b"") -> None:
-        """Record input lines and their output (None: nothing), after `added` output bytes that are in no input."""
+        """Record input lines and their output (None: nothing), after `added` output bytes that are
+        in no input.
+        """
         out = added + (after or b"")
         start = self._position + len(added)
         with self._trouble():
@@ -77,7 +84,9 @@ class Recording:
         self._pack.discard()
 
     def _take(self, before: bytes, after: bytes, start: int) -> None:
-        """Store the bytes of `before` that `after` does not have, and the places of the replaced results."""
+        """Store the bytes of `before` that `after` does not have, and the places of the replaced
+        results.
+        """
         base, taken = self._pack.size, []
         for part in joined(segments(_lines(before), _lines(after), start)):
             if isinstance(part, Copy):
@@ -93,7 +102,9 @@ class Recording:
                     found[original.text] = [self._pack.size]
                     self._pack.text(literal(original.text))
                 place = found[original.text]
-                self._pack.trace(PackedTrace(original.id, original.tool, stage, original.line, place))
+                self._pack.trace(
+                    PackedTrace(original.id, original.tool, stage, original.line, place)
+                )
         self._pack.end_chunk()
 
     @contextmanager
@@ -101,7 +112,9 @@ class Recording:
         try:
             yield
         except OSError as error:
-            self._error = ArchiveError(f"{self._archive.folder}: originals cannot be stored here: {reason(error)}")
+            self._error = ArchiveError(
+                f"{self._archive.folder}: originals cannot be stored here: {reason(error)}"
+            )
             raise self._error from error
 
 

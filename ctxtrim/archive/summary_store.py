@@ -1,16 +1,18 @@
-"""The summary store: a JSON file with one entry for each conversation, whose summary is inserted into later prompts.
+"""The summary store: a JSON file with one entry for each conversation, whose summary is inserted
+into later prompts.
 
 ::
 
     {"version": 1,
      "conversation_summary": {
        "the transcript's id#5f0c…": {"content": "…", "tokens": 120, "messages_included": 40,
-                                     "created": "2025-01-31T12:00:00.000Z", "updated": "…", "version": 3,
-                                     "id": "the transcript's id", "fingerprint": "5f0c…", "covered": ["90ab…", …]}}}
+                                     "created": "2025-01-31T12:00:00.000Z", "updated": "…",
+                                     "version": 3, "id": "the transcript's id", "fingerprint":
+                                     "5f0c…", "covered": ["90ab…", …]}}}
 
-The file is private to the user and is replaced as a whole, once per run. The store is read again and written under a
-lock of the folder, so that several processes lose nothing. On systems without such locks the last process wins. A file
-that cannot be read is not changed.
+The file is private to the user and is replaced as a whole, once per run. The store is read again
+and written under a lock of the folder, so that several processes lose nothing. On systems without
+such locks the last process wins. A file that cannot be read is not changed.
 """
 
 import json
@@ -35,7 +37,8 @@ except ImportError:  # no such locks on Windows
 _VERSION = 1
 _ENTRIES = "conversation_summary"
 _NOT_HERE = (
-    "the stored summary is not used: neither the summary nor the last message that it covers is in this transcript"
+    "the stored summary is not used: neither the summary nor the last message that it covers "
+    "is in this transcript"
 )
 
 
@@ -43,10 +46,11 @@ _NOT_HERE = (
 class Entry:
     """The summary of one conversation.
 
-    `content` is its text, `tokens` what that has, `messages_included` the number of messages that it covers; `created`
-    and `updated` are times in UTC, `version` is 1 for the first and grows with each that replaces it. `id` is the
-    transcript's id, else its path and position. `fingerprint` is that of the system and opening prompt as first seen,
-    and `covered` are those of the last messages that the summary covers; entries of older versions have neither.
+    `content` is its text, `tokens` what that has, `messages_included` the number of messages that
+    it covers; `created` and `updated` are times in UTC, `version` is 1 for the first and grows with
+    each that replaces it. `id` is the transcript's id, else its path and position. `fingerprint` is
+    that of the system and opening prompt as first seen, and `covered` are those of the last
+    messages that the summary covers; entries of older versions have neither.
     """
 
     content: str
@@ -61,7 +65,10 @@ class Entry:
 
 
 class Store:
-    """A summary store in a file, which need not exist yet. `commit` writes the remembered summaries."""
+    """A summary store in a file, which need not exist yet.
+
+    `commit` writes the remembered summaries.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -77,21 +84,37 @@ class Store:
         private(self.path).discard()
 
     def recall(self, identity: Identity) -> Recalled:
-        """The stored summary of a transcript, or a warning if the stored one belongs to another conversation."""
+        """The stored summary of a transcript, or a warning if the stored one belongs to another
+        conversation.
+        """
         key = self._key(identity)
         if key is not None:
             entry = self._all[key]
             overlap = identity.overlap(entry.covered)
-            return Recalled(StoredSummary(entry.content, entry.tokens, entry.messages_included, overlap))
-        is_known = any(self._all[key].fingerprint in ("", identity.opening) for key in self._candidates(identity))
+            return Recalled(
+                StoredSummary(entry.content, entry.tokens, entry.messages_included, overlap)
+            )
+        is_known = any(
+            self._all[key].fingerprint in ("", identity.opening)
+            for key in self._candidates(identity)
+        )
         return Recalled(None, _NOT_HERE if is_known else None)
 
-    def remember(self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]) -> None:
-        """Keep a summary for `commit`. `covered` are the fingerprints of the last messages that it covers."""
+    def remember(
+        self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]
+    ) -> None:
+        """Keep a summary for `commit`.
+
+        `covered` are the fingerprints of the last messages that it covers.
+        """
         key = self._key(identity)
         known = self._all.get(key or identity.key)
         is_same = key is not None or (known is not None and known.fingerprint == identity.opening)
-        opening = known.fingerprint or identity.opening if known is not None and is_same else identity.opening
+        opening = (
+            known.fingerprint or identity.opening
+            if known is not None and is_same
+            else identity.opening
+        )
         entry = Entry(
             content=written.text,
             tokens=written.tokens,
@@ -125,7 +148,9 @@ class Store:
         return self._known
 
     def _key(self, identity: Identity) -> str | None:
-        """The key of the entry of a transcript: its identity key if there is such an entry, else the newest entry."""
+        """The key of the entry of a transcript: its identity key if there is such an entry, else
+        the newest entry.
+        """
         owned = [key for key in self._candidates(identity) if _owns(identity, self._all[key])]
         if identity.key in owned:
             return identity.key
@@ -143,7 +168,9 @@ class Store:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise InputError(f"{self.path}: the summary store cannot be read: {reason(error)}") from error
+            raise InputError(
+                f"{self.path}: the summary store cannot be read: {reason(error)}"
+            ) from error
         try:
             value = json.loads(data)
         except (ValueError, RecursionError):
@@ -151,7 +178,9 @@ class Store:
         if not isinstance(value, dict) or not isinstance(value.get(_ENTRIES), dict):
             raise self._strange(f"it has no object {_ENTRIES!r}")
         if value.get("version") != _VERSION:
-            raise self._strange(f"it has version {value.get('version')!r}, and this ctxtrim reads {_VERSION}")
+            raise self._strange(
+                f"it has version {value.get('version')!r}, and this ctxtrim reads {_VERSION}"
+            )
         return {key: self._entry(key, entry) for key, entry in value[_ENTRIES].items()}
 
     def _entry(self, key: str, value: Any) -> Entry:
@@ -164,12 +193,16 @@ class Store:
 
     def _strange(self, what: str) -> InputError:
         return InputError(
-            f"{self.path}: the summary store cannot be read: {what}; the file is unchanged: name another file, "
+            f"{self.path}: the summary store cannot be read: {what}; the file is "
+            "unchanged: name another file, "
             "or move this one away"
         )
 
     def _write(self, entries: Mapping[str, Entry]) -> None:
-        value = {"version": _VERSION, _ENTRIES: {key: asdict(entry) for key, entry in entries.items()}}
+        value = {
+            "version": _VERSION,
+            _ENTRIES: {key: asdict(entry) for key, entry in entries.items()},
+        }
         sink = private(self.path)
         try:
             sink.write(json.dumps(value, indent=2).encode() + b"\n")
@@ -190,7 +223,9 @@ class Store:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from error
         except RuntimeError as error:
-            raise OutputError(f"{self.path}: cannot be written: too many levels of symbolic links") from error
+            raise OutputError(
+                f"{self.path}: cannot be written: too many levels of symbolic links"
+            ) from error
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             yield
@@ -205,7 +240,9 @@ def _owns(identity: Identity, entry: Entry) -> bool:
 
 
 def _continued(old: Entry | None, new: Entry, time: str) -> Entry:
-    """An entry with its times and version: those of the old entry of the same conversation go on."""
+    """An entry with its times and version: those of the old entry of the same
+    conversation go on.
+    """
     if old is None or old.fingerprint not in ("", new.fingerprint):
         return replace(new, created=time, updated=time, version=1)
     same = replace(new, created=old.created, updated=old.updated, version=old.version)

@@ -1,4 +1,7 @@
-"""The group of commands. A command's module is imported when the command runs or its help is shown."""
+"""The group of commands.
+
+A command's module is imported when the command runs or its help is shown.
+"""
 
 from contextlib import suppress
 from importlib import import_module
@@ -65,14 +68,18 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Count, truncate, trim and check recorded LLM conversations.
 
     Every command is a filter: without FILE, or with -, it reads standard input.
 
-    Exit codes: 0 success, 1 incomplete result, 2 wrong usage, 3 overflow, 4 invalid structure (check).
+    Exit codes: 0 success, 1 incomplete result, 2 wrong usage, 3 overflow, 4 invalid structure
+    (check).
     """
 
 

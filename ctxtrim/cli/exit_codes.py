@@ -21,7 +21,8 @@ Debug = Annotated[bool, typer.Option("--debug", help=DEBUG_HELP)]
 def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -> int:
     """Run a command and return its exit code. Every error is one line on standard error.
 
-    With `shows_traceback` or the variable `CTXTRIM_DEBUG`, the traceback of an unexpected error follows.
+    With `shows_traceback` or the variable `CTXTRIM_DEBUG`, the traceback of an unexpected error
+    follows.
     """
     try:
         with termination_raises():

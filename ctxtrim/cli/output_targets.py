@@ -13,7 +13,8 @@ from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
 @dataclass(frozen=True)
 class Targets:
-    """The target of a run: standard output, `files` by input path, in place, or none (not `writes`).
+    """The target of a run: standard output, `files` by input path, in place, or none (not
+    `writes`).
 
     `shares_stdout`: several inputs are written to standard output.
     """
@@ -44,8 +45,13 @@ class Targets:
         return Stdout()
 
 
-def resolve_targets(sources: Sequence[Input], *, writes: bool, output: str | None, in_place: bool) -> Targets:
-    """The targets from the options. Raises `UsageError` if they contradict each other or the inputs."""
+def resolve_targets(
+    sources: Sequence[Input], *, writes: bool, output: str | None, in_place: bool
+) -> Targets:
+    """The targets from the options.
+
+    Raises `UsageError` if they contradict each other or the inputs.
+    """
     if in_place and output is not None:
         raise UsageError("--in-place and -o cannot be combined; give one of them")
     if in_place and any(source.is_stdin for source in sources):
@@ -56,31 +62,44 @@ def resolve_targets(sources: Sequence[Input], *, writes: bool, output: str | Non
         return Targets(in_place=True)
     if output is None:
         return Targets(shares_stdout=len(sources) > 1)
-    return Targets(files=_files([source for source in sources if source.problem is None], Path(output), output))
+    return Targets(
+        files=_files([source for source in sources if source.problem is None], Path(output), output)
+    )
 
 
-def must_be_distinct(sources: Sequence[Input], targets: Targets, others: Mapping[str, Path | None]) -> None:
-    """Raise `UsageError` if two outputs are one file, if an output is an input, or if a path is inside the archive.
+def must_be_distinct(
+    sources: Sequence[Input], targets: Targets, others: Mapping[str, Path | None]
+) -> None:
+    """Raise `UsageError` if two outputs are one file, if an output is an input, or if a path is
+    inside the archive.
 
-    `others` are the other outputs by option, including `--archive` (a folder). Symbolic links, hard links and different
-    forms of a path are resolved. Devices, such as /dev/null, may be named twice.
+    `others` are the other outputs by option, including `--archive` (a folder). Symbolic links, hard
+    links and different forms of a path are resolved. Devices, such as /dev/null, may be named
+    twice.
     """
     archive = others.get("--archive")
     outputs = [(f"-o {path}", path) for path in (targets.files or {}).values()]
-    outputs += [(f"{option} {path}", path) for option, path in others.items() if path and option != "--archive"]
+    outputs += [
+        (f"{option} {path}", path)
+        for option, path in others.items()
+        if path and option != "--archive"
+    ]
     if not targets.frees_stdout:
         outputs.append(("standard output", Path("/dev/stdout")))
     named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     written: dict[_Place, str] = {}
     for name, place in _places(outputs):
         if place in written:
-            raise UsageError(f"{written[place]} and {name} are the same file; give each its own path")
+            raise UsageError(
+                f"{written[place]} and {name} are the same file; give each its own path"
+            )
         written[place] = name
     read: dict[_Place, str] = {}
     for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
             raise UsageError(
-                f"{written[place]} and the input {name} are the same file; give another path, or replace the input "
+                f"{written[place]} and the input {name} are the same file; give another "
+                "path, or replace the input "
                 "with --in-place"
             )
         if targets.in_place and place in read:
@@ -91,7 +110,9 @@ def must_be_distinct(sources: Sequence[Input], targets: Targets, others: Mapping
     inside = Path(os.path.realpath(archive))
     for name, path in [*named, *outputs]:
         if Path(os.path.realpath(path)).is_relative_to(inside):
-            raise UsageError(f"{name} is inside the archive {archive}; give a path outside the archive")
+            raise UsageError(
+                f"{name} is inside the archive {archive}; give a path outside the archive"
+            )
 
 
 _Place = tuple[int | str, ...]
@@ -99,7 +120,9 @@ _STDIN = Path("/dev/stdin")
 
 
 def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, _Place]]:
-    """The identity of each file: device and inode; for a file that does not exist, those of its folder and its name."""
+    """The identity of each file: device and inode; for a file that does not exist, those of its
+    folder and its name.
+    """
     for name, path in paths:
         try:
             status = path.stat()
@@ -123,7 +146,9 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
         is_folder = stat.S_ISDIR(mode_of(output)) or text.endswith("/")
         if is_folder and sources[0].is_stdin:
-            raise UsageError(f"-o {text}: {sources[0].name} has no file name; give the path of a file")
+            raise UsageError(
+                f"-o {text}: {sources[0].name} has no file name; give the path of a file"
+            )
         return {sources[0].path: output / sources[0].relative if is_folder else output}
     mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
@@ -132,13 +157,16 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
     taken: dict[Path, str] = {}
     for source in sources:
         if source.is_stdin:
-            raise UsageError(f"-o {text}: {source.name} has no file name; read it in a separate run")
+            raise UsageError(
+                f"-o {text}: {source.name} has no file name; read it in a separate run"
+            )
         target = output / source.relative
         if taken.get(target) == source.path:
             raise UsageError(f"{source.path} is named twice; name it once")
         if target in taken:
             raise UsageError(
-                f"{taken[target]} and {source.path} would both be written to {target}; write them in separate runs"
+                f"{taken[target]} and {source.path} would both be written to {target}; "
+                "write them in separate runs"
             )
         taken[target] = source.path
         files[source.path] = target

@@ -33,12 +33,13 @@ Values = Mapping[str, Any]
 class Request:
     """Inputs, targets, job and reports of a run.
 
-    `formats`: the formats to detect. `max_size`: the most bytes of a line or document. `report`: the file of the
-    report, `form` its format, `shows`: the report is printed on standard output. `archive`: the folder for all
-    originals; without one, `spills` is the folder for spilled results. `writes`: the command's output is the
-    transcript. `notes`: findings about configuration files and skipped files, with their paths. `log`: the file with a
-    line for each transcript. `events`: the file with a line when a compaction starts and ends. `store`: the summary
-    store, written at the end.
+    `formats`: the formats to detect. `max_size`: the most bytes of a line or document. `report`:
+    the file of the report, `form` its format, `shows`: the report is printed on standard output.
+    `archive`: the folder for all originals; without one, `spills` is the folder for spilled
+    results. `writes`: the command's output is the transcript. `notes`: findings about configuration
+    files and skipped files, with their paths. `log`: the file with a line for each transcript.
+    `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
+    written at the end.
     """
 
     sources: tuple[Input, ...]
@@ -67,7 +68,9 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     """The request from the options of a command. Raises `UsageError` for invalid options."""
     output = values.get("output")
     is_fixing = bool(values.get("fix"))
-    config = configuration(values, is_automatic=stages is None and not (values["stage"] or values["preset"]))
+    config = configuration(
+        values, is_automatic=stages is None and not (values["stage"] or values["preset"])
+    )
     specs = _specs(stages, values, config)
     if values.get("archive") is not None and not writes:
         raise UsageError("--archive needs --fix; check edits nothing without it")
@@ -121,12 +124,16 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         report,
         archive,
         _spills(specs) if targets.writes else None,
-        shows=path == "-" or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
+        shows=path == "-"
+        or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
         color=values["color"],
-        notes=(*config.notes, *((path, Finding("skipped", "info", why)) for path, why in listing.skipped)),
+        notes=(
+            *config.notes,
+            *((path, Finding("skipped", "info", why)) for path, why in listing.skipped),
+        ),
         log=others["--log"],
         store=store,
         events=others["--events"],
@@ -141,10 +148,15 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
     """The format and the path of the report, None for each that is not given."""
     path, form = values["report"], values["report_format"]
     if form is not None and form not in REPORTS:
-        raise UsageError(f"--report-format {form}: unknown format; expected one of {', '.join(REPORTS)}")
+        raise UsageError(
+            f"--report-format {form}: unknown format; expected one of {', '.join(REPORTS)}"
+        )
     if values["json"]:
         if path is not None or form not in (None, "json"):
-            raise UsageError("--json is the JSON report on standard output; leave out --report and --report-format")
+            raise UsageError(
+                "--json is the JSON report on standard output; leave out --report and "
+                "--report-format"
+            )
         path, form = "-", "json"
     if form is None and path is not None:
         ending = path.rsplit(".", 1)[-1]
@@ -154,7 +166,8 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
     frees = values.get("output") or values.get("in_place") or values.get("dry_run")
     if path == "-" and writes and not frees:
         raise UsageError(
-            "standard output is used for the transcript; write the report with --report FILE or the transcript with -o"
+            "standard output is used for the transcript; write the report with --report "
+            "FILE or the transcript with -o"
         )
     return form, path
 
@@ -165,7 +178,9 @@ def configuration(values: Values, *, is_automatic: bool = False) -> Config:
 
 
 def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tuple[Spec, ...]:
-    """The stages that the command or the options name, else those of the automatic pipeline if it is on."""
+    """The stages that the command or the options name, else those of the automatic pipeline if it
+    is on.
+    """
     if config.is_automatic:
         return config.pipeline() if config.enabled.value else ()
     named = stages if stages is not None else values["stage"] or config.stages
@@ -209,5 +224,7 @@ def _formats(values: Values) -> tuple[Format, ...]:
         return known
     placed = tuple(form.placed(path) for form in known if form.placed is not None)
     if not placed:
-        raise UsageError(f"--messages-path {path}: {name} has one event per line, not message lists in documents")
+        raise UsageError(
+            f"--messages-path {path}: {name} has one event per line, not message lists in documents"
+        )
     return placed

@@ -1,4 +1,6 @@
-"""One run of a command: from options to a request, to the stream, to files, report and exit code."""
+"""One run of a command: from options to a request, to the stream, to files, report
+and exit code.
+"""
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,11 +37,15 @@ _QUOTED = 24  # characters of that beginning
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
     """Run a command and return its exit code. Every error is one line on standard error."""
     calm_collector()
-    return exit_code_of(lambda: _run(parse_request(stages, writes, values)), shows_traceback=values["debug"])
+    return exit_code_of(
+        lambda: _run(parse_request(stages, writes, values)), shows_traceback=values["debug"]
+    )
 
 
 def calm_collector() -> None:
-    """Look for reference cycles rarely: decoded JSON has none, and the search takes a third of the time."""
+    """Look for reference cycles rarely: decoded JSON has none, and the search takes a third of the
+    time.
+    """
     gc.set_threshold(200_000, 20, 100)
 
 
@@ -47,13 +53,17 @@ def _run(request: Request) -> int:
     with ExitStack() as stack:
         keeps_rows = request.shows or request.form is not None or request.job.explains
         rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
-        findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: _FINDING)))
+        findings: Spool[tuple[str, Finding]] = stack.enter_context(
+            closing(Spool(lambda item: _FINDING))
+        )
         problems = terminal.Problems(request.is_quiet)
         report = Report(request.job.specs, keeps_rows, rows, findings, [problems.take])
         for path, finding in request.notes:
             report.note(path, finding)
         sink = None
-        if request.report is not None:  # fail before anything is edited if the report cannot be written
+        if (
+            request.report is not None
+        ):  # fail before anything is edited if the report cannot be written
             sink = write_to(request.report)
             stack.callback(sink.discard)
         if request.log is not None:
@@ -98,8 +108,8 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
     """Open all inputs that share standard output before any output is written.
 
-    Raises `UsageError` unless every input has one conversation per line. Inputs that can be read only once stay open
-    and are returned by their paths.
+    Raises `UsageError` unless every input has one conversation per line. Inputs that can be read
+    only once stay open and are returned by their paths.
     """
     readings: dict[str, Reading] = {}
     for source in request.sources:
@@ -111,7 +121,8 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
                 continue  # `_process_all` reports it
             if not content.is_lines:
                 raise UsageError(
-                    f"{source.name} does not have one conversation per line, so it cannot share standard output with "
+                    f"{source.name} does not have one conversation per line, so it cannot "
+                    "share standard output with "
                     "other inputs; write to a folder with -o"
                 )
             if not source.is_regular:
@@ -121,13 +132,20 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
 
 
 class Recordings:
-    """The archive recording of each output. Inputs that share standard output have one recording."""
+    """The archive recording of each output.
+
+    Inputs that share standard output have one recording.
+    """
 
     def __init__(self, archive: Archive | None, request: Request) -> None:
         self._archive, self._request = archive, request
-        self.spills = Spills(request.spills) if archive is None and request.spills is not None else None
+        self.spills = (
+            Spills(request.spills) if archive is None and request.spills is not None else None
+        )
         self._shared = (
-            self._new(", ".join(source.path for source in request.sources)) if request.targets.shares_stdout else None
+            self._new(", ".join(source.path for source in request.sources))
+            if request.targets.shares_stdout
+            else None
         )
 
     def of(self, source: Input) -> Recording | None:
@@ -145,7 +163,10 @@ class Recordings:
             self._shared.finish()
 
     def sink(self, recording: Recording | None, sink: Sink) -> Sink:
-        """The sink of an output. Nothing is written to standard output before the originals are on the disk."""
+        """The sink of an output.
+
+        Nothing is written to standard output before the originals are on the disk.
+        """
         if recording is None or self._request.targets.holds_back:
             return sink
         return Delayed(sink, recording.sync)
@@ -163,13 +184,19 @@ class Recordings:
 
 
 def _process_all(
-    request: Request, readings: Mapping[str, Reading], recordings: Recordings, report: Report, watch: terminal.Watch
+    request: Request,
+    readings: Mapping[str, Reading],
+    recordings: Recordings,
+    report: Report,
+    watch: terminal.Watch,
 ) -> None:
     ends_line = True
     for source in request.sources:
         try:
             if source.path in readings:
-                ends_line = _process(source, readings[source.path], request, recordings, report, ends_line)
+                ends_line = _process(
+                    source, readings[source.path], request, recordings, report, ends_line
+                )
             elif request.targets.writes and request.targets.in_place:
                 _in_place(source, request, recordings, report, watch)
             else:
@@ -190,10 +217,13 @@ def _process_all(
     recordings.close()
 
 
-def _in_place(source: Input, request: Request, recordings: Recordings, report: Report, watch: terminal.Watch) -> None:
+def _in_place(
+    source: Input, request: Request, recordings: Recordings, report: Report, watch: terminal.Watch
+) -> None:
     """Replace one file. If it changed in the meantime, read it again."""
     for attempt in range(1, ATTEMPTS + 1):
-        sink = request.targets.sink(source)  # created before the file is read, so that it detects every later change
+        # created before the file is read, so that it detects every later change
+        sink = request.targets.sink(source)
         try:
             with reading(source, request.max_size) as lines:
                 content = open_reading(watch(lines), request.formats, request.max_size)
@@ -215,10 +245,16 @@ def _process(
     ends_line: bool,
     sink: Sink | None = None,
 ) -> bool:
-    """Process one input and write it to its target. Returns whether the output so far ends with a line break."""
+    """Process one input and write it to its target.
+
+    Returns whether the output so far ends with a line break.
+    """
     targets = request.targets
     if content.format is None and request.messages_path is not None:
-        raise UsageError(f"--messages-path {request.messages_path}: no message list at this path in {source.name}")
+        raise UsageError(
+            f"--messages-path {request.messages_path}: no message list at this path in "
+            f"{source.name}"
+        )
     sink = sink or targets.sink(source)
     recording = recordings.of(source)
     sink = recordings.sink(recording, sink)
@@ -255,7 +291,9 @@ def _process(
         for finding in _format_findings(content, request):
             report.note(source.path, finding)
         if not has_rows and not is_lossy:
-            report.note(source.path, _no_transcript(content, start, request, next(iter(findings), None)))
+            report.note(
+                source.path, _no_transcript(content, start, request, next(iter(findings), None))
+            )
             return ends_line
         for finding in findings:
             report.note(source.path, finding)
@@ -270,27 +308,48 @@ def _process(
     return ends_line
 
 
-def _no_transcript(content: Reading, start: bytes, request: Request, first: Finding | None) -> Finding:
+def _no_transcript(
+    content: Reading, start: bytes, request: Request, first: Finding | None
+) -> Finding:
     """The finding that explains why a file has no transcript; `start` has its first bytes."""
     if not start:
         return Finding("no-transcript", "error", "no transcript found: the input is empty")
     if content.format is not None:
-        return Finding("no-transcript", "error", f"no messages found, though it looks like {content.format.name}")
+        return Finding(
+            "no-transcript",
+            "error",
+            f"no messages found, though it looks like {content.format.name}",
+        )
     if first is not None:
         return Finding(
-            "no-transcript", "error", f"no transcript found: {first.message.split('; the line')[0]}", first.line
+            "no-transcript",
+            "error",
+            f"no transcript found: {first.message.split('; the line')[0]}",
+            first.line,
         )
     known = ", ".join(form.name for form in request.formats)
     if len(request.formats) < len(FORMATS):
-        return Finding("no-transcript", "error", f"no transcript found: the format is not {known}; omit --format")
+        return Finding(
+            "no-transcript",
+            "error",
+            f"no transcript found: the format is not {known}; omit --format",
+        )
     text = start.decode(errors="replace").replace("\n", " ")
     quoted = f"{text[:_QUOTED]}{'…' if len(text) > _QUOTED else ''}"
-    return Finding("no-transcript", "error", f"unrecognized format (starts with `{quoted}`); supported: {known}")
+    return Finding(
+        "no-transcript",
+        "error",
+        f"unrecognized format (starts with `{quoted}`); supported: {known}",
+    )
 
 
 def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:
     """The finding about the detected format, if the user wants it or if the format is uncertain."""
     if content.is_mixed:
-        yield Finding("mixed-formats", "warning", f"{content.taken_for}; what is not understood is kept as it is")
+        yield Finding(
+            "mixed-formats",
+            "warning",
+            f"{content.taken_for}; what is not understood is kept as it is",
+        )
     elif request.explains_format:
         yield Finding("format", "info", content.taken_for)

@@ -28,7 +28,10 @@ def summarizer_of(values: Mapping[str, Any]) -> Summarizer | None:
 
 
 def store_of(values: Mapping[str, Any]) -> Store | None:
-    """The summary store, None without one. Raises `CtxtrimError` if the store cannot be read or written."""
+    """The summary store, None without one.
+
+    Raises `CtxtrimError` if the store cannot be read or written.
+    """
     if not values["summary_store"]:
         return None
     store = Store(Path(values["summary_store"]))

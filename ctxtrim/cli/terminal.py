@@ -1,4 +1,6 @@
-"""Output for people: messages on standard error, the report on standard output, a progress bar for long runs."""
+"""Output for people: messages on standard error, the report on standard output, a progress bar for
+long runs.
+"""
 
 import os
 import sys
@@ -21,14 +23,19 @@ from ctxtrim.text.escaping import clean, clean_lines
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables if standard output is not a terminal
 _DRAWN = 2000  # most rows of a table on a terminal
-_MOST_TRANSCRIPTS = 20  # transcripts whose findings are printed on standard error; the report has all of them
+_MOST_TRANSCRIPTS = (
+    20  # transcripts whose findings are printed on standard error; the report has all of them
+)
 
 
 Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 
 def print_error(line: str) -> None:
-    """Print a line on standard error, with control characters escaped. Errors of standard error are ignored."""
+    """Print a line on standard error, with control characters escaped.
+
+    Errors of standard error are ignored.
+    """
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(clean(line) + "\n")
@@ -40,7 +47,9 @@ def print_text(text: str) -> None:
 
 
 class Problems:
-    """The transcripts whose findings are printed on standard error: the first rows, and the count of all."""
+    """The transcripts whose findings are printed on standard error: the first rows, and the count
+    of all.
+    """
 
     def __init__(self, is_quiet: bool) -> None:
         self._severities = _severities(is_quiet)
@@ -50,12 +59,16 @@ class Problems:
     def take(self, row: Row) -> None:
         """Add a row if it has findings to print."""
         findings = [
-            finding for finding in row.findings if finding.severity in self._severities and finding.code not in ASIDE
+            finding
+            for finding in row.findings
+            if finding.severity in self._severities and finding.code not in ASIDE
         ]
         if findings:
             self.count += 1
             if len(self.rows) < _MOST_TRANSCRIPTS:
-                self.rows.append(replace(row, findings=tuple(findings), steps=(), lines={}, explained=()))
+                self.rows.append(
+                    replace(row, findings=tuple(findings), steps=(), lines={}, explained=())
+                )
 
 
 def _severities(is_quiet: bool) -> tuple[Severity, ...]:
@@ -76,8 +89,13 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
     for line in text.finding_lines(problems.rows):
         print_error(line)
     if problems.count > len(problems.rows):
-        print_error(f"… and {problems.count - len(problems.rows)} transcripts more; --report has all of them")
-    if not request.job.explains or (request.is_quiet and request.report is not None):  # the report has the rows
+        print_error(
+            f"… and {problems.count - len(problems.rows)} transcripts more; "
+            "--report has all of them"
+        )
+    if not request.job.explains or (
+        request.is_quiet and request.report is not None
+    ):  # the report has the rows
         return
     for row in report.rows:
         for line in text.plain(text.explained(row)).split("\n"):
@@ -86,7 +104,9 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
 
 def print_summary(report: Report) -> None:
     """Print the stages and the totals in one line on standard error."""
-    stages = ", ".join(spec.name for spec in report.pipeline) or "no stages, passed through unchanged"
+    stages = (
+        ", ".join(spec.name for spec in report.pipeline) or "no stages, passed through unchanged"
+    )
     left_out = f", {report.left_out} not written" if report.left_out else ""
     print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
 
@@ -95,7 +115,8 @@ def print_report(report: Report, form: str, color: str) -> None:
     """Print the report on standard output: as rich tables on a terminal, else in its format."""
     if form == "text" and not report.rows:
         return
-    shown = report if form != "text" else replace(report, findings=[])  # those are on standard error
+    # those are on standard error
+    shown = report if form != "text" else replace(report, findings=[])
     is_drawn = form == "text" and (
         color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
     )
@@ -117,7 +138,11 @@ def _drawn(report: Report) -> Iterator[str]:
     canvas = StringIO()
     width = None if sys.stdout.isatty() else _WIDTH
     console = Console(
-        file=canvas, force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")), highlight=False, width=width
+        file=canvas,
+        force_terminal=True,
+        no_color=bool(os.environ.get("NO_COLOR")),
+        highlight=False,
+        width=width,
     )
 
     def drawn(value: Any) -> str:
@@ -138,7 +163,9 @@ def _drawn(report: Report) -> Iterator[str]:
                 Text(header),
                 justify="right" if is_number else "left",
                 overflow="fold",
-                min_width=widest if is_number or name in _WHOLE else min(widest, _LEAST),  # a number is never cut
+                min_width=widest
+                if is_number or name in _WHOLE
+                else min(widest, _LEAST),  # a number is never cut
             )
         for cells in rows:
             rich_table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
@@ -151,7 +178,10 @@ def _drawn(report: Report) -> Iterator[str]:
 
 
 def _encoded(shown: str) -> bytes:
-    """A text in the encoding of standard output. If it cannot encode the symbols of reports, they become ASCII."""
+    """A text in the encoding of standard output.
+
+    If it cannot encode the symbols of reports, they become ASCII.
+    """
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
     try:
         shown.encode(encoding)
@@ -163,11 +193,19 @@ def _encoded(shown: str) -> bytes:
 _LEAST = 16  # least width of a column whose texts may wrap
 _WHOLE = ("verdict", "decision", "role")
 _ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
-_STYLES = {"fits": "green", "overflow": "bold red", "malformed": "yellow", "dropped": "red", "truncated": "yellow"}
+_STYLES = {
+    "fits": "green",
+    "overflow": "bold red",
+    "malformed": "yellow",
+    "dropped": "red",
+    "truncated": "yellow",
+}
 
 
 @contextmanager
-def progress(sources: Sequence[Input], *, enabled: bool) -> Iterator[Callable[[Iterable[bytes]], Iterable[bytes]]]:
+def progress(
+    sources: Sequence[Input], *, enabled: bool
+) -> Iterator[Callable[[Iterable[bytes]], Iterable[bytes]]]:
     """A wrapper for the lines of each input that shows a progress bar after `_PATIENCE` seconds."""
     if not enabled or sys.stderr is None or not sys.stderr.isatty():
         yield lambda lines: lines
@@ -205,7 +243,11 @@ class _Bar:
         from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
         self._progress = Progress(
-            BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True
+            BarColumn(),
+            DownloadColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
         )
         self._task = self._progress.add_task("", total=self._total, completed=self._done)
         self._progress.start()

@@ -29,8 +29,16 @@ def kind_of(text: str) -> str:
     return next(kind.name for kind in KINDS if kind.knows(text))
 
 
-def clip(text: str, limit: int, tokenizer: Tokenizer, mode: Mode = "head-tail", keep: Sequence[Range] = ()) -> str:
-    """A text cut to at most `limit` tokens, markers included. A text that fits is returned unchanged.
+def clip(
+    text: str,
+    limit: int,
+    tokenizer: Tokenizer,
+    mode: Mode = "head-tail",
+    keep: Sequence[Range] = (),
+) -> str:
+    """A text cut to at most `limit` tokens, markers included.
+
+    A text that fits is returned unchanged.
 
     `mode` says which ends are kept. `keep` are ranges of characters, most important first: they
     extend the head or the tail, or form one range between them, as far as they fit. A range that
@@ -44,18 +52,28 @@ def clip(text: str, limit: int, tokenizer: Tokenizer, mode: Mode = "head-tail", 
         return text
     if limit < 1:
         return ""
-    return _wrapped(text, limit, tokenizer, mode, keep) or _clip(Cut(text, limit, tokenizer, mode, keep))
+    return _wrapped(text, limit, tokenizer, mode, keep) or _clip(
+        Cut(text, limit, tokenizer, mode, keep)
+    )
 
 
-def _wrapped(text: str, limit: int, tokenizer: Tokenizer, mode: Mode, keep: Sequence[Range]) -> str | None:
+def _wrapped(
+    text: str, limit: int, tokenizer: Tokenizer, mode: Mode, keep: Sequence[Range]
+) -> str | None:
     """The clip of an output inside its wrapper; None if there is no wrapper, or no room for it."""
     start, end = inside(text)
-    around = tokenizer.count(text[:start]) + tokenizer.count(text[end:]) if end - start < len(text) else 0
+    around = (
+        tokenizer.count(text[:start]) + tokenizer.count(text[end:])
+        if end - start < len(text)
+        else 0
+    )
     if not 0 < around <= limit // _AROUND:
         return None
     clipped = _clip(Cut(text[start:end], limit - around, tokenizer, mode, within(keep, start, end)))
     wrapped = f"{text[:start]}{clipped}{text[end:]}"
-    has_marker = clipped != text[start : start + len(clipped)] and clipped != text[end - len(clipped) : end]
+    has_marker = (
+        clipped != text[start : start + len(clipped)] and clipped != text[end - len(clipped) : end]
+    )
     return wrapped if has_marker and tokenizer.count(wrapped) <= limit else None
 
 

@@ -12,13 +12,16 @@ from ctxtrim.text.json_spans import Range
 _BEGINNING = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ .*\n@@ )", re.MULTILINE)
 _FILE = re.compile(
     r"^(?:diff --git .*\n"
-    r"(?:(?:index|old mode|new mode|new file|deleted file|similarity|dissimilarity|rename|copy|Binary) .*(?:\n|\Z))*"
+    r"(?:(?:index|old mode|new mode|new file|deleted "
+    r"file|similarity|dissimilarity|rename|copy|Binary) .*(?:\n|\Z))*"
     r"(?:--- .*\n\+\+\+ .*(?:\n|\Z))?|--- .*\n\+\+\+ .*\n(?=@@ ))",
     re.MULTILINE,
 )
 _HUNK = re.compile(r"^@@ .*(?:\n|\Z)", re.MULTILINE)
 _SHARES = (2, 1)  # of the head and the tail
-_NEAR = 400  # maximum characters of headers, or between a line and its headers, to keep them with it
+_NEAR = (
+    400  # maximum characters of headers, or between a line and its headers, to keep them with it
+)
 _SAMPLE = 1 << 13  # characters that must contain the first header
 
 
@@ -46,7 +49,9 @@ class _Headers:
         always kept.
         """
         completed: list[Range] = []
-        gap_count = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
+        gap_count = (
+            (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
+        )
         for number, (start, end) in enumerate(kept):
             missing = self._missing(start, completed)
             if missing is None:
@@ -57,25 +62,42 @@ class _Headers:
                 completed += self._headed(start, end, missing, completed, gap_count < 2)
         return completed
 
-    def _headed(self, start: int, end: int, missing: Range, shown: Sequence[Range], has_room: bool) -> list[Range]:
+    def _headed(
+        self, start: int, end: int, missing: Range, shown: Sequence[Range], has_room: bool
+    ) -> list[Range]:
         """The range from its next header on, or its headers and the rest of it."""
-        positions = (header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end)
-        position = next((position for position in positions if self._missing(position, shown) is None), end)
+        positions = (
+            header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end
+        )
+        position = next(
+            (position for position in positions if self._missing(position, shown) is None), end
+        )
         if any(first < position and last > start for first, last in self._keep):
             return [(start, end)]
         body = self._text.find("\n", start + missing[1] - missing[0]) + 1
-        if has_room and 2 * position > start + end and 0 < body < end and missing[1] - missing[0] <= _NEAR:
+        if (
+            has_room
+            and 2 * position > start + end
+            and 0 < body < end
+            and missing[1] - missing[0] <= _NEAR
+        ):
             return [missing, (body, end)]
         if position < end:
             return [(position, end)]
         return [] if shown else [(start, end)]
 
     def _missing(self, start: int, shown: Sequence[Range]) -> Range | None:
-        """The headers of a line that earlier ranges do not show, or None; only the first if they are apart."""
+        """The headers of a line that earlier ranges do not show, or None; only the first if they
+        are apart.
+        """
         file, hunk = self._header(self._files, start), self._header(self._hunks, start)
         if hunk and file and hunk[0] < file[0]:
             hunk = None
-        headers = [header for header in (file, hunk) if header and not _shows(shown, header) and header[0] < start]
+        headers = [
+            header
+            for header in (file, hunk)
+            if header and not _shows(shown, header) and header[0] < start
+        ]
         if len(headers) == 2 and headers[0][1] < headers[1][0]:
             return headers[0]
         return (headers[0][0], headers[-1][1]) if headers else None

@@ -1,4 +1,6 @@
-"""JSON: the clip is JSON too. Long strings and arrays are shortened and say by how much; other bytes are unchanged.
+"""JSON: the clip is JSON too.
+
+Long strings and arrays are shortened and say by how much; other bytes are unchanged.
 
 A size in characters is shared from the outside in: short values are kept whole, long values get
 equal parts of the rest. Arrays keep items at both ends, whole if possible. Objects lose members
@@ -39,7 +41,9 @@ def _clip(cut: Cut) -> str | None:
     inside, span = parsed
     shortener = _Shortener(cut, span)
     shortener.remember(span[0], inside)
-    return longest(shortener.clip, cut) or longest(replace(shortener, cut=replace(cut, keep=())).clip, cut)
+    return longest(shortener.clip, cut) or longest(
+        replace(shortener, cut=replace(cut, keep=())).clip, cut
+    )
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,10 @@ class _Container:
     def sizes(self) -> list[int]:
         """The characters of each member with its separator."""
         starts = [begin for begin, _, _ in self.inside]
-        return [after - begin for begin, after in zip(starts, [*starts[1:], self.inside[-1][2]], strict=True)]
+        return [
+            after - begin
+            for begin, after in zip(starts, [*starts[1:], self.inside[-1][2]], strict=True)
+        ]
 
     @cached_property
     def starts(self) -> list[int]:
@@ -93,7 +100,9 @@ class _Shortener:
     _leaves: dict[int, tuple[Leaf, list[Gap]]] = field(default_factory=dict)
 
     def clip(self, size: int) -> str | None:
-        """The text with about `size` characters; None if it is much too long or shows nothing of its value."""
+        """The text with about `size` characters; None if it is much too long or shows nothing of
+        its value.
+        """
         (start, end), text = self.span, self.cut.text
         pieces, total = [text[:start]], 0
         if not self._kept(self._container(start), size):
@@ -114,10 +123,15 @@ class _Shortener:
         else:
             yield from self._shortened(self._container(start), start, end, size, depth)
 
-    def _shortened(self, container: _Container, start: int, end: int, size: int, depth: int) -> Iterator[str]:
+    def _shortened(
+        self, container: _Container, start: int, end: int, size: int, depth: int
+    ) -> Iterator[str]:
         text, inside, done = self.cut.text, container.inside, 0
         kept = self._kept(container, size)
-        most = _share([container.sizes[position] for first, last in kept for position in range(first, last)], size)
+        most = _share(
+            [container.sizes[position] for first, last in kept for position in range(first, last)],
+            size,
+        )
         yield text[start : inside[0][0] if inside else end]
         for gap in (*self._gaps(container, kept), Gap(len(inside), len(inside))):
             for position in range(done, gap.start):
@@ -139,7 +153,11 @@ class _Shortener:
         """The kept members of a container, as ranges of their indices."""
         if not container.inside:
             return [(0, 0)]
-        if container.is_object and _EMPTY_MEMBER * len(container.inside) <= size and container.least <= size:
+        if (
+            container.is_object
+            and _EMPTY_MEMBER * len(container.inside) <= size
+            and container.least <= size
+        ):
             return [(0, len(container.inside))]
         starts = container.starts_within(size)
 
@@ -149,7 +167,9 @@ class _Shortener:
         def after(position: int, reach: int) -> int:
             return starts[min(bisect_left(starts, position), len(starts) - 1)]
 
-        wanted = ((starts[position], starts[position + 1]) for position in self._wanted(container, size))
+        wanted = (
+            (starts[position], starts[position + 1]) for position in self._wanted(container, size)
+        )
         kept = layout(Scale(starts[-1], before, after), size, shares_of(self.cut.mode), wanted)
         return [(bisect_left(starts, first), bisect_left(starts, last)) for first, last in kept]
 
@@ -166,7 +186,9 @@ class _Shortener:
         return ranges, list(accumulate((stop for _, stop, _ in ranges), max))
 
     def _kept_in(self, begin: int, end: int) -> list[Range]:
-        """The ranges in `keep` that overlap a range, most important first; there may be thousands of others."""
+        """The ranges in `keep` that overlap a range, most important first; there may be thousands
+        of others.
+        """
         ranges, reach = self._sorted_keep
         near = ranges[bisect_right(reach, begin) : bisect_left(ranges, (end,))]
         return [(start, stop) for start, stop, _ in sorted(near, key=itemgetter(2)) if begin < stop]
@@ -175,7 +197,11 @@ class _Shortener:
         """The members that are not kept. A gap as short as its marker is filled."""
         inside = container.inside
         removed = gaps(len(inside), joined(kept), container.marks, 0)
-        return [gap for gap in removed if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST]
+        return [
+            gap
+            for gap in removed
+            if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST
+        ]
 
     def _container(self, start: int) -> _Container:
         container = self._containers.get(start)
@@ -193,14 +219,21 @@ class _Shortener:
         text = self.cut.text
         if not inside or text.find(" truncated]", inside[0][0], inside[-1][2]) < 0:
             return []
-        matches = ((position, shape.fullmatch(text, begin, end)) for position, (begin, _, end) in enumerate(inside))
-        return [Gap(position, position + 1, 1, 0, int(mark[1])) for position, mark in matches if mark]
+        matches = (
+            (position, shape.fullmatch(text, begin, end))
+            for position, (begin, _, end) in enumerate(inside)
+        )
+        return [
+            Gap(position, position + 1, 1, 0, int(mark[1])) for position, mark in matches if mark
+        ]
 
     def _string(self, start: int, end: int, size: int) -> Iterator[str]:
         if start not in self._leaves:
             leaf = Leaf(self.cut.text[start + 1 : end - 1])
             matches = _STRING.finditer(leaf.value)
-            marks = [Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in matches]
+            marks = [
+                Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in matches
+            ]
             self._leaves[start] = leaf, marks
         leaf, marks = self._leaves[start]
         value, scale = leaf.value, lines_of(leaf.value)
@@ -209,7 +242,9 @@ class _Shortener:
             (leaf.meant(max(begin - start - 1, 0)), leaf.meant(min(stop, end - 1) - start - 1))
             for begin, stop in self._kept_in(start + 1, end - 1)[: size // DENSEST]
         ]
-        kept = layout(scale, size, shares_of(self.cut.mode), whole(scale, wanted, max(size // 3, 1)))
+        kept = layout(
+            scale, size, shares_of(self.cut.mode), whole(scale, wanted, max(size // 3, 1))
+        )
         kept = joined([(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept])
         yield '"'
         done = 0
@@ -222,7 +257,9 @@ class _Shortener:
 
 
 def _least(size: int, room: int) -> int:
-    """The minimum characters of a member with this room: all, or a third of the room if it is too long."""
+    """The minimum characters of a member with this room: all, or a third of the room if it is too
+    long.
+    """
     return size if 3 * size <= 2 * room else max(room // 3, min(size, _SHORT_STRING))
 
 
@@ -237,4 +274,8 @@ def _share(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
-JSON = Kind("json", lambda text: _SHAPE.match(text) is not None and text[-64:].rstrip()[-1:] in ("]", "}"), _clip)
+JSON = Kind(
+    "json",
+    lambda text: _SHAPE.match(text) is not None and text[-64:].rstrip()[-1:] in ("]", "}"),
+    _clip,
+)

@@ -10,7 +10,9 @@ from ctxtrim.tokens import Tokenizer
 
 @dataclass(frozen=True)
 class Cut:
-    """A text that is too long, and the limits of its clip: `limit` tokens, including the ranges in `keep`."""
+    """A text that is too long, and the limits of its clip: `limit` tokens, including the ranges in
+    `keep`.
+    """
 
     text: str
     limit: int
@@ -21,7 +23,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of text. `clip` returns None if a text cannot be cut in this way; the next kind is tried then."""
+    """A kind of text. `clip` returns None if a text cannot be cut in this way; the next kind is
+    tried then.
+    """
 
     name: str
     knows: Callable[[str], bool]

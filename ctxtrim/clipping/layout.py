@@ -1,4 +1,5 @@
-"""Which ranges of a text or a list are kept: its head, its tail, and at most one island between them.
+"""Which ranges of a text or a list are kept: its head, its tail, and at most one island between
+them.
 
 A scale numbers the positions of a text from 0 to its end, in characters. Ranges that must be kept
 extend the head or the tail, or form the island, so a clip has at most two gaps.
@@ -44,7 +45,9 @@ def shares_of(mode: Mode, both: Shares = (1, 1)) -> Shares:
 
 
 def lines_of(text: str) -> Scale:
-    """The scale of a text: cut between two lines, else between two words, else between two characters."""
+    """The scale of a text: cut between two lines, else between two words, else between two
+    characters.
+    """
 
     def before(position: int, reach: int) -> int:
         if position >= len(text):
@@ -52,15 +55,22 @@ def lines_of(text: str) -> Scale:
         line = text.rfind("\n", max(position - reach, 0), position) + 1
         if line or (position <= reach and text.find("\n", position, position + reach) >= 0):
             return line
-        return cut_before(text, text.rfind(" ", max(position - min(reach, _WORD), 0), position) + 1 or position)
+        return cut_before(
+            text, text.rfind(" ", max(position - min(reach, _WORD), 0), position) + 1 or position
+        )
 
     def after(position: int, reach: int) -> int:
         if position <= 0:
             return 0
         line = text.find("\n", position - 1, position + reach) + 1
-        if line or (position + reach >= len(text) and text.rfind("\n", max(position - reach, 0), position) >= 0):
+        if line or (
+            position + reach >= len(text)
+            and text.rfind("\n", max(position - reach, 0), position) >= 0
+        ):
             return line or len(text)
-        return cut_after(text, text.find(" ", position, position + min(reach, _WORD)) + 1 or position)
+        return cut_after(
+            text, text.find(" ", position, position + min(reach, _WORD)) + 1 or position
+        )
 
     return Scale(len(text), before, after)
 
@@ -69,8 +79,12 @@ def whole_lines_of(text: str) -> Scale:
     """The scale of a text that is cut between lines only."""
     return Scale(
         len(text),
-        lambda position, reach: len(text) if position >= len(text) else text.rfind("\n", 0, position) + 1,
-        lambda position, reach: text.find("\n", position - 1) + 1 or len(text) if position > 0 else 0,
+        lambda position, reach: (
+            len(text) if position >= len(text) else text.rfind("\n", 0, position) + 1
+        ),
+        lambda position, reach: (
+            text.find("\n", position - 1) + 1 or len(text) if position > 0 else 0
+        ),
     )
 
 
@@ -118,7 +132,11 @@ def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()
     for start, stop in wanted:
         if windows.covers(start, stop):
             continue
-        ways = [way for way in windows.widened(start, stop) if way.head <= way.tail and way.size(end) <= size]
+        ways = [
+            way
+            for way in windows.widened(start, stop)
+            if way.head <= way.tail and way.size(end) <= size
+        ]
         if ways:
             extra = size * _ISLAND if windows.island is None else 0
             windows = min(ways, key=lambda way: way.size(end) + (extra if way.island else 0))
@@ -126,18 +144,26 @@ def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()
     if island is None:
         head, tail = _ends(scale, size, shares, windows.head, end - windows.tail)
     else:
-        head, tail = _ends(scale, size - (island[1] - island[0]), shares, windows.head, end - windows.tail)
+        head, tail = _ends(
+            scale, size - (island[1] - island[0]), shares, windows.head, end - windows.tail
+        )
         if island[0] - head <= size // _NEAR and island[1] + end - windows.tail <= size:
             head, tail = _ends(scale, size, shares, island[1], end - windows.tail)
             island = None
         elif tail - island[1] <= size // _NEAR and windows.head + end - island[0] <= size:
             head, tail = _ends(scale, size, shares, windows.head, end - island[0])
             island = None
-    return joined([(0, head), *([island] if island else []), (tail, end)]) if head < tail else [(0, end)]
+    return (
+        joined([(0, head), *([island] if island else []), (tail, end)])
+        if head < tail
+        else [(0, end)]
+    )
 
 
 def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Range:
-    """The end of the head and the start of the tail if both share the room and have at least these characters."""
+    """The end of the head and the start of the tail if both share the room and have at least these
+    characters.
+    """
     first, last = shares
     wanted = room * first // (first + last)
     wanted = max(head, min(wanted, room - tail))
@@ -146,12 +172,17 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
     if not head and first >= last:  # if there is room for one line only, it is the first
         head = scale.before(room - tail, max(room // 2, scale.line))
     if last and room - head > tail:  # the head may not have used its whole share
-        tail = max(tail, scale.end - scale.after(scale.end - (room - head), max((room - head) // 2, scale.line)))
+        tail = max(
+            tail,
+            scale.end - scale.after(scale.end - (room - head), max((room - head) // 2, scale.line)),
+        )
     return head, scale.end - tail
 
 
 def whole(scale: Scale, ranges: Iterable[Range], most: int) -> Iterable[Range]:
-    """Ranges extended to good positions; ranges longer than `most` characters are cut to their beginning."""
+    """Ranges extended to good positions; ranges longer than `most` characters are cut to their
+    beginning.
+    """
     for start, stop in ranges:
         begin, end = scale.before(start, most), scale.after(stop, most)
         if end - begin > most:
@@ -163,5 +194,7 @@ def whole(scale: Scale, ranges: Iterable[Range], most: int) -> Iterable[Range]:
 def within(ranges: Sequence[Range], start: int, stop: int) -> list[Range]:
     """The parts of some ranges inside a range, counted from its start."""
     return [
-        (max(begin, start) - start, min(end, stop) - start) for begin, end in ranges if begin < stop and end > start
+        (max(begin, start) - start, min(end, stop) - start)
+        for begin, end in ranges
+        if begin < stop and end > start
     ]

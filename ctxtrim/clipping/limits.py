@@ -20,7 +20,8 @@ NOTICE = re.compile(
 )
 """The notice after a limited text."""
 SPILLED = re.compile(
-    rf"\[tool output of \d+ lines, {_SIZE}, \d+ chars moved to (?P<path>.+), sha256 (?P<sha256>[0-9a-f]{{64}})\]",
+    rf"\[tool output of \d+ lines, {_SIZE}, \d+ chars moved to (?P<path>.+), sha256 "
+    rf"(?P<sha256>[0-9a-f]{{64}})\]",
     re.DOTALL,
 )
 """The text that replaces a text moved to a file."""
@@ -30,7 +31,9 @@ _LEAST = 4  # a smaller limit leaves no room for a head and a tail
 
 @dataclass(frozen=True)
 class Limited:
-    """A text within its limits: the kept content with markers, and the notice, empty if nothing was removed."""
+    """A text within its limits: the kept content with markers, and the notice, empty if nothing was
+    removed.
+    """
 
     content: str
     notice: str = ""
@@ -50,9 +53,14 @@ class Limited:
 
 
 def truncate_text(
-    text: str, max_lines: int = 2000, max_bytes: int = 51200, max_chars: int = 204800, mode: str = "head_tail"
+    text: str,
+    max_lines: int = 2000,
+    max_bytes: int = 51200,
+    max_chars: int = 204800,
+    mode: str = "head_tail",
 ) -> Limited:
-    """A text cut to limits of lines, then characters (code points), then bytes (UTF-8); 0 is no limit.
+    """A text cut to limits of lines, then characters (code points), then bytes (UTF-8); 0 is no
+    limit.
 
     Mode `head` keeps the beginning; `head_tail` (or `head-tail`) keeps both ends under every limit,
     with a marker between them. A limit below 4 keeps the beginning. A text that was limited before
@@ -80,7 +88,9 @@ def is_limited(text: str) -> bool:
 
 
 def spill_notice(path: str, sha256: str, text: str) -> str:
-    """The text that replaces a text moved to a file: its sizes, the path of the file and its SHA-256 (hex)."""
+    """The text that replaces a text moved to a file: its sizes, the path of the file and its
+    SHA-256 (hex).
+    """
     size = _sizes(text)
     sizes = f"{size['lines']} lines, {size['bytes']}, {size['characters']} chars"
     return f"[tool output of {sizes} moved to {path}, sha256 {sha256}]"
@@ -164,7 +174,9 @@ class _Kept:
 
     @property
     def settled(self) -> "_Kept":
-        """The ranges adjusted to the marker: the head without old markers and without its last line break."""
+        """The ranges adjusted to the marker: the head without old markers and without its last line
+        break.
+        """
         ranges = joined(self.ranges)
         end = ranges[-1][1] if ranges else 0
         removed = gaps(end, ranges, marked(self.text[:end]), 0)
@@ -172,7 +184,11 @@ class _Kept:
             return replace(self, ranges=((0, end),))
         gap = removed[0]
         start = gap.start
-        if start and (gap.characters or self.text[gap.end - 1] != "\n") and self.text[start - 1] == "\n":
+        if (
+            start
+            and (gap.characters or self.text[gap.end - 1] != "\n")
+            and self.text[start - 1] == "\n"
+        ):
             start -= 2 if self.text[start - 2 : start] == "\r\n" else 1
         return replace(self, ranges=((0, start), (gap.end, end)))
 

@@ -1,4 +1,7 @@
-"""Listings: one path per line, rows of `ls -l`, matches of grep. The head is kept, because the rest is similar."""
+"""Listings: one path per line, rows of `ls -l`, matches of grep.
+
+The head is kept, because the rest is similar.
+"""
 
 import re
 
@@ -10,7 +13,8 @@ _ROW = re.compile(
     r"\s*+(?:[-dlbcps][rwxsStT-]{9}[.+@]?\s.*"  # ls -l
     r"|total \d+"
     r"|[├└│─\s]*+(?:\.{0,2}/)?[\w@.+~-]+(?:/[\w@.+~()\[\] -]*)*/?"  # a path, or a tree of them
-    r"|[\w@+~-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"  # grep, not a compiler
+    # grep, not a compiler
+    r"|[\w@+~-]*[./][\w@.+~/-]*[:-]\d+[:-](?!\d+:|\s*(?:fatal )?(?:error|warning|note)).*)\r?"
 )
 _PATH = re.compile(r"[/├└]|\.\w+\s*$|^[-dl][rwx-]{9}", re.MULTILINE)
 _SAMPLE = 1 << 13  # characters that must contain the rows

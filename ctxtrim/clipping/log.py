@@ -1,4 +1,6 @@
-"""Logs and test output: most of the tail, some of the head, and the range between them with the most failures."""
+"""Logs and test output: most of the tail, some of the head, and the range between them with the
+most failures.
+"""
 
 import re
 from collections import Counter
@@ -13,19 +15,23 @@ from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import Range
 
 _FAILURE_WORDS = (
-    "rror", "ERR", "fail", "Fail", "FAIL", "raceback", "panic", "PANIC", "fatal", "FATAL", "CRITICAL", "SEVERE",
-    "xception", "passed", "passing", "Caused", "not ok", "✗", "✘", "✖", "❌", "\nE  ",
+    "rror", "ERR", "fail", "Fail", "FAIL", "raceback", "panic", "PANIC", "fatal", "FATAL",
+    "CRITICAL", "SEVERE", "xception", "passed", "passing", "Caused", "not ok", "✗", "✘", "✖", "❌",
+    "\nE  ",
 )  # fmt: skip
 """Hints of a line with a failure; lines without any hint are skipped."""
 _WARNING_WORDS = ("WARN", "arning")
 _FAILURE = re.compile(
     r"\s*(?:E {2,}\S|Traceback \(most|\[?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC)\b"
     r"|(?:\w+: )?(?:fatal|panic):|error(?:\[\w+\])?:"
-    r"|[\w.$]*(?:Error|Exception)\b *(?::|$)|npm ERR!|not ok\b|FAIL(?:ED|URE)?\b|--- FAIL|[✗✘✖❌]|Caused by:)"
+    r"|[\w.$]*(?:Error|Exception)\b *(?::|$)|npm ERR!|not ok\b|FAIL(?:ED|URE)?\b|--- "
+    r"FAIL|[✗✘✖❌]|Caused by:)"
     r"|.{0,300}?(?::\d+(?::\d+)?: (?:fatal )?error\b"
     r"|\d\d:\d\d.{0,40}?\b(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|error|fatal)\b"
-    r"|\[(?:error|fatal|ERROR|FATAL)\]|\blevel=(?:error|fatal|panic)|\bFAILED\b|thread '.{0,80}' panicked"
-    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b|\b\d+ (?:tests? )?(?:passed|passing)\b)"
+    r"|\[(?:error|fatal|ERROR|FATAL)\]|\blevel=(?:error|fatal|panic)|\bFAILED\b|thread "
+    r"'.{0,80}' panicked"
+    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b|\b\d+ (?:tests? "
+    r")?(?:passed|passing)\b)"
 )
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\).*\n(?:[ \t].*\n){0,40}.*\n?")
 _WARNING = re.compile(r".{0,300}?(?:\bWARN(?:ING)?\b|\b[Ww]arning(?:\[\w+\])?:)")
@@ -37,7 +43,9 @@ _SAMPLE = 1 << 16  # characters at either end to check
 
 
 def _matching_lines(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterator[Range]:
-    """The lines that contain one of some hints and match a pattern, in order; a traceback counts as one line."""
+    """The lines that contain one of some hints and match a pattern, in order; a traceback counts as
+    one line.
+    """
     position = 0
     for hint in merge(*(_positions(text, word) for word in words)):
         if hint < position:
@@ -52,7 +60,9 @@ def _matching_lines(text: str, words: Iterable[str], shape: re.Pattern[str]) -> 
 
 
 def _positions(text: str, word: str) -> Iterator[int]:
-    """The positions of a hint, once per line: inside the line if the hint begins with a line break."""
+    """The positions of a hint, once per line: inside the line if the hint begins
+    with a line break.
+    """
     position = text.find(word)
     while position >= 0:
         position += word[0] == "\n"
@@ -77,10 +87,16 @@ def _clip(cut: Cut) -> str | None:
         return list(islice(_matching_lines(text, words, shape), _MOST))
 
     def want(size: int) -> list[Range]:
-        """The range with the most failures, else with the most warnings, outside of head and tail."""
+        """The range with the most failures, else with the most warnings, outside of
+        head and tail.
+        """
         head, tail = (size * share // (2 * sum(shares)) for share in shares)
         for words, shape in ((_FAILURE_WORDS, _FAILURE), (_WARNING_WORDS, _WARNING)):
-            hidden = [line for line in lines(words, shape) if line[0] >= head and line[1] <= len(text) - tail]
+            hidden = [
+                line
+                for line in lines(words, shape)
+                if line[0] >= head and line[1] <= len(text) - tail
+            ]
             if hidden:
                 start, stop = _densest(text, hidden, size // _ISLAND)
                 around = max(size // _ISLAND - (stop - start), 0) // 4
@@ -91,7 +107,8 @@ def _clip(cut: Cut) -> str | None:
 
 
 def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
-    """The shortest range of at most `most` characters with the most different lines; the first of equal ranges.
+    """The shortest range of at most `most` characters with the most different lines; the first of
+    equal ranges.
 
     A longer traceback is cut to its end, which names the error.
     """
@@ -111,10 +128,16 @@ def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
 
 
 def _end_of(text: str, start: int, stop: int, most: int) -> int:
-    """The start of the last lines of a range that have at most `most` characters together; at least one line."""
+    """The start of the last lines of a range that have at most `most` characters together; at least
+    one line.
+    """
     if stop - start <= most:
         return start
-    return text.find("\n", stop - most - 1, stop - 1) + 1 or text.rfind("\n", start, stop - 1) + 1 or start
+    return (
+        text.find("\n", stop - most - 1, stop - 1) + 1
+        or text.rfind("\n", start, stop - 1) + 1
+        or start
+    )
 
 
 LOG = Kind("log", _knows, _clip)

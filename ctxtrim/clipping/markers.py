@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from ctxtrim.text.json_spans import Range
 
-MARKER = re.compile(r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\.")
+MARKER = re.compile(
+    r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\."
+)
 """A marker counts removed whole lines, removed characters, or both if two cuts were merged."""
 
 LEAST = 36
@@ -28,7 +30,9 @@ class Gap:
 
 def marker(lines: int, characters: int) -> str:
     """The marker for a number of removed whole lines and additional characters."""
-    counts = [f"{lines} lines"] * (lines > 0) + [f"{characters} characters"] * (characters > 0 or not lines)
+    counts = [f"{lines} lines"] * (lines > 0) + [f"{characters} characters"] * (
+        characters > 0 or not lines
+    )
     return f"... [truncated {' and '.join(counts)}] ..."
 
 
@@ -99,14 +103,29 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
         start = gap.start
         if start == 0 or text[start - 1] == "\n":
             if not gap.characters and (gap.end == len(text) or text[gap.end - 1] == "\n"):
-                lines = text.count("\n", start, gap.end) + (text[gap.end - 1] != "\n") - _lines_of(text, gap, markers)
-                pieces += (text[done:start], marker(gap.lines + lines, 0), "\n" * (gap.end < len(text)))
+                lines = (
+                    text.count("\n", start, gap.end)
+                    + (text[gap.end - 1] != "\n")
+                    - _lines_of(text, gap, markers)
+                )
+                pieces += (
+                    text[done:start],
+                    marker(gap.lines + lines, 0),
+                    "\n" * (gap.end < len(text)),
+                )
                 done = gap.end
                 continue
-            if start > done:  # the line break before the marker counts as removed, because the marker has one
+            if (
+                start > done
+            ):  # the line break before the marker counts as removed, because the marker has one
                 start -= 2 if text[start - 2 : start] == "\r\n" else 1
         characters = gap.end - start - gap.hidden + gap.characters
-        pieces += (text[done:start], "\n" * (start > 0), marker(gap.lines, characters), "\n" * (gap.end < len(text)))
+        pieces += (
+            text[done:start],
+            "\n" * (start > 0),
+            marker(gap.lines, characters),
+            "\n" * (gap.end < len(text)),
+        )
         done = gap.end
     return "".join((*pieces, text[done:]))
 

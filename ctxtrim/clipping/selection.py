@@ -26,7 +26,10 @@ Adjust = Callable[[Sequence[Range]], list[Range]]
 
 
 def fits(text: str, limit: int, tokenizer: Tokenizer) -> bool:
-    """Whether a text has at most `limit` tokens. Only a beginning of a much longer text is counted."""
+    """Whether a text has at most `limit` tokens.
+
+    Only a beginning of a much longer text is counted.
+    """
     length = _WIDEST * max(limit, 1)
     while length < len(text):
         # More text may merge with the last few tokens only.
@@ -37,9 +40,14 @@ def fits(text: str, limit: int, tokenizer: Tokenizer) -> bool:
 
 
 def select(
-    cut: Cut, scale: Scale, shares: Shares, want: Want = lambda size: (), adjust: Adjust = list[Range]
+    cut: Cut,
+    scale: Scale,
+    shares: Shares,
+    want: Want = lambda size: (),
+    adjust: Adjust = list[Range],
 ) -> str | None:
-    """The clip of a text with head, tail and an island within the limit; None if not even a marker fits.
+    """The clip of a text with head, tail and an island within the limit; None if not even a marker
+    fits.
 
     The ranges in `cut.keep` come before those of the kind. `adjust` corrects the kept ranges.
     """
@@ -63,7 +71,11 @@ def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:
     for attempt in range(_TRIES):
         clipped = clip(size)
         is_short = clipped is not None and len(clipped) <= 4 * _WIDEST * cut.limit
-        tokens = cut.tokenizer.count(clipped) if clipped is not None and is_short else _WIDEST * cut.limit
+        tokens = (
+            cut.tokenizer.count(clipped)
+            if clipped is not None and is_short
+            else _WIDEST * cut.limit
+        )
         if tokens <= cut.limit:
             low, best = size, clipped
             if cut.limit - tokens <= cut.limit // _SPARE:
@@ -79,9 +91,16 @@ def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:
 
 
 def _shown(cut: Cut, kept: Sequence[Range], markers: Sequence[Gap]) -> str:
-    """The kept ranges with their markers. Gaps that save too little compared with their marker are filled."""
+    """The kept ranges with their markers.
+
+    Gaps that save too little compared with their marker are filled.
+    """
     removed = gaps(len(cut.text), kept, markers, LEAST)
-    filled = [(gap.start, gap.end) for gap in removed if not gap.hidden and _is_small(cut, gap, len(removed))]
+    filled = [
+        (gap.start, gap.end)
+        for gap in removed
+        if not gap.hidden and _is_small(cut, gap, len(removed))
+    ]
     return shown(cut.text, joined((*kept, *filled)), markers)
 
 

@@ -8,7 +8,8 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 
 @dataclass(frozen=True)
 class TextUnit:
-    """A unit of text: the size of a range, the end of its first units, and the start of its last units.
+    """A unit of text: the size of a range, the end of its first units, and the start of its last
+    units.
 
     All functions take the text and the start and end of the range. Grapheme clusters are never cut.
     """

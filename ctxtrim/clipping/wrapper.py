@@ -6,19 +6,24 @@ from ctxtrim.text.json_spans import Range
 
 _TAG = r"[A-Za-z][\w:.-]{0,60}"
 _LABEL = (
-    r"(?:Exit [Cc]ode|Wall time|Duration|Chunk ID|Original token count|Total output lines|Process exited with code"
-    r"|Process Group PGID|Background PIDs|Signal|Command|Directory|Output|stdout|stderr)(?:: ?| (?=\d))[^\n]{0,200}"
+    r"(?:Exit [Cc]ode|Wall time|Duration|Chunk ID|Original token count|Total output "
+    r"lines|Process exited with code"
+    r"|Process Group PGID|Background "
+    r"PIDs|Signal|Command|Directory|Output|stdout|stderr)(?:: ?| (?=\d))[^\n]{0,200}"
 )
 _HEADER = re.compile(
     rf"[^\S\n]*(?:<({_TAG})>[^<>\n]{{0,200}}</\1>|<{_TAG}(?: [^<>\n]{{0,200}})?>|{_LABEL}"
-    r"|\[File: [^\n]{1,300}\]|\(\d+ more lines above\)|Here's the result of running [^\n]{1,300}:)?[^\S\n]*\n"
+    r"|\[File: [^\n]{1,300}\]|\(\d+ more lines above\)|Here's the result of running "
+    r"[^\n]{1,300}:)?[^\S\n]*\n"
 )
 _FOOTER = re.compile(
     rf"(?:[^\n]{{0,200}}</({_TAG})>|<({_TAG})>[^<>\n]{{0,200}}</\2>|{_LABEL}|Error: \(none\)"
     r"|\[(?:File|The command|Command|Current|Python|Jupyter)[^\n]{1,300}\]"
     r"|\((?:Open file|Current directory): [^\n]{1,300}\)|\(\d+ more lines below\)|bash-\$|)[^\S\n]*"
 )
-_REMINDER = re.compile(r"\n\s*<system-reminder>\n(?:(?!</?system-reminder>)[^\0]){0,1500}</system-reminder>\s*\Z")
+_REMINDER = re.compile(
+    r"\n\s*<system-reminder>\n(?:(?!</?system-reminder>)[^\0]){0,1500}</system-reminder>\s*\Z"
+)
 _MOST = 8  # maximum lines before and after an output
 
 
@@ -49,7 +54,9 @@ def _start(text: str) -> tuple[int, set[str]]:
 
 
 def _end(text: str, start: int, end: int, opened: set[str]) -> int:
-    """The start of the lines after an output; a line that closes an unopened tag is not one of them."""
+    """The start of the lines after an output; a line that closes an unopened tag is not one of
+    them.
+    """
     position = end
     for _ in range(_MOST):
         line = text.rfind("\n", start, position)

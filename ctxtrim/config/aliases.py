@@ -1,7 +1,7 @@
 """Aliases: the names and values that other programs use for the settings of ctxtrim.
 
-A camelCase form of a ctxtrim name needs no row. The target of a row is `stage.setting`, or `setting` alone for a run
-setting and for every stage that has the setting.
+A camelCase form of a ctxtrim name needs no row. The target of a row is `stage.setting`, or
+`setting` alone for a run setting and for every stage that has the setting.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Alias:
-    """An alias and its target. `values` maps true and false to values of a target that is not a flag; None is unset."""
+    """An alias and its target.
+
+    `values` maps true and false to values of a target that is not a flag; None is unset.
+    """
 
     name: str
     target: str
@@ -54,7 +57,10 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("largeOutputThreshold", "truncate.spill-above"),
     ),
 }
-"""Aliases by the block that other programs use. Files of ctxtrim accept every alias in any place."""
+"""Aliases by the block that other programs use.
+
+Files of ctxtrim accept every alias in any place.
+"""
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "truncate.mode": {"head_tail": "head-tail"},
@@ -67,5 +73,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Aliases of values, by setting."""
 
-STAGES_OF: Mapping[str, tuple[str, ...]] = {COMPACTOR: ("cutoff", "compact", "summarize"), OUTPUT: ("truncate",)}
+STAGES_OF: Mapping[str, tuple[str, ...]] = {
+    COMPACTOR: ("cutoff", "compact", "summarize"),
+    OUTPUT: ("truncate",),
+}
 """The stages that a block configures. Other blocks configure the run and all stages."""

@@ -18,7 +18,10 @@ class Preference:
 
     @property
     def value(self) -> Value | None:
-        """The stored preference, None without a file. Raises `InputError` if the file cannot be read."""
+        """The stored preference, None without a file.
+
+        Raises `InputError` if the file cannot be read.
+        """
         try:
             word = self.path.read_bytes().decode(errors="replace").strip()
         except FileNotFoundError:
@@ -26,5 +29,7 @@ class Preference:
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {reason(error)}") from error
         if word not in WORDS:
-            raise InputError(f"{self.path}: expected on or off; run ctxtrim rolling-context on|off to rewrite it")
+            raise InputError(
+                f"{self.path}: expected on or off; run ctxtrim rolling-context on|off to rewrite it"
+            )
         return Value(WORDS[word], str(self.path))

@@ -10,12 +10,15 @@ _MOST = 1 << 24  # bytes; a larger file is not a configuration
 def contents(path: Path, *, is_named: bool) -> bytes | None:
     """The bytes of the file at a path, None where there is none.
 
-    A named file must exist and may be a pipe. A file that was found must be a regular file, because reading a pipe or
-    a device in a stranger's folder may never end. Raises `InputError` where the file cannot be read.
+    A named file must exist and may be a pipe. A file that was found must be a regular file, because
+    reading a pipe or a device in a stranger's folder may never end. Raises `InputError` where the
+    file cannot be read.
     """
     try:
         if not is_named and path.exists() and not path.is_file():
-            raise InputError(f"{path}: cannot be read: it is not a regular file; remove it or rename it")
+            raise InputError(
+                f"{path}: cannot be read: it is not a regular file; remove it or rename it"
+            )
         with path.open("rb") as file:
             data = file.read(_MOST + 1)
     except FileNotFoundError as error:
@@ -25,5 +28,7 @@ def contents(path: Path, *, is_named: bool) -> bytes | None:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {reason(error)}") from error
     if len(data) > _MOST:
-        raise InputError(f"{path}: cannot be read: it has more than {_MOST:,} bytes; name another file")
+        raise InputError(
+            f"{path}: cannot be read: it has more than {_MOST:,} bytes; name another file"
+        )
     return data

@@ -1,4 +1,6 @@
-"""Settings from `agents.config.json`, which belongs to other programs: invalid keys are warnings, not errors."""
+"""Settings from `agents.config.json`, which belongs to other programs: invalid keys are warnings,
+not errors.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +14,9 @@ from ctxtrim.text.escaping import clean
 
 
 def agents_file(path: Path, *, is_named: bool = False) -> SettingsSource:
-    """The settings in the blocks that ctxtrim reads; earlier blocks take precedence. Empty without a file.
+    """The settings in the blocks that ctxtrim reads; earlier blocks take precedence.
+
+    Empty without a file.
 
     A named file must exist and is trusted.
     """

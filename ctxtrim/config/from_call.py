@@ -1,4 +1,7 @@
-"""Settings from an API call: one mapping. Files, the environment and the user's preference are not read."""
+"""Settings from an API call: one mapping.
+
+Files, the environment and the user's preference are not read.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +14,18 @@ from ctxtrim.config.source import SettingsSource, Value
 
 
 def program(options: Mapping[str, Any], location: str, preset: str) -> Config:
-    """The configuration of `options`, with the keys of `ctxtrim.toml`. Missing keys have the values of the preset.
+    """The configuration of `options`, with the keys of `ctxtrim.toml`.
 
-    Raises `UsageError`; its message begins with `location`. `enabled` is true unless `options` sets it, so the stored
-    preference is never read.
+    Missing keys have the values of the preset.
+
+    Raises `UsageError`; its message begins with `location`. `enabled` is true unless `options` sets
+    it, so the stored preference is never read.
     """
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
     return Config(
-        (mappings.read(SettingsSource(location), options), SettingsSource("default", shared=assumed)),
+        (
+            mappings.read(SettingsSource(location), options),
+            SettingsSource("default", shared=assumed),
+        ),
         Preference(Path()),
     )

@@ -20,7 +20,10 @@ KEY = f"{PREFIX}LLM_API_KEY"
 
 
 def environment(variables: Mapping[str, str]) -> SettingsSource:
-    """The settings in some variables. Empty variables are ignored. A list is one text or a JSON array of texts."""
+    """The settings in some variables.
+
+    Empty variables are ignored. A list is one text or a JSON array of texts.
+    """
     source = SettingsSource("environment")
     for name, text in variables.items():
         if not name.startswith(PREFIX) or name in (CONFIG, DEBUG, KEY) or not text:
@@ -39,5 +42,7 @@ def _read(location: str, setting: Field[Any], text: str) -> Any:
         try:
             value = json.loads(text)
         except ValueError:
-            raise UsageError(f"{location}: expected a string or a JSON array of strings, found {text}") from None
+            raise UsageError(
+                f"{location}: expected a string or a JSON array of strings, found {text}"
+            ) from None
     return checked_value(location, setting, value)

@@ -10,12 +10,17 @@ from ctxtrim.config.stage_specs import checked_value, option_name
 
 
 def command_line(values: Mapping[str, Any]) -> SettingsSource:
-    """The settings in some options, by option name. None and an empty list mean that the option is not given."""
+    """The settings in some options, by option name.
+
+    None and an empty list mean that the option is not given.
+    """
     source = SettingsSource("command line")
     for name, value in values.items():
         if value in (None, []):
             continue
         matches = [Meaning(None, SHARED[name], value)] if name in SHARED else []
-        matches += [Meaning(stage, known[name], value) for stage, known in SETTINGS.items() if name in known]
+        matches += [
+            Meaning(stage, known[name], value) for stage, known in SETTINGS.items() if name in known
+        ]
         assign(source, f"--{option_name(name)}", matches, checked_value)
     return source

@@ -1,4 +1,6 @@
-"""Settings from TOML: `ctxtrim.toml`, the file of `--config`, the user's file, `[tool.ctxtrim]` of `pyproject.toml`."""
+"""Settings from TOML: `ctxtrim.toml`, the file of `--config`, the user's file, `[tool.ctxtrim]` of
+`pyproject.toml`.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,9 @@ def own_file(path: Path, *, is_named: bool = False, is_trusted: bool = False) ->
 
 
 def project_table(path: Path, *, is_named: bool = False) -> SettingsSource:
-    """The settings in `[tool.ctxtrim]` of a `pyproject.toml`. A file without the word `ctxtrim` is not parsed.
+    """The settings in `[tool.ctxtrim]` of a `pyproject.toml`.
+
+    A file without the word `ctxtrim` is not parsed.
 
     A file named by the user must exist and is trusted.
     """
@@ -36,16 +40,22 @@ def project_table(path: Path, *, is_named: bool = False) -> SettingsSource:
     return _read(source, path, table, "tool.ctxtrim") if table else source
 
 
-def _read(source: SettingsSource, path: Path, document: dict[str, Any], table: str = "") -> SettingsSource:
+def _read(
+    source: SettingsSource, path: Path, document: dict[str, Any], table: str = ""
+) -> SettingsSource:
     dotted = f"{table}.models" if table else "models"
     models = checked_models(f"{path}: {dotted}", document.get("models", {}))
     if not source.is_trusted:
         _drop_tokenizer_files(source, dotted, models)
     source.models.update(models)
-    return mappings.read(source, {key: value for key, value in document.items() if key != "models"}, table)
+    return mappings.read(
+        source, {key: value for key, value in document.items() if key != "models"}, table
+    )
 
 
-def _drop_tokenizer_files(source: SettingsSource, table: str, models: dict[str, dict[str, Any]]) -> None:
+def _drop_tokenizer_files(
+    source: SettingsSource, table: str, models: dict[str, dict[str, Any]]
+) -> None:
     """Remove tokenizers that are files from an untrusted source, with a warning for each."""
     for name, model in models.items():
         if is_path(model.get("tokenizer", "")):

@@ -1,4 +1,6 @@
-"""From a key of a configuration file to settings: option names in kebab-case, snake_case or camelCase, and aliases."""
+"""From a key of a configuration file to settings: option names in kebab-case, snake_case or
+camelCase, and aliases.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import Field
@@ -13,7 +15,8 @@ from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
 SETTINGS: dict[str, dict[str, Field[Any]]] = {
-    name: {setting.name: setting for setting in settings_of(stage)} for name, stage in STAGES.items()
+    name: {setting.name: setting for setting in settings_of(stage)}
+    for name, stage in STAGES.items()
 }
 """The settings of each stage, by name."""
 
@@ -29,8 +32,8 @@ class Meaning(NamedTuple):
 def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list[str]]:
     """The settings that a key sets, and the alias targets that no stage of this version has.
 
-    `block` is a block of another program, or `""` for files of ctxtrim, in which its own names take precedence.
-    Raises `UsageError` for an unknown key.
+    `block` is a block of another program, or `""` for files of ctxtrim, in which its own names take
+    precedence. Raises `UsageError` for an unknown key.
     """
     rows, own = _rows(block, key), list(_own(key, value, STAGES_OF.get(block)))
     if block in ("", CONTEXT) and not rows and not own:
@@ -45,12 +48,15 @@ def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list
 def in_table(stage: str, key: str, value: Any) -> tuple[list[Meaning], list[str]]:
     """Like `meanings`, for a key in the table of a stage."""
     own = list(_own(key, value, (stage,)))
-    rows = [row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")]
+    rows = [
+        row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")
+    ]
     if own or not rows:
         if not own:
             known = ", ".join(map(option_name, SETTINGS[stage])) or "none"
             raise UsageError(
-                f"unknown key{_nearest(key, map(option_name, SETTINGS[stage]))}; settings of {stage}: {known}"
+                f"unknown key{_nearest(key, map(option_name, SETTINGS[stage]))}; settings "
+                f"of {stage}: {known}"
             )
         return own, []
     return _followed(rows, value)
@@ -61,7 +67,9 @@ def _rows(block: str, key: str) -> list[Alias]:
 
 
 def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meaning]:
-    """The settings with this name: those of `stages`, or of all stages and the run if `stages` is None."""
+    """The settings with this name: those of `stages`, or of all stages and the run if `stages` is
+    None.
+    """
     name = _field(key, SHARED)
     if stages is None and name is not None:
         yield Meaning(None, SHARED[name], value)
@@ -93,7 +101,10 @@ def _word(target: str, value: Any) -> Any:
 
 
 def _field(key: str, known: Mapping[str, Any]) -> str | None:
-    """The field for a key, None for an unknown key. A field named like a Python keyword ends with an underscore."""
+    """The field for a key, None for an unknown key.
+
+    A field named like a Python keyword ends with an underscore.
+    """
     names = (key.replace("-", "_"), _kebab(key).replace("-", "_"))
     return next((field for name in names for field in (name, f"{name}_") if field in known), None)
 

@@ -1,4 +1,7 @@
-"""From a mapping of keys to values to settings. It may have a table for each stage and blocks of other programs."""
+"""From a mapping of keys to values to settings.
+
+It may have a table for each stage and blocks of other programs.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -13,7 +16,10 @@ from ctxtrim.text.escaping import clean
 
 
 class _Entry(NamedTuple):
-    """A key and its value. `place` is the dotted key for messages; `block` and `stage` are where the key is."""
+    """A key and its value.
+
+    `place` is the dotted key for messages; `block` and `stage` are where the key is.
+    """
 
     place: str
     block: str
@@ -23,11 +29,17 @@ class _Entry(NamedTuple):
 
 
 def read(
-    source: SettingsSource, document: Mapping[str, Any], table: str = "", *, block: str = "", is_ours: bool = True
+    source: SettingsSource,
+    document: Mapping[str, Any],
+    table: str = "",
+    *,
+    block: str = "",
+    is_ours: bool = True,
 ) -> SettingsSource:
     """Add the settings of a document, or of a table in it, to the source and return it.
 
-    An invalid key or value raises `UsageError`, or adds a warning if the document is not a file of ctxtrim.
+    An invalid key or value raises `UsageError`, or adds a warning if the document is not a file of
+    ctxtrim.
     """
     for entry in _entries(document, block, f"{table}." if table else ""):
         location = f"{source.path}: {entry.place}"

@@ -2,11 +2,9 @@
 
 ::
 
-    [models.our-model]              a new name, or a name of the registry, whose values are overridden
-    context_window = 64_000         tokens, as the next two
-    max_input = 60_000
-    max_output = 4_000
-    tokenizer = "path/to/tokenizer.json"
+    [models.our-model]              a new name, or a name of the registry, whose values are
+    overridden context_window = 64_000         tokens, as the next two max_input = 60_000 max_output
+    = 4_000 tokenizer = "path/to/tokenizer.json"
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +24,10 @@ ModelOf = Callable[[str | None], Model]
 
 
 def checked_models(place: str, source: object) -> dict[str, dict[str, Any]]:
-    """The models of a `[models]` table by name in lower case. Raises `UsageError` with the key that is invalid."""
+    """The models of a `[models]` table by name in lower case.
+
+    Raises `UsageError` with the key that is invalid.
+    """
     if not isinstance(source, dict):
         raise UsageError(f"{place}: expected a table for each model, as in [models.our-model]")
     return {name.lower(): _checked(f"{place}.{name}", value) for name, value in source.items()}
@@ -57,7 +58,8 @@ def _tokens() -> Any:
 
 
 def own_models(sources: Sequence[SettingsSource]) -> ModelOf:
-    """A function from a model's name to the model, with the values of the sources instead of the registry's.
+    """A function from a model's name to the model, with the values of the sources instead of the
+    registry's.
 
     Sources are in order of precedence.
     """
@@ -84,5 +86,9 @@ def _with(model: Model, name: str, own: Mapping[str, Any], path: str) -> Model:
     most = limits.get("max_input", model.max_input)
     limits |= {"max_input": min(most, window)} if most is not None else {}
     return replace(
-        model, **limits, name=model.name or name, tokenizer=own.get("tokenizer", model.tokenizer), source=path
+        model,
+        **limits,
+        name=model.name or name,
+        tokenizer=own.get("tokenizer", model.tokenizer),
+        source=path,
     )

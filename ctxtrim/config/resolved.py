@@ -49,16 +49,26 @@ class Config:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The values of all run settings. An empty string becomes None: the transcript or its model decides."""
+        """The values of all run settings.
+
+        An empty string becomes None: the transcript or its model decides.
+        """
         values = {name: self.shared(name).value for name in SHARED}
         return {name: None if value == "" else value for name, value in values.items()}
 
     def binding(
-        self, tokenizer_of: Callable[[str], Tokenizer], model_of: ModelOf, *, is_session: bool = False
+        self,
+        tokenizer_of: Callable[[str], Tokenizer],
+        model_of: ModelOf,
+        *,
+        is_session: bool = False,
     ) -> Binding:
-        """The tokenizer, model and budget for transcripts. The preset's window and reserve are the fallback.
+        """The tokenizer, model and budget for transcripts.
 
-        `is_session`: a reserve as large as the window is not an error; the limit is then the session tokens (S3-2).
+        The preset's window and reserve are the fallback.
+
+        `is_session`: a reserve as large as the window is not an error; the limit is then the
+        session tokens (S3-2).
         """
         values = self.values
         reserve, spare = values["reserve"], self.preset.reserve
@@ -76,12 +86,17 @@ class Config:
             model_of,
             self.preset.window,
             spare,
-            self.settings("compact")["session_tokens"].value if self.preset.is_session and not is_session else None,
+            self.settings("compact")["session_tokens"].value
+            if self.preset.is_session and not is_session
+            else None,
         )
 
     @property
     def enabled(self) -> Value:
-        """Whether the automatic pipeline runs. The stored preference takes precedence over files."""
+        """Whether the automatic pipeline runs.
+
+        The stored preference takes precedence over files.
+        """
         line, variables, *_ = self.sources
         value = line.shared.get("enabled") or variables.shared.get("enabled")
         return value or self.preference.value or self.shared("enabled")
@@ -99,13 +114,19 @@ class Config:
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The names of the preset's stages. With `auto` off, a session preset checks instead of trimming."""
+        """The names of the preset's stages.
+
+        With `auto` off, a session preset checks instead of trimming.
+        """
         if not self.preset.is_session or self.settings("compact")["auto"].value:
             return tuple(self.preset.stages)
         return tuple("check" if name == "trim" else name for name in self.preset.stages)
 
     def pipeline(self) -> tuple[Spec, ...]:
-        """The configured stages. Settings in an entry have the precedence of the source that has the pipeline."""
+        """The configured stages.
+
+        Settings in an entry have the precedence of the source that has the pipeline.
+        """
         texts, origin = self.shared("pipeline")
         if not texts:
             return tuple(self.spec(name) for name in self.stages)
@@ -113,19 +134,28 @@ class Config:
         specs = []
         for text in texts:
             name, members = parse_stage(text, origin)
-            entry = {key: Value(value, origin) for key, value in checked_settings(name, members, origin).items()}
+            entry = {
+                key: Value(value, origin)
+                for key, value in checked_settings(name, members, origin).items()
+            }
             settings = self.settings(name, home, entry)
             specs.append(Spec(name, {key: value.value for key, value in settings.items()}))
         return tuple(specs)
 
     def spec(self, text: str) -> Spec:
-        """The stage of one `-s`. Settings that the text does not name have their configured values."""
+        """The stage of one `-s`.
+
+        Settings that the text does not name have their configured values.
+        """
         name, members = parse_stage(text, f"-s {text}")
         base = {key: value.value for key, value in self.settings(name).items()}
         return complete(name, members, f"-s {text}", base=base)
 
     def settings(
-        self, stage: str, home: SettingsSource | None = None, entry: Mapping[str, Value] | None = None
+        self,
+        stage: str,
+        home: SettingsSource | None = None,
+        entry: Mapping[str, Value] | None = None,
     ) -> dict[str, Value]:
         """The settings of a stage. `entry` has those of a pipeline entry in the source `home`."""
         preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset.value}"
@@ -134,8 +164,12 @@ class Config:
             layers += [entry] if source is home and entry else []
             layers.append(source.settings.get(stage, {}))
         layers.append({key: Value(value, origin) for key, value in preset.items()})
-        layers.append({key: Value(field.default, DEFAULT) for key, field in SETTINGS[stage].items()})
-        return {key: next(layer[key] for layer in layers if key in layer) for key in SETTINGS[stage]}
+        layers.append(
+            {key: Value(field.default, DEFAULT) for key, field in SETTINGS[stage].items()}
+        )
+        return {
+            key: next(layer[key] for layer in layers if key in layer) for key in SETTINGS[stage]
+        }
 
     @property
     def notes(self) -> list[tuple[str, Finding]]:
@@ -155,10 +189,12 @@ def configured(
     *,
     is_automatic: bool = False,
 ) -> Config:
-    """The configuration from options, variables, files of the working directory and files in `folder`, the user's.
+    """The configuration from options, variables, files of the working directory and files in
+    `folder`, the user's.
 
-    Files of the working directory are not trusted unless `--config` names them, see `SettingsSource`. Raises
-    `UsageError` for an invalid setting and `InputError` for a file that cannot be read.
+    Files of the working directory are not trusted unless `--config` names them, see
+    `SettingsSource`. Raises `UsageError` for an invalid setting and `InputError` for a file that
+    cannot be read.
     """
     named = values.get("config") or variables.get(CONFIG)
     sources = (

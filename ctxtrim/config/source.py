@@ -39,18 +39,27 @@ class SettingsSource:
         finding = Finding(
             "config-ignored",
             "warning",
-            f"{key} is ignored, because this file was found in the working directory; use `--config FILE` to allow it",
+            f"{key} is ignored, because this file was found in the working directory; use "
+            "`--config FILE` to allow it",
         )
         if finding not in self.notes:
             self.notes.append(finding)
 
 
 Check = Callable[[str, Field[Any], Any], Any]
-"""From the location of a value, its setting and the value to the converted value. Raises `UsageError`."""
+"""From the location of a value, its setting and the value to the converted value.
+
+Raises `UsageError`.
+"""
 
 
 def assign(
-    source: SettingsSource, location: str, matches: Iterable[Meaning], check: Check, *, is_weak: bool = False
+    source: SettingsSource,
+    location: str,
+    matches: Iterable[Meaning],
+    check: Check,
+    *,
+    is_weak: bool = False,
 ) -> None:
     """Add values to a source. A weak value does not replace an earlier one of the same setting."""
     for stage, setting, value in matches:

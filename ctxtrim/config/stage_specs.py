@@ -1,4 +1,6 @@
-"""Stage specs as users write them: `trim`, `truncate:max-age=5,placeholder=x`, `truncate:{JSON}`."""
+"""Stage specs as users write them: `trim`, `truncate:max-age=5,placeholder=x`,
+`truncate:{JSON}`.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +13,27 @@ from ctxtrim.pipeline import Spec
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
-_COMMAND = ("model", "context-window", "reserve", "budget", "tokenizer", "safety", "calibrate", "format")
+_COMMAND = (
+    "model",
+    "context-window",
+    "reserve",
+    "budget",
+    "tokenizer",
+    "safety",
+    "calibrate",
+    "format",
+)
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 
 
-def parse(text: str, defaults: Mapping[str, Any], preset: Mapping[str, Mapping[str, Any]] | None = None) -> Spec:
-    """The spec of one `-s`. Missing settings come from `defaults`, then the preset, then the stage's own defaults."""
+def parse(
+    text: str, defaults: Mapping[str, Any], preset: Mapping[str, Mapping[str, Any]] | None = None
+) -> Spec:
+    """The spec of one `-s`.
+
+    Missing settings come from `defaults`, then the preset, then the stage's own defaults.
+    """
     name, members = parse_stage(text, f"-s {text}")
     return complete(name, members, f"-s {text}", defaults, (preset or {}).get(name, {}))
 
@@ -26,7 +42,10 @@ def parse_stage(text: str, location: str) -> tuple[str, dict[str, Any]]:
     """The stage name and the settings in a text. Errors begin with `location`."""
     name, _, rest = text.partition(":")
     if name not in STAGES:
-        raise UsageError(f"{location}: unknown stage{_nearest(name, STAGES)}; expected one of {', '.join(STAGES)}")
+        raise UsageError(
+            f"{location}: unknown stage{_nearest(name, STAGES)}; expected one of "
+            f"{', '.join(STAGES)}"
+        )
     return name, _members(name, rest, location)
 
 
@@ -37,7 +56,8 @@ def complete(
     defaults: Mapping[str, Any] | None = None,
     base: Mapping[str, Any] | None = None,
 ) -> Spec:
-    """A stage with all of its settings: those given, then `defaults`, then `base`, then the stage's own defaults.
+    """A stage with all of its settings: those given, then `defaults`, then `base`, then the stage's
+    own defaults.
 
     Errors begin with `location`.
     """
@@ -45,7 +65,9 @@ def complete(
     return Spec(
         name,
         {
-            field.name: mine[field.name] if field.name in mine else _default(field, defaults or {}, base or {})
+            field.name: mine[field.name]
+            if field.name in mine
+            else _default(field, defaults or {}, base or {})
             for field in settings_of(STAGES[name])
         },
     )
@@ -58,14 +80,25 @@ def checked_settings(name: str, source: Mapping[str, Any], location: str) -> dic
     for key in mine:
         if key not in known:
             if key.replace("_", "-") in _COMMAND:
-                raise UsageError(f"{location}: {key} applies to the whole run; pass --{key} to the command")
-            expected = f"expected one of {', '.join(map(option_name, known))}" if known else f"{name} has no settings"
+                raise UsageError(
+                    f"{location}: {key} applies to the whole run; pass --{key} to the command"
+                )
+            expected = (
+                f"expected one of {', '.join(map(option_name, known))}"
+                if known
+                else f"{name} has no settings"
+            )
             raise UsageError(f"{location}: unknown setting {key}{_nearest(key, known)}; {expected}")
-    return {key: checked_value(f"{location}: {option_name(key)}", known[key], value) for key, value in mine.items()}
+    return {
+        key: checked_value(f"{location}: {option_name(key)}", known[key], value)
+        for key, value in mine.items()
+    }
 
 
 def option_name(name: str) -> str:
-    """The name of a setting as users write it: kebab-case, without the underscore after a Python keyword."""
+    """The name of a setting as users write it: kebab-case, without the underscore after a Python
+    keyword.
+    """
     return name.removesuffix("_").replace("_", "-")
 
 
@@ -99,7 +132,8 @@ def _members(name: str, rest: str, location: str) -> dict[str, Any]:
 def checked_value(location: str, field: Field[Any], value: Any) -> Any:
     """A value, checked and converted to the type of the setting's default.
 
-    All sources use this function: options, `-s`, the environment and files. Errors begin with `location`.
+    All sources use this function: options, `-s`, the environment and files. Errors begin with
+    `location`.
     """
     default = field.default
     if isinstance(default, bool):
@@ -110,11 +144,16 @@ def checked_value(location: str, field: Field[Any], value: Any) -> Any:
     if isinstance(default, int | float | None):
         return _number(location, field, value, float if isinstance(default, float) else int)
     if isinstance(default, tuple):
-        return tuple(_text(location, field, item) for item in (value if isinstance(value, list | tuple) else [value]))
+        return tuple(
+            _text(location, field, item)
+            for item in (value if isinstance(value, list | tuple) else [value])
+        )
     return _text(location, field, value)
 
 
-def _number(location: str, field: Field[Any], value: Any, kind: type[int] | type[float]) -> int | float:
+def _number(
+    location: str, field: Field[Any], value: Any, kind: type[int] | type[float]
+) -> int | float:
     text = _text(location, field, str(value))
     units: dict[str, int] = field.metadata["units"]
     unit = max((word for word in units if text.lower().endswith(word.lower())), key=len, default="")

@@ -6,7 +6,9 @@ from typing import Any
 from ctxtrim.config.stage_specs import checked_value
 from ctxtrim.errors import UsageError
 
-_KINDS: tuple[tuple[type, Any, str], ...] = (  # type of the default, type of the value, its name in messages
+_KINDS: tuple[
+    tuple[type, Any, str], ...
+] = (  # type of the default, type of the value, its name in messages
     (bool, bool, "true or false"),
     (int, int, "a whole number"),
     (float, float, "a number"),
@@ -16,7 +18,10 @@ _KINDS: tuple[tuple[type, Any, str], ...] = (  # type of the default, type of th
 
 
 def typed(location: str, setting: Field[Any], value: Any) -> Any:
-    """A value of a document, checked and converted for its setting. Raises `UsageError` beginning with `location`."""
+    """A value of a document, checked and converted for its setting.
+
+    Raises `UsageError` beginning with `location`.
+    """
     if setting.metadata["units"] and isinstance(value, str):
         return checked_value(location, setting, value)
     default = 0 if setting.default is None else setting.default
@@ -34,5 +39,6 @@ def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
     except msgspec.ValidationError:
         found = repr(value)
         raise UsageError(
-            f"{location}: expected {expected}, found {found if len(found) < 80 else f'{found[:79]}…'}"
+            f"{location}: expected {expected}, found "
+            f"{found if len(found) < 80 else f'{found[:79]}…'}"
         ) from None

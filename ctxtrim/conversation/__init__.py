@@ -1,1 +1,3 @@
-"""Facts about a list of messages: turns, steps, exchanges, tool results, recent, pinned and protected messages."""
+"""Facts about a list of messages: turns, steps, exchanges, tool results, recent, pinned and
+protected messages.
+"""

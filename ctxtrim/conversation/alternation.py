@@ -1,4 +1,6 @@
-"""Keep prompts separate: after trimming, no two prompts are adjacent if user and assistant alternated before."""
+"""Keep prompts separate: after trimming, no two prompts are adjacent if user and assistant
+alternated before.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +23,9 @@ def separate_prompts(
     positions.
     """
     spent = 0
-    before: list[int] = []  # prompts kept so far, with nothing but system messages after the last of them
+    before: list[
+        int
+    ] = []  # prompts kept so far, with nothing but system messages after the last of them
     between: list[int] = []  # messages dropped since then
     for position, message in enumerate(messages):
         if not message.agent_visible:

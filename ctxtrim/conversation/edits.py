@@ -45,12 +45,25 @@ def _refusal(transcript: Transcript, original: Message | None, message: Message)
             return f"has lost a {part.kind} that cannot be removed alone"
         if new is not None and new.kind != part.kind and part.text_block is None:
             return f"has a {new.kind} instead of a {part.kind} that no text can replace"
-        if new is not None and new.text != part.text and new.kind == part.kind and part.span is None:
+        if (
+            new is not None
+            and new.text != part.text
+            and new.kind == part.kind
+            and part.span is None
+        ):
             return f"has a new text in a {part.kind} that cannot be rewritten"
     known = set(map(id, original.parts))
-    added = [part for part in message.parts if part.span is None and part.block is None and id(part) not in known]
+    added = [
+        part
+        for part in message.parts
+        if part.span is None and part.block is None and id(part) not in known
+    ]
     is_longer = any(part not in original.parts for part in added)
-    return "has a new text, for which its format has no place" if is_longer and not transcript.adds_texts else None
+    return (
+        "has a new text, for which its format has no place"
+        if is_longer and not transcript.adds_texts
+        else None
+    )
 
 
 def _visibility(message: Message) -> tuple[bool, bool, str | None]:
@@ -58,10 +71,12 @@ def _visibility(message: Message) -> tuple[bool, bool, str | None]:
 
 
 def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message, int]:
-    """The message with texts instead of attachments, and the number of attachments that no text can replace.
+    """The message with texts instead of attachments, and the number of attachments that no text can
+    replace.
 
-    `texts` maps positions of parts to texts. A text becomes a separate part if the format has text blocks at that
-    place, else a line after the preceding text. In a tool result it belongs to the result.
+    `texts` maps positions of parts to texts. A text becomes a separate part if the format has text
+    blocks at that place, else a line after the preceding text. In a tool result it belongs to the
+    result.
     """
     parts: list[Part] = []
     lines: dict[int, list[str]] = {}
@@ -71,7 +86,11 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         text = texts.get(position)
         is_replaceable = part.kind == "attachment" and part.block is not None and not part.sealed
         if text is None:
-            last = len(parts) if part.kind in ("text", "tool_result") and part.span is not None else last
+            last = (
+                len(parts)
+                if part.kind in ("text", "tool_result") and part.span is not None
+                else last
+            )
             parts.append(part)
         elif is_replaceable and part.text_block is not None:
             parts.append(_text_part(message, text, part))
@@ -85,12 +104,18 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         parts[position] = replace(parts[position], text="\n".join((*before, *added)))
     if stuck == len(texts):
         return message, stuck
-    has_own = any(position in texts and part.text_block is not None for position, part in enumerate(message.parts))
+    has_own = any(
+        position in texts and part.text_block is not None
+        for position, part in enumerate(message.parts)
+    )
     return replace(message, parts=tuple(filter(_has_place, parts) if has_own else parts)), stuck
 
 
 def _text_part(message: Message, text: str, attachment: Part) -> Part:
-    """A text that replaces the block of an attachment. Its span is the block, so that later stages can edit it."""
+    """A text that replaces the block of an attachment.
+
+    Its span is the block, so that later stages can edit it.
+    """
     result = message.result if message.role == "tool" else None
     part = Part("text") if result is None else replace(result, wrapper=None)
     return replace(part, text=text, span=attachment.block, block=attachment.block, sealed=0)
@@ -98,4 +123,9 @@ def _text_part(message: Message, text: str, attachment: Part) -> Part:
 
 def _has_place(part: Part) -> bool:
     """Whether a part is in the file. A result without text has an empty part that is not."""
-    return part.kind != "tool_result" or bool(part.text) or part.span is not None or part.block is not None
+    return (
+        part.kind != "tool_result"
+        or bool(part.text)
+        or part.span is not None
+        or part.block is not None
+    )

@@ -1,4 +1,6 @@
-"""Pins: messages that a user protects. They are never dropped or shortened, nor is the rest of their exchange.
+"""Pins: messages that a user protects.
+
+They are never dropped or shortened, nor is the rest of their exchange.
 
 A pin is a regular expression over the text of a message, `tool:NAME` for every call of a tool, or
 `id:ID` for a call by its id.
@@ -42,7 +44,9 @@ def pinned(messages: Sequence[Message], shape: Shape, pins: Sequence[str]) -> di
         for matches, why in tests:
             if matches(message, shape.call[position]):
                 reasons.setdefault(shape.exchange[position], why)
-    return {position: reasons[home] for position, home in enumerate(shape.exchange) if home in reasons}
+    return {
+        position: reasons[home] for position, home in enumerate(shape.exchange) if home in reasons
+    }
 
 
 def _test(pin: str) -> Callable[[Message, Part | None], bool]:

@@ -7,8 +7,12 @@ from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.model import Message
 
 
-def protected_messages(messages: Sequence[Message], shape: Shape, patterns: Sequence[str]) -> dict[int, str]:
-    """The positions of kept messages and the reasons: hidden, system and pinned messages, and the current task."""
+def protected_messages(
+    messages: Sequence[Message], shape: Shape, patterns: Sequence[str]
+) -> dict[int, str]:
+    """The positions of kept messages and the reasons: hidden, system and pinned messages, and the
+    current task.
+    """
     pinned = pins.pinned(messages, shape, patterns)
     task = current_task(messages)
     reasons = {}

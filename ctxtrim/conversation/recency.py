@@ -10,9 +10,17 @@ LEAST = 3
 
 
 def recent(
-    messages: Sequence[Message], shape: Shape, costs: Sequence[int], turns: int, count: int, tokens: int
+    messages: Sequence[Message],
+    shape: Shape,
+    costs: Sequence[int],
+    turns: int,
+    count: int,
+    tokens: int,
 ) -> list[bool]:
-    """For each message, whether it is in the last turns, messages or tokens. 0 disables a limit. `costs` are tokens."""
+    """For each message, whether it is in the last turns, messages or tokens.
+
+    0 disables a limit. `costs` are tokens.
+    """
     size = len(messages)
     by_count = max(0, size - count) if count else size
     start = min(_by_turns(messages, shape, turns), by_count, _by_tokens(costs, tokens))
@@ -21,7 +29,12 @@ def recent(
 
 
 def recent_from(
-    messages: Sequence[Message], shape: Shape, costs: Sequence[int], turns: int, count: int, tokens: int
+    messages: Sequence[Message],
+    shape: Shape,
+    costs: Sequence[int],
+    turns: int,
+    count: int,
+    tokens: int,
 ) -> int:
     """The position of the first recent message: the shorter of the last turns and the last tokens.
 
@@ -36,15 +49,23 @@ def recent_from(
 
 
 def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> int:
-    """The position of the first of the newest exchanges that are not prompts; 0 if there are fewer."""
+    """The position of the first of the newest exchanges that are not prompts; 0 if
+    there are fewer.
+    """
     homes = [
-        position for position, home in enumerate(shape.exchange) if position == home and _is_answer(messages[position])
+        position
+        for position, home in enumerate(shape.exchange)
+        if position == home and _is_answer(messages[position])
     ]
     return homes[-number] if len(homes) >= number else 0
 
 
-def _by_exchanges(messages: Sequence[Message], shape: Shape, costs: Sequence[int], tokens: int) -> int:
-    """The position of the first of the last exchanges that have at most `tokens` tokens together."""
+def _by_exchanges(
+    messages: Sequence[Message], shape: Shape, costs: Sequence[int], tokens: int
+) -> int:
+    """The position of the first of the last exchanges that have at most `tokens`
+    tokens together.
+    """
     cost: dict[int, int] = {}
     for position, home in enumerate(shape.exchange):
         cost[home] = cost.get(home, 0) + costs[position]
@@ -62,7 +83,10 @@ def _is_answer(message: Message) -> bool:
 
 
 def _by_turns(messages: Sequence[Message], shape: Shape, turns: int) -> int:
-    """The position of the first of the last turns. A turn begins with a typed prompt, or the file numbers it."""
+    """The position of the first of the last turns.
+
+    A turn begins with a typed prompt, or the file numbers it.
+    """
     if turns == 0:
         return len(messages)
     seen: list[int] = []

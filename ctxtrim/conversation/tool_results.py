@@ -1,4 +1,6 @@
-"""Tool results as stages see them: one text, whatever its parts, with the tool, the call and the age."""
+"""Tool results as stages see them: one text, whatever its parts, with the tool, the call and the
+age.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,12 +10,16 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
 
 METADATA = ("_originalLength", "_truncatedAt")
-"""The debug keys of a shortened result: its original length in characters, and its age at that time."""
+"""The debug keys of a shortened result: its original length in characters, and its age at that
+time.
+"""
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """A tool result. `text`: all its texts, a line each; `call`: the call it answers; `age`: in steps or turns."""
+    """A tool result. `text`: all its texts, a line each; `call`: the call it answers; `age`: in
+    steps or turns.
+    """
 
     position: int
     message: Message
@@ -29,7 +35,9 @@ class ToolResult:
         Each text must be rewritable, and all but the first must be removable.
         """
         texts = [part for part in self.message.parts if part.kind == "tool_result"]
-        return all(part.span is not None for part in texts) and all(part.block is not None for part in texts[1:])
+        return all(part.span is not None for part in texts) and all(
+            part.block is not None for part in texts[1:]
+        )
 
     @property
     def id(self) -> str | None:
@@ -55,7 +63,9 @@ def results(messages: Sequence[Message], shape: Shape, ages: Sequence[int]) -> l
         if message.role == "tool" and message.agent_visible and result is not None:
             call = shape.call[position]
             text = result_text(message)
-            tool_results.append(ToolResult(position, message, text, tool_name(result, call), call, ages[position]))
+            tool_results.append(
+                ToolResult(position, message, text, tool_name(result, call), call, ages[position])
+            )
     return tool_results
 
 

@@ -48,7 +48,8 @@ def shape(messages: Sequence[Message]) -> Shape:
     answered: list[Part | None] = []
     fan: list[int] = []
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
-    closing: set[int] = set()  # messages whose calls are all answered by one result without id or name
+    # messages whose calls are all answered by one result without id or name
+    closing: set[int] = set()
     acting: int | None = None  # the message with an action whose result comes next
     steps = turns = 0
     for position, message in enumerate(messages):
@@ -59,7 +60,9 @@ def shape(messages: Sequence[Message]) -> Shape:
         if message.action is not None and role == "assistant":
             steps += not any(message.calls)
             acting = position
-        elif role is not None and (role != "tool" or message.result is None or message.result.call_id is not None):
+        elif role is not None and (
+            role != "tool" or message.result is None or message.result.call_id is not None
+        ):
             acting = None
         if role in ("assistant", "user"):
             calls = list(message.calls)
@@ -85,11 +88,23 @@ def shape(messages: Sequence[Message]) -> Shape:
         answered.append(answers)
         fan.append(width)
     _close(waiting, closing)
-    unanswered = sorted((entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0])
-    return Shape(tuple(step), tuple(turn), tuple(exchange), tuple(answered), tuple(fan), tuple(unanswered), steps)
+    unanswered = sorted(
+        (entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0]
+    )
+    return Shape(
+        tuple(step),
+        tuple(turn),
+        tuple(exchange),
+        tuple(answered),
+        tuple(fan),
+        tuple(unanswered),
+        steps,
+    )
 
 
-def _open(waiting: dict[str | None, list[tuple[int, Part]]], home: int, calls: Sequence[Part]) -> None:
+def _open(
+    waiting: dict[str | None, list[tuple[int, Part]]], home: int, calls: Sequence[Part]
+) -> None:
     """Add the calls of a message to those that wait for a result."""
     for call in calls:
         waiting.setdefault(call.call_id, []).append((home, call))
@@ -105,11 +120,14 @@ def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -
 def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
     """Remove and return the first open call of the nearest message that has one."""
     home = waiting[-1][0]
-    return waiting.pop(next(entry for entry, (position, _) in enumerate(waiting) if position == home))
+    return waiting.pop(
+        next(entry for entry, (position, _) in enumerate(waiting) if position == home)
+    )
 
 
 def current_task(messages: Sequence[Message]) -> int | None:
-    """The position of the newest user message that the person typed; of any user message if the person typed none.
+    """The position of the newest user message that the person typed; of any user message if the
+    person typed none.
 
     Hidden messages do not count, nor do messages that the person cannot see.
     """
@@ -122,9 +140,13 @@ def opening_task(messages: Sequence[Message]) -> int | None:
 
 
 def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
-    """Whether user and assistant alternate: no adjacent messages of one role, and results right after calls."""
+    """Whether user and assistant alternate: no adjacent messages of one role, and results right
+    after calls.
+    """
     spoken = [
-        position for position, message in enumerate(messages) if message.role != "system" and message.agent_visible
+        position
+        for position, message in enumerate(messages)
+        if message.role != "system" and message.agent_visible
     ]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
@@ -138,12 +160,20 @@ def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
 
 def is_typed(message: Message) -> bool:
     """Whether the person typed a message, and no client injected it."""
-    return message.role == "user" and message.user_visible and not (message.is_injected or message.is_summary)
+    return (
+        message.role == "user"
+        and message.user_visible
+        and not (message.is_injected or message.is_summary)
+    )
 
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
     """The first typed prompt in an order of positions, else the first user message."""
-    users = [position for position in order if messages[position].role == "user" and messages[position].agent_visible]
+    users = [
+        position
+        for position in order
+        if messages[position].role == "user" and messages[position].agent_visible
+    ]
     for position in users:
         if is_typed(messages[position]) and _has_content(messages[position]):
             return position

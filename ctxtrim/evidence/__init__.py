@@ -1,11 +1,24 @@
-"""Evidence that a tool result still matters: errors, quotations, use by later calls, active files, duplicates."""
+"""Evidence that a tool result still matters: errors, quotations, use by later calls, active files,
+duplicates.
+"""
 
-from ctxtrim.evidence.active_files import FileReference, active_reads, file_references, outdated_reads, reread
+from ctxtrim.evidence.active_files import (
+    FileReference,
+    active_reads,
+    file_references,
+    outdated_reads,
+    reread,
+)
 from ctxtrim.evidence.agent_instructions import is_instructions, is_only_instructions
 from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
 from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
-from ctxtrim.evidence.one_line import SummaryFields, is_summary_line, parse_summary_line, summary_line
+from ctxtrim.evidence.one_line import (
+    SummaryFields,
+    is_summary_line,
+    parse_summary_line,
+    summary_line,
+)
 from ctxtrim.evidence.quotes import quoted
 from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
 from ctxtrim.evidence.used_by_calls import chained

@@ -18,7 +18,8 @@ _KINDS = ("read", "write", "edit", "delete")
 
 @dataclass(frozen=True, slots=True)
 class FileReference:
-    """A file that calls named: the step of the last access, and the SHA-256 (hex) of its last read content.
+    """A file that calls named: the step of the last access, and the SHA-256 (hex) of its last read
+    content.
 
     `content_hash` is None if the file was never read. Searches and commands are not accesses.
     """
@@ -30,7 +31,10 @@ class FileReference:
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """One call that names a file. `is_answer`: the message at `position` is its successful result."""
+    """One call that names a file.
+
+    `is_answer`: the message at `position` is its successful result.
+    """
 
     path: str
     kind: ToolKind
@@ -54,7 +58,9 @@ def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileRefe
     )
 
 
-def active_reads(messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int) -> dict[int, str]:
+def active_reads(
+    messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int
+) -> dict[int, str]:
     """The positions of results that show a file in use, each with the reason.
 
     A file is in use if it was read, written or edited at most `active_steps` steps before
@@ -76,8 +82,12 @@ def active_reads(messages: Sequence[Message], shape: Shape, current_step: int, a
     return reasons
 
 
-def outdated_reads(messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int) -> set[int]:
-    """The positions of reads whose file changed later, more than `active_steps` steps before `current_step`."""
+def outdated_reads(
+    messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int
+) -> set[int]:
+    """The positions of reads whose file changed later, more than `active_steps` steps before
+    `current_step`.
+    """
     outdated: set[int] = set()
     waiting: dict[str, list[int]] = {}
     for access in _accesses(messages, shape):
@@ -89,14 +99,23 @@ def outdated_reads(messages: Sequence[Message], shape: Shape, current_step: int,
 
 
 def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
-    """Reads of a file that was read in full later: from their position to that of the newest full read.
+    """Reads of a file that was read in full later: from their position to that of the newest full
+    read.
 
     Reads of several files at once are excluded.
     """
     newest: dict[str, int] = {}
     newer_reads: dict[int, int] = {}
-    reads = [access for access in _accesses(messages, shape) if access.kind == "read" and access.is_answer]
-    several = {access.position for access, following in pairwise(reads) if access.position == following.position}
+    reads = [
+        access
+        for access in _accesses(messages, shape)
+        if access.kind == "read" and access.is_answer
+    ]
+    several = {
+        access.position
+        for access, following in pairwise(reads)
+        if access.position == following.position
+    }
     for access in reversed(reads):
         if access.position in several:
             continue
@@ -104,14 +123,23 @@ def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
             newer_reads[access.position] = newest[access.path]
         else:
             call = shape.call[access.position]
-            if call is not None and is_full_read(call) and not is_abridged(messages[access.position]):
+            if (
+                call is not None
+                and is_full_read(call)
+                and not is_abridged(messages[access.position])
+            ):
                 newest[access.path] = access.position
     return newer_reads
 
 
 def _accesses(messages: Sequence[Message], shape: Shape) -> Iterator[_Access]:
-    """The file accesses of calls, in the order of their results. Calls without a result are included."""
-    answered = ((position, call, True) for position, call in enumerate(shape.call) if call is not None)
+    """The file accesses of calls, in the order of their results.
+
+    Calls without a result are included.
+    """
+    answered = (
+        (position, call, True) for position, call in enumerate(shape.call) if call is not None
+    )
     waiting = ((position, call, False) for position, call in shape.unanswered)
     for position, call, has_result in merge(answered, waiting, key=itemgetter(0)):
         files = [(path, kind) for path, kind in dict.fromkeys(accesses(call)) if kind in _KINDS]

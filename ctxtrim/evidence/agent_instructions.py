@@ -11,8 +11,8 @@ _NAMES = (
 _TAGS = r"(?:user_instructions|INSTRUCTIONS|environment_context|project_instructions)"
 _NAMED = re.compile(rf"(?<!\w){_NAMES}|<{_TAGS}>")
 _REACH = 500  # characters that are searched for the name
-# The beginning of a text with such a file: Codex (a heading, tags), Claude Code (a reminder), Gemini CLI, opencode,
-# and the file itself under its own name.
+# The beginning of a text with such a file: Codex (a heading, tags), Claude Code (a reminder),
+# Gemini CLI, opencode, and the file itself under its own name.
 _BEGINS = re.compile(
     rf"\s*(?:<{_TAGS}>"
     rf"|# (?:\S{{0,200}}/)?{_NAMES}(?: instructions\b[^\n]*)?[ \t]*(?:\n|$)"
@@ -20,7 +20,9 @@ _BEGINS = re.compile(
     rf"|<system-reminder>.{{0,{_REACH}}}?(?:# claudeMd\b|Contents of [^\n]{{0,300}}?{_NAMES}))",
     re.DOTALL,
 )
-_WRAPPED = re.compile(rf"\s*(?:# [^\n]{{0,300}}\n\s*)?<(system-reminder|{_TAGS})>.*?</\1>", re.DOTALL)
+_WRAPPED = re.compile(
+    rf"\s*(?:# [^\n]{{0,300}}\n\s*)?<(system-reminder|{_TAGS})>.*?</\1>", re.DOTALL
+)
 
 
 def is_instructions(message: Message) -> bool:

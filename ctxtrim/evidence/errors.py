@@ -9,15 +9,18 @@ from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.model import Message
 
 _EXIT_CODE = re.compile(
-    r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ _-]?(?:code|status)\W{0,3}"
+    r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ "
+    r"_-]?(?:code|status)\W{0,3}"
     r"(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _ERROR = re.compile(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
     r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
-    r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) )?Failed to connect\b"
-    r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"  # tsc, with the file name in front
+    r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) "
+    r")?Failed to connect\b"
+    # tsc, with the file name in front
+    r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"
 )
 _LOOSE = re.compile(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
 _ABRIDGED = re.compile(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)

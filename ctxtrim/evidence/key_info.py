@@ -13,7 +13,8 @@ from ctxtrim.model import Part
 Status = Literal["success", "error", "partial"]
 
 _PARTIAL = re.compile(
-    r"^[ \t.…]*[\[(<][^\])>\n]{0,80}(?:truncated|omitted|clipped|cut off)|^[ \t]*\W{0,3}output truncated",
+    r"^[ \t.…]*[\[(<][^\])>\n]{0,80}(?:truncated|omitted|clipped|cut off)|^[ "
+    r"\t]*\W{0,3}output truncated",
     re.IGNORECASE | re.MULTILINE,
 )
 _FAILURE = re.compile(
@@ -24,10 +25,14 @@ _FAILURE = re.compile(
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^\n:]{1,500}):\d+[:\s]", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]*\d+:", re.MULTILINE)
 _NONE = re.compile(
-    r"\s*no (?:matches|files|results|hits|matching)\b|\s*found 0\b|\s*0 (?:matches|files|results)\b", re.I
+    r"\s*no (?:matches|files|results|hits|matching)\b|\s*found 0\b"
+    r"|\s*0 (?:matches|files|results)\b",
+    re.I,
 )
 _HEADING = re.compile(
-    r"\s*(?:found|total|showing) \d+\b[^\n]*|\s*\d+ (?:matches|files|results)\b[^\n]*|\s*[\[(].*[\])]\s*|--", re.I
+    r"\s*(?:found|total|showing) \d+\b[^\n]*|\s*\d+ "
+    r"(?:matches|files|results)\b[^\n]*|\s*[\[(].*[\])]\s*|--",
+    re.I,
 )
 _LISTS = ("matches", "results", "files", "items", "hits", "data")
 
@@ -54,7 +59,8 @@ class KeyInfo:
 def extract_key_info(
     content: str, tool_name: str | None, arguments: str | None = None, is_error: bool | None = None
 ) -> KeyInfo:
-    """The key facts of a result from its text, its tool's name, and the arguments of the call as JSON text.
+    """The key facts of a result from its text, its tool's name, and the arguments of the call as
+    JSON text.
 
     `is_error` is the flag of the format, which decides if there is one.
     """
@@ -86,7 +92,9 @@ def extract_key_info(
 
 def _input(call: Part, kind: ToolKind) -> str | None:
     if kind == "search":
-        return string_at(call.text, "pattern", "query", "regex", "search_term", "search", "keyword", "glob", "q")
+        return string_at(
+            call.text, "pattern", "query", "regex", "search_term", "search", "keyword", "glob", "q"
+        )
     return command_of(call)
 
 
@@ -113,7 +121,9 @@ def _matches(content: str) -> tuple[int, tuple[str, ...]]:
     numbered = _NUMBERED.findall(content)
     if numbered:
         return len(numbered), ()
-    return sum(bool(line.strip()) and not _HEADING.fullmatch(line) for line in content.split("\n")), ()
+    return sum(
+        bool(line.strip()) and not _HEADING.fullmatch(line) for line in content.split("\n")
+    ), ()
 
 
 def _listed(content: str) -> int | None:

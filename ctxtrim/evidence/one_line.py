@@ -1,4 +1,6 @@
-"""One-line summaries of tool results: `[✓ bash: npm test | exit 0 | 214 lines]`, `[❌ …]` for a failure."""
+"""One-line summaries of tool results: `[✓ bash: npm test | exit 0 | 214 lines]`, `[❌ …]` for a
+failure.
+"""
 
 import re
 import unicodedata
@@ -16,7 +18,9 @@ _SUBJECT = 80  # characters of the subject
 
 
 def summary_line(info: KeyInfo, tool_name: str | None) -> str:
-    """A line of at most 200 characters: status, tool, subject of the call and size of the output."""
+    """A line of at most 200 characters: status, tool, subject of the call and size
+    of the output.
+    """
     subject = info.command
     if info.kind in ("read", "write", "edit", "delete") and info.paths:
         more = f" +{len(info.paths) - 1}" if len(info.paths) > 1 else ""
@@ -25,7 +29,9 @@ def summary_line(info: KeyInfo, tool_name: str | None) -> str:
         subject = info.paths[0]
     facts = [
         f"exit {info.exit_code}" if info.exit_code is not None else "",
-        f"{info.matches} {'match' if info.matches == 1 else 'matches'}" if info.matches is not None else "",
+        f"{info.matches} {'match' if info.matches == 1 else 'matches'}"
+        if info.matches is not None
+        else "",
     ]
     last = ["partial"] if info.status == "partial" else []
     last.append(f"{info.lines} {'line' if info.lines == 1 else 'lines'}")
@@ -61,13 +67,21 @@ def parse_summary_line(line: str) -> SummaryFields | None:
     if len(fields) > 1 and fields[-1] == "partial":
         fields.pop()
     is_error = line[1] == "❌"
-    codes = [number for number, text in enumerate(fields) if number and re.fullmatch(r"exit -?\d+", text)]
+    codes = [
+        number for number, text in enumerate(fields) if number and re.fullmatch(r"exit -?\d+", text)
+    ]
     end = codes[-1] if codes else len(fields) - (is_error and len(fields) > 1)
     error = fields[end + bool(codes) :] if is_error else []
-    tool, _, subject = " | ".join(text for text in fields[:end] if not _MATCHES.fullmatch(text)).partition(": ")
+    tool, _, subject = " | ".join(
+        text for text in fields[:end] if not _MATCHES.fullmatch(text)
+    ).partition(": ")
     code = int(fields[end].removeprefix("exit ")) if codes else None
     return SummaryFields(
-        tool, subject, is_error, code, " | ".join(text for text in error if not _MATCHES.fullmatch(text))
+        tool,
+        subject,
+        is_error,
+        code,
+        " | ".join(text for text in error if not _MATCHES.fullmatch(text)),
     )
 
 

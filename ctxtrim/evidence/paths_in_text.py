@@ -11,7 +11,11 @@ _RUN = 10  # minimum number of letters and digits outside of paths
 
 def line_has_content(line: str, paths: tuple[str, ...]) -> bool:
     """Whether a line is more than a path, a file name, or a path that its call named."""
-    return line not in paths and not _FILE.fullmatch(line) and _length_without_paths(line[: 4 * _REACH]) > 0
+    return (
+        line not in paths
+        and not _FILE.fullmatch(line)
+        and _length_without_paths(line[: 4 * _REACH]) > 0
+    )
 
 
 def run_has_content(text: str, start: int, end: int, paths: tuple[str, ...]) -> bool:

@@ -25,7 +25,11 @@ def quoted_lines(
     result named.
     """
     folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
-    begun = {text[start_at : start_at + _LEAST] for text in folded.values() for start_at in _anchors(text)}
+    begun = {
+        text[start_at : start_at + _LEAST]
+        for text in folded.values()
+        for start_at in _anchors(text)
+    }
     # The result with a line, and its range; None if several results have it.
     sources: dict[str, tuple[int, int, int] | None] = {}
     for position, text in results.items():

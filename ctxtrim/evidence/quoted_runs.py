@@ -48,7 +48,8 @@ class _TypedText:
     text: str
     indexed: int = 0
     stretches: set[int] = field(default_factory=set)
-    windows: dict[int, int] = field(default_factory=dict)  # from the hash of 40 characters to a position
+    # from the hash of 40 characters to a position
+    windows: dict[int, int] = field(default_factory=dict)
 
     @property
     def strides(self) -> tuple[int, int]:
@@ -61,10 +62,12 @@ class _TypedText:
         text, (mine, _) = self.text, self.strides
         first = -(-start // mine) * mine
         self.stretches.update(
-            hash(text[position : position + _STRETCH]) for position in range(first, end - _STRETCH + 1, mine)
+            hash(text[position : position + _STRETCH])
+            for position in range(first, end - _STRETCH + 1, mine)
         )
         self.windows.update(
-            (hash(text[position : position + _RUN]), position) for position in range(start, end - _RUN + 1)
+            (hash(text[position : position + _RUN]), position)
+            for position in range(start, end - _RUN + 1)
         )
         self.indexed += length + len(_END)
 
@@ -76,7 +79,9 @@ class _TypedText:
         tried = 0  # the first window that was not tried yet
         for position in range(0, len(text) - _STRETCH + 1, theirs):
             if hash(text[position : position + _STRETCH]) in stretches:
-                for start in range(max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1):
+                for start in range(
+                    max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1
+                ):
                     match = self.windows.get(hash(text[start : start + _RUN]))
                     if match is not None and run_has_content(text, start, start + _RUN, paths):
                         run = self._extended(text, start, match)
@@ -93,6 +98,8 @@ class _TypedText:
             return None
         while start and start + shift and typed[start + shift - 1] == text[start - 1] != _END:
             start -= 1
-        while end < len(text) and end + shift < len(typed) and typed[end + shift] == text[end] != _END:
+        while (
+            end < len(text) and end + shift < len(typed) and typed[end + shift] == text[end] != _END
+        ):
             end += 1
         return start, end

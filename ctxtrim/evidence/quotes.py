@@ -17,11 +17,14 @@ from ctxtrim.model import Message
 
 _MOST = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
-_ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)  # "12" and "search" have other meanings too
+# "12" and "search" have other meanings too
+_ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
 
 
 def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, int]]:
-    """The positions of quoted results with the quoted range (start, end), or (0, 0) for a quoted call id."""
+    """The positions of quoted results with the quoted range (start, end), or (0, 0) for a quoted
+    call id.
+    """
     typed = _typed(messages)
     last = max(typed, default=0)
     results = {
@@ -32,7 +35,9 @@ def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, in
     older = {position: text for position, text in results.items() if position < last}
     if not older:
         return {}
-    named = {position: paths_of(call) if (call := shape.call[position]) else () for position in older}
+    named = {
+        position: paths_of(call) if (call := shape.call[position]) else () for position in older
+    }
     ranges_by_position = dict.fromkeys(_by_id(messages, typed, older), (0, 0))
     for ranges in (quoted_lines(results, typed, named), quoted_runs(older, typed, named)):
         for position, (start, end) in ranges.items():
@@ -55,10 +60,18 @@ def _typed(messages: Sequence[Message]) -> dict[int, str]:
     return typed
 
 
-def _by_id(messages: Sequence[Message], typed: dict[int, str], results: dict[int, str]) -> list[int]:
+def _by_id(
+    messages: Sequence[Message], typed: dict[int, str], results: dict[int, str]
+) -> list[int]:
     """The results whose call id is a word of a later message."""
     last: dict[str, int] = {}
     for position, text in sorted(typed.items()):
         last.update((word.strip(".:!?"), position) for word in _WORD.findall(text))
-    ids = ((position, result.call_id) for position in results if (result := messages[position].result))
-    return [position for position, name in ids if name and _ID.match(name) and last.get(name, -1) > position]
+    ids = (
+        (position, result.call_id) for position in results if (result := messages[position].result)
+    )
+    return [
+        position
+        for position, name in ids
+        if name and _ID.match(name) and last.get(name, -1) > position
+    ]

@@ -29,7 +29,8 @@ class Reference:
 
 
 def atoms(text: str) -> set[str]:
-    """The atoms of a text: lines of 25 to 300 characters, names of at least 8, numbers of at least 6 digits.
+    """The atoms of a text: lines of 25 to 300 characters, names of at least 8, numbers of at least
+    6 digits.
 
     Lines are compared without surrounding space and without a leading line number.
     """
@@ -48,7 +49,10 @@ def atoms(text: str) -> set[str]:
 
 
 def atoms_of(message: Message) -> set[str]:
-    """The atoms of a message: of its texts, results and all strings in call arguments. Reasoning is excluded."""
+    """The atoms of a message: of its texts, results and all strings in call arguments.
+
+    Reasoning is excluded.
+    """
     return set().union(*map(atoms, _texts(message)))
 
 
@@ -62,7 +66,9 @@ def _texts(message: Message) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class References:
-    """The references of one session: the atoms of each message, and the position where each atom first occurs."""
+    """The references of one session: the atoms of each message, and the position where each atom
+    first occurs.
+    """
 
     messages: Sequence[Message]
     atoms: Sequence[set[str]]
@@ -87,7 +93,9 @@ class References:
 
 def references(messages: Sequence[Message]) -> References:
     """The references of a session. Hidden messages have none."""
-    atoms_by_message = [atoms_of(message) if message.agent_visible else set() for message in messages]
+    atoms_by_message = [
+        atoms_of(message) if message.agent_visible else set() for message in messages
+    ]
     first: dict[str, int] = {}
     for position, message_atoms in enumerate(atoms_by_message):
         for atom in message_atoms:

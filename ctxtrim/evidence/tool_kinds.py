@@ -15,30 +15,50 @@ from ctxtrim.model import Part
 ToolKind = Literal["read", "write", "edit", "delete", "search", "bash", "other"]
 
 _NAMES: dict[ToolKind, str] = {
-    "read": "read cat view open readfile readfiles readmanyfiles readmultiplefiles readtextfile readmediafile "
+    "read": "read cat view open readfile readfiles readmanyfiles readmultiplefiles readtextfile "
+"readmediafile "
     "readnotebook notebookread viewfile openfile fileread loadfile getfilecontent getfilecontents",
-    "write": "write create writefile writetofile writetextfile filewrite savefile createfile createnewfile newfile "
+    "write": "write create writefile writetofile writetextfile filewrite savefile createfile "
+"createnewfile newfile "
     "copyfile movefile mv",
-    "edit": "edit insert patch replace editfile editnotebook editexistingfile fileedit multiedit notebookedit "
-    "applypatch applydiff strreplace searchreplace searchandreplace replaceinfile replacelines insertcontent "
-    "inserteditintofile replacestringinfile multireplacestringinfile updatefile appendfile appendtofile "
-    "stringreplace insertlines deletelines diffedit replacespan syntaxislandedit renamesymbol extractfunction",
+    "edit": "edit insert patch replace editfile editnotebook editexistingfile fileedit multiedit "
+"notebookedit "
+    "applypatch applydiff strreplace searchreplace searchandreplace replaceinfile "
+"replacelines insertcontent "
+    "inserteditintofile replacestringinfile multireplacestringinfile updatefile "
+"appendfile appendtofile "
+    "stringreplace insertlines deletelines diffedit replacespan syntaxislandedit "
+"renamesymbol extractfunction",
     "delete": "delete remove rm deletefile deletefiles deletepath removefile rmdir",
-    "search": "search grep glob find ls list rg ripgrep grepsearch greptool globtool globfilesearch filesearch "
-    "codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent searchfilecontents searchtext "
-    "searchdir searchdirectory searchforpattern findfile findfiles findbyname listdir listdirectory listfiles "
+    "search": "search grep glob find ls list rg ripgrep grepsearch "
+"greptool globtool globfilesearch filesearch "
+    "codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent "
+"searchfilecontents searchtext "
+    "searchdir searchdirectory searchforpattern findfile findfiles findbyname listdir "
+"listdirectory listfiles "
     "directorytree listcodedefinitionnames findreferences documentsymbols gotodefinition",
-    "bash": "bash sh shell exec execute terminal cmd powershell pwsh localshell localshellcall execcommand "
-    "executecommand executebash runbash bashtool runcommand runcmd runshellcommand runterminal runterminalcmd "
+    "bash": "bash sh shell exec execute terminal cmd powershell pwsh localshell localshellcall "
+"execcommand "
+    "executecommand executebash runbash bashtool runcommand runcmd runshellcommand "
+"runterminal runterminalcmd "
     "runterminalcommand runinterminal shellcommand shellexec codeexec",
 }  # fmt: skip
-_KINDS: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_KINDS: dict[str, ToolKind] = {
+    name: kind for kind, names in _NAMES.items() for name in names.split()
+}
 # Tools with several actions on files, chosen by the argument `command`.
-_EDITORS = ("strreplacebasededittool", "strreplaceeditor", "strreplaceedittool", "texteditor", "fileeditor")
+_EDITORS = (
+    "strreplacebasededittool",
+    "strreplaceeditor",
+    "strreplaceedittool",
+    "texteditor",
+    "fileeditor",
+)
 _EDITOR_COMMANDS: dict[str, ToolKind] = {"view": "read", "create": "write", "delete": "delete"}
 _PATH_KEYS = (
-    "path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths", "notebookpath", "targetfile",
-    "targetnotebook", "absolutepath", "relativepath", "relativeworkspacepath",
+    "path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths",
+    "notebookpath", "targetfile", "targetnotebook", "absolutepath", "relativepath",
+    "relativeworkspacepath",
 )  # fmt: skip
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
 _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE)
@@ -49,7 +69,9 @@ _RANGE = re.compile(r"line|offset|limit|range|start|end$|head|tail|page|chunk|le
 
 
 def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
-    """The kind of a tool by its name; for multi-purpose tools by the arguments of the call (JSON text)."""
+    """The kind of a tool by its name; for multi-purpose tools by the arguments of the call (JSON
+    text).
+    """
     bare = _bare(re.split(r"__|[.:/]", name or "")[-1])
     if bare in _EDITORS:
         tree = _tree(arguments)
@@ -60,7 +82,9 @@ def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
 
 
 def paths_of(call: Part) -> tuple[str, ...]:
-    """The files that a call names in its arguments, in order; empty if the arguments are neither JSON nor a patch."""
+    """The files that a call names in its arguments, in order; empty if the arguments are neither
+    JSON nor a patch.
+    """
     return tuple(dict.fromkeys(path for path, _ in accesses(call)))
 
 
@@ -81,11 +105,16 @@ def accesses(call: Part) -> Iterator[tuple[str, ToolKind]]:
 def is_full_read(call: Part) -> bool:
     """Whether a call reads whole files, without lines, offset or limit."""
     tree = _tree(call.text)
-    return isinstance(tree, dict) and not any(_RANGE.search(_bare(key)) and value for key, value in tree.items())
+    return isinstance(tree, dict) and not any(
+        _RANGE.search(_bare(key)) and value for key, value in tree.items()
+    )
 
 
 def command_of(call: Part) -> str | None:
-    """The command line that a call runs; None for other calls. For `["bash", "-lc", "ls"]` it is `ls`."""
+    """The command line that a call runs; None for other calls.
+
+    For `["bash", "-lc", "ls"]` it is `ls`.
+    """
     kind = kind_of_tool(call.name)
     if kind not in ("bash", "other") or _bare(call.name or "") in _EDITORS:
         return None
@@ -103,7 +132,9 @@ def command_of(call: Part) -> str | None:
 
 
 def strings(arguments: str) -> list[str]:
-    """The strings in the arguments of a call, in order, without keys; the text itself if it is not JSON."""
+    """The strings in the arguments of a call, in order, without keys; the text itself if it is not
+    JSON.
+    """
     tree = _tree(arguments)
     if tree is None:
         return [arguments]
@@ -137,12 +168,18 @@ def _bare(name: str) -> str:
 
 
 def _values(tree: dict[str, Any]) -> Iterator[str]:
-    """The strings at keys that name a file, also in lists and in lists of objects with such keys."""
+    """The strings at keys that name a file, also in lists and in lists of objects
+    with such keys.
+    """
     for key, value in tree.items():
         if _bare(key) in _PATH_KEYS:
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, dict):
-                    yield from (path for name, path in item.items() if _bare(name) in _PATH_KEYS and type(path) is str)
+                    yield from (
+                        path
+                        for name, path in item.items()
+                        if _bare(name) in _PATH_KEYS and type(path) is str
+                    )
                 elif isinstance(item, str):
                     yield item
 

@@ -20,8 +20,13 @@ _WORD = re.compile(r"\w{6,}")
 
 
 def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[tuple[int, int, int]]]:
-    """By position of a used result: (position of the message with the call, start, end of the used range)."""
-    opened = next((position for position, message in enumerate(messages) if message.role == "tool"), len(messages))
+    """By position of a used result: (position of the message with the call, start, end of the used
+    range).
+    """
+    opened = next(
+        (position for position, message in enumerate(messages) if message.role == "tool"),
+        len(messages),
+    )
     used = {
         position: tokens(strings_of_calls(message))
         for position, message in enumerate(messages[opened:], opened)
@@ -36,7 +41,8 @@ def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[tuple[i
         waiting -= first_seen
         if first_seen and message.role == "tool":
             sources.update(
-                (token, (position, start, end)) for token, (start, end) in _ranges(result_text(message), first_seen)
+                (token, (position, start, end))
+                for token, (start, end) in _ranges(result_text(message), first_seen)
             )
     chains: dict[int, list[tuple[int, int, int]]] = {}
     for consumer, wanted in used.items():
@@ -68,8 +74,14 @@ def strings_of_calls(message: Message) -> list[str]:
 def _texts(message: Message) -> list[str]:
     """All text of a message, with call arguments as parsed strings."""
     if message.role == "tool":
-        return [result_text(message), *(part.text for part in message.parts if part.kind != "tool_result")]
-    return [*(part.text for part in message.parts if part.kind != "tool_call"), *strings_of_calls(message)]
+        return [
+            result_text(message),
+            *(part.text for part in message.parts if part.kind != "tool_result"),
+        ]
+    return [
+        *(part.text for part in message.parts if part.kind != "tool_call"),
+        *strings_of_calls(message),
+    ]
 
 
 def _ranges(text: str, wanted: set[str]) -> Iterable[tuple[str, tuple[int, int]]]:

@@ -71,7 +71,9 @@ Visibility = Callable[
 ]
 
 
-def no_links(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+def no_links(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
     """The edits as they are, for formats without links between lines."""
     return Relinked({}, removed, inserted)
 
@@ -135,7 +137,9 @@ def _with_marks(transcript: Transcript) -> Transcript:
     messages = tuple(map(_with_mark, transcript.messages))
     if all(new is old for new, old in zip(messages, transcript.messages, strict=True)):
         return transcript
-    return replace(transcript, messages=messages, source=replace(transcript.source, messages=messages))
+    return replace(
+        transcript, messages=messages, source=replace(transcript.source, messages=messages)
+    )
 
 
 def _with_mark(message: Message) -> Message:

@@ -100,7 +100,11 @@ class EventGraph(Generic[E]):
         return [events[index] for index in sorted(self.thread(events)) if events[index].is_context]
 
     def relink(
-        self, lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+        self,
+        lines: Sequence[Line],
+        removed: Set[Span],
+        kept: Set[Span],
+        inserted: Sequence[Insertion],
     ) -> Relinked:
         """The edits with updated links, after events are removed and inserted.
 
@@ -114,7 +118,9 @@ class EventGraph(Generic[E]):
         homes = {self.home(span) for span in kept}
         alive = {events[index].span for index in self.thread(events)}
         events, new = self._with_new(events, inserted)
-        living = {index for index, event in enumerate(events) if event.span in alive or index in new}
+        living = {
+            index for index, event in enumerate(events) if event.span in alive or index in new
+        }
         homes |= {events[index].span for index in new}
         dropped = {index for index, event in enumerate(events) if event.span in removed}
         lookup = EventIndex(events, self.above)
@@ -129,15 +135,21 @@ class EventGraph(Generic[E]):
             if not risen:
                 break
             dropped |= {index for index, event in enumerate(events) if event.span in risen}
-        values = {events[index].span: changes for index, changes in links.items() if index not in new}
+        values = {
+            events[index].span: changes for index, changes in links.items() if index not in new
+        }
         linked = {
             id(insertion): replace(insertion, value=insertion.value | links.get(index, {}))
             for index, insertion in new.items()
         }
         spans = frozenset(events[index].span for index in dropped) | removed
-        return Relinked(values, spans, [linked.get(id(insertion), insertion) for insertion in inserted])
+        return Relinked(
+            values, spans, [linked.get(id(insertion), insertion) for insertion in inserted]
+        )
 
-    def _with_new(self, events: Sequence[E], inserted: Sequence[Insertion]) -> tuple[list[E], dict[int, Insertion]]:
+    def _with_new(
+        self, events: Sequence[E], inserted: Sequence[Insertion]
+    ) -> tuple[list[E], dict[int, Insertion]]:
         """The events including inserted ones, and the index of each insertion.
 
         Inserted blocks are not events.
@@ -157,11 +169,20 @@ class EventGraph(Generic[E]):
             ],
             key=lambda entry: entry[:3],
         )
-        new = {position: additions[entry[2]] for position, entry in enumerate(order) if entry[3].span.line < 0}
+        new = {
+            position: additions[entry[2]]
+            for position, entry in enumerate(order)
+            if entry[3].span.line < 0
+        }
         return [entry[3] for entry in order], new
 
     def _links(
-        self, events: Sequence[E], lookup: EventIndex, dropped: Set[int], alive: Set[int], new: Set[int]
+        self,
+        events: Sequence[E],
+        lookup: EventIndex,
+        dropped: Set[int],
+        alive: Set[int],
+        new: Set[int],
     ) -> dict[int, dict[str, str | None]]:
         """The new link values of every kept event that names a removed one or follows a new one."""
         kept_ancestors: dict[int, str | None] = {}
@@ -179,7 +200,9 @@ class EventGraph(Generic[E]):
                     kept_ancestor = _kept_ancestor(events, lookup, dropped, target, kept_ancestors)
                     if kept_ancestor is not None or field not in self.lasting:
                         changes[field] = kept_ancestor
-            if index in alive and event.uuid is not None and event.uuid == before:  # another line of the same event
+            if (
+                index in alive and event.uuid is not None and event.uuid == before
+            ):  # another line of the same event
                 if is_moved:
                     changes[self.above] = nearest
             elif index in alive:
@@ -199,7 +222,11 @@ class EventGraph(Generic[E]):
 
 
 def _kept_ancestor(
-    events: Sequence[Event], lookup: EventIndex, dropped: Set[int], index: int | None, cache: dict[int, str | None]
+    events: Sequence[Event],
+    lookup: EventIndex,
+    dropped: Set[int],
+    index: int | None,
+    cache: dict[int, str | None],
 ) -> str | None:
     """The uuid of the nearest kept ancestor; `known` caches the results."""
     way: dict[int, None] = {}  # ordered; stops at a cycle

@@ -20,7 +20,9 @@ An object with more than that around its output is shortened as a whole.
 """
 
 _ESCAPED = (("\\u0027", "<>&'"), ("\\u003c", "<>&"), ("\\u003e", "<>&"), ("\\u0026", "<>&"))
-"""Escapes that JSON does not require, by the marks of their writers: Jinja's `tojson`, Go's HTML."""
+"""Escapes that JSON does not require, by the marks of their writers: Jinja's
+`tojson`, Go's HTML.
+"""
 
 
 class Wrapped(NamedTuple):
@@ -44,7 +46,9 @@ def unwrapped(string: str) -> Wrapped | None:
         return None
     text, start = value[key], _start(string, key)
     is_ascii = string.isascii() and not text.isascii()
-    for escaped in dict.fromkeys((next((more for mark, more in _ESCAPED if mark in string), ""), "")):
+    for escaped in dict.fromkeys(
+        (next((more for mark, more in _ESCAPED if mark in string), ""), "")
+    ):
         quoted = Wrapper("", "", is_ascii, escaped).quoted(text)
         if string.startswith(quoted, start) and len(string) - len(quoted) <= MOST:
             wrapper = Wrapper(string[:start], string[start + len(quoted) :], is_ascii, escaped)

@@ -17,19 +17,33 @@ from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
-ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+ROLES: dict[object, Role] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
 
 
 def knows(value: object) -> bool:
     """Whether a value is a message of blocks with their text under `value`."""
-    if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in ROLES:
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("role"), str)
+        or value["role"] not in ROLES
+    ):
         return False
     content = value.get("content")
     return isinstance(content, list) and bool(content) and all(map(_is_block, content))
 
 
 def _is_block(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("type"), str) and "value" in value and "text" not in value
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("type"), str)
+        and "value" in value
+        and "text" not in value
+    )
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
@@ -50,7 +64,9 @@ def read(elements: Sequence[Element], found: Found) -> None:
                 parts.insert(0, Part("tool_result"))
             metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
         index = len(found.messages)
-        found.messages.append(Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,)))
+        found.messages.append(
+            Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,))
+        )
 
 
 def _parts(block: Any, span: Span, role: Role) -> list[Part]:
@@ -58,14 +74,23 @@ def _parts(block: Any, span: Span, role: Role) -> list[Part]:
 
     A block is one part, except that one string may contain several calls.
     """
-    kind, value = (block.get("type"), block.get("value")) if isinstance(block, dict) else (None, None)
+    kind, value = (
+        (block.get("type"), block.get("value")) if isinstance(block, dict) else (None, None)
+    )
     if isinstance(value, str):
         if kind == "tool_call" and role == "assistant":
             return calls_in(value, span.inside("value"), span)
         if kind == "reasoning" and role == "assistant":
             return [Part("reasoning", value, span=span.inside("value"), block=span)]
         if kind == "text":
-            return [Part("tool_result" if role == "tool" else "text", value, span=span.inside("value"), block=span)]
+            return [
+                Part(
+                    "tool_result" if role == "tool" else "text",
+                    value,
+                    span=span.inside("value"),
+                    block=span,
+                )
+            ]
     media = media_of(block) if isinstance(block, dict) else None
     if media is not None:
         return [Part("attachment", media=media, block=span, text_block=_text_block)]

@@ -15,7 +15,16 @@ _NAMES = ("role", "type", "from")
 _IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "parentUuid")
 _LISTS = ("content", "parts", "messages", "contents", "tool_calls", "toolCalls", "blocks")
 _TEXTS = ("text", "value", "output")
-_MESSAGE = ("content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output")
+_MESSAGE = (
+    "content",
+    "parts",
+    "tool_calls",
+    "function_call",
+    "toolCalls",
+    "summary",
+    "text",
+    "output",
+)
 _FREE = ("input", "args", "arguments", "extra", "extras", "metadata", "usage", "response")
 """Members of any type; their contents are not checked."""
 _PARENTS = ("parentId", "parentUuid")
@@ -30,15 +39,22 @@ class Malformed(NamedTuple):
 
 def malformed(lines: Sequence[Line]) -> Malformed | None:
     """The first malformed value of some lines; None if there is none."""
-    values = [(line.number, (document(line.data) or split(line.data, line.number)[0]).value) for line in lines]
-    values = [(number, value) for number, value in values if value is not BLANK and value is not NOT_JSON]
+    values = [
+        (line.number, (document(line.data) or split(line.data, line.number)[0]).value)
+        for line in lines
+    ]
+    values = [
+        (number, value) for number, value in values if value is not BLANK and value is not NOT_JSON
+    ]
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):
             return Malformed(number, f"the line is {_kind(value)}, but other lines are objects")
         reason = next(_oddities(value, ()), None)
         if reason is not None:
             return Malformed(number, reason)
-    return next(_loose_links([(number, value) for number, value in values if isinstance(value, dict)]), None)
+    return next(
+        _loose_links([(number, value) for number, value in values if isinstance(value, dict)]), None
+    )
 
 
 def _oddities(value: Any, path: Path) -> Iterator[str]:
@@ -64,11 +80,20 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"`{pointer}` is {_kind(inner)}, not an id"
         elif key in _TEXTS and isinstance(inner, bool | int | float):
             yield f"`{pointer}` is {_kind(inner)}, not a text"
-        elif key in _LISTS and not isinstance(inner, str | list | None) and "parts" not in _keys(inner):
+        elif (
+            key in _LISTS
+            and not isinstance(inner, str | list | None)
+            and "parts" not in _keys(inner)
+        ):
             yield f"`{pointer}` is {_kind(inner)}, not a text or an array"
         elif key in _LISTS and isinstance(inner, list):
             odd = next(
-                (position for position, item in enumerate(inner) if not isinstance(item, str | dict) or not item), None
+                (
+                    position
+                    for position, item in enumerate(inner)
+                    if not isinstance(item, str | dict) or not item
+                ),
+                None,
             )
             if odd is not None:
                 yield f"`{pointer}[{odd}]` is {_kind(inner[odd])}, not an object with members"
@@ -89,7 +114,9 @@ def _loose_links(values: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malfo
         for key in _PARENTS:
             parent = value.get(key)
             if isinstance(parent, str) and parent not in known:
-                yield Malformed(number, f"`{key}` is {parent!r:.60}, but no line before it has that id")
+                yield Malformed(
+                    number, f"`{key}` is {parent!r:.60}, but no line before it has that id"
+                )
         parent = next((value[key] for key in _PARENTS if key in value), None)
         if isinstance(name, str):
             if parent is not None and (parent == name or known.get(name, parent) != parent):
@@ -112,4 +139,6 @@ def _kind(value: Any) -> str:
 
 
 def _pointer(path: Path) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key:.40}" for key in path).removeprefix(".")
+    return "".join(
+        f"[{key}]" if isinstance(key, int) else f".{key:.40}" for key in path
+    ).removeprefix(".")

@@ -49,7 +49,9 @@ def _document_url(block: Block) -> Media:
     """Mistral: `document_url` is a document's URL or data; a PDF unless it shows another type."""
     inner = block.get("document_url")
     url = inner.get("url") if isinstance(inner, Mapping) else inner
-    return _inline(url if isinstance(url, str) and url[:5].lower() == "data:" else None, None, "pdf")
+    return _inline(
+        url if isinstance(url, str) and url[:5].lower() == "data:" else None, None, "pdf"
+    )
 
 
 def _image(block: Block) -> Media:
@@ -84,7 +86,9 @@ def _file(block: Block) -> Media:
 
 
 def _document(block: Block) -> Media | None:
-    """Anthropic: a PDF unless its source names another type; None for a source of text or blocks."""
+    """Anthropic: a PDF unless its source names another type; None for a source of
+    text or blocks.
+    """
     source = block.get("source")
     if not isinstance(source, Mapping):
         return Media("pdf")
@@ -99,7 +103,9 @@ def _video(block: Block) -> Media:
 
 
 def _sealed(block: Block) -> Media:
-    """OpenAI: `encrypted_content` in base64, of reasoning, compactions or other agents' messages."""
+    """OpenAI: `encrypted_content` in base64, of reasoning, compactions or other
+    agents' messages.
+    """
     data = block.get("encrypted_content")
     return Media("sealed", size=len(data) * 3 // 4 if isinstance(data, str) else None)
 

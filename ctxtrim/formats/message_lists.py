@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Relink, Relinked, Site, Visibility, no_links
+from ctxtrim.formats.base import (
+    Format,
+    Insertion,
+    Layout,
+    Relink,
+    Relinked,
+    Site,
+    Visibility,
+    no_links,
+)
 from ctxtrim.model import Line, Message, RequestOptions, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
 from ctxtrim.text.records import Record, document, split
@@ -92,9 +101,9 @@ class Dialect:
     line before elements, one per line. `takes`: whether the surroundings of a list show that it
     belongs to this dialect. `admits`: whether a value may be an element once the format of the file
     is known; None means `knows`. `texts`: ends of paths at which a string may replace a list, as
-    its only element. `separate`: the insertions, including separators that keep messages from running
-    together after an edit. `records_calls` is that of `Transcript`; `owner`, `insert`, `relink`,
-    `visibility`, `must_alternate` and `text_block` are those of `Format`.
+    its only element. `separate`: the insertions, including separators that keep messages from
+    running together after an edit. `records_calls` is that of `Transcript`; `owner`, `insert`,
+    `relink`, `visibility`, `must_alternate` and `text_block` are those of `Format`.
     """
 
     name: str
@@ -113,7 +122,9 @@ class Dialect:
     takes: Callable[[Place], bool] = lambda place: False
     admits: Tells | None = None
     texts: tuple[Path, ...] = ()
-    separate: Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None = None
+    separate: (
+        Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None
+    ) = None
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
@@ -126,7 +137,11 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
     def looks(value: object, is_own: Callable[[Place], bool]) -> Layout | None:
         if any(_conversations(dialect, known, value, is_own)):
             return "conversation"
-        return "events" if path is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ())) else None
+        return (
+            "events"
+            if path is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ()))
+            else None
+        )
 
     def sniff(value: object) -> Layout | None:
         found = looks(value, lambda place: _claims(dialect, place))
@@ -139,10 +154,14 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
         talks = _talks(dialect, known, [record.value for record in records])
         return [_transcript(dialect, talk, lines) for talk in talks]
 
-    def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+    def relink(
+        lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+    ) -> Relinked:
         if dialect.separate is not None:
             values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
-            elements = [element for talk in _talks(dialect, known, values) for element in talk.elements]
+            elements = [
+                element for talk in _talks(dialect, known, values) for element in talk.elements
+            ]
             inserted = dialect.separate(elements, removed, inserted)
         replaced = {insertion.span for insertion in inserted if insertion.replaces}
         emptied: dict[Span, dict[str, Any]] = {}
@@ -171,12 +190,15 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
     )
 
 
-def insert_elements(run: Sequence[Message], site: Site, spell: Callable[[Message], Any]) -> list[Insertion]:
+def insert_elements(
+    run: Sequence[Message], site: Site, spell: Callable[[Message], Any]
+) -> list[Insertion]:
     """Messages as separate elements: results after their call, others before the next message."""
     if site.later is not None and not (run[0].role == "tool" and site.earlier is not None):
         return [Insertion(spell(message), site.later.spans[0]) for message in run]
     span = next(
-        filter(_is_element, (message.spans[-1] for message in (site.earlier, site.any) if message)), site.any.spans[-1]
+        filter(_is_element, (message.spans[-1] for message in (site.earlier, site.any) if message)),
+        site.any.spans[-1],
     )
     return [Insertion(spell(message), span, is_after=True) for message in run]
 
@@ -204,8 +226,11 @@ def _is_ours(dialect: Dialect, place: Place) -> bool:
     if dialect.takes(place):
         return True
     if not place.items:
-        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)  # emptied by a stage
-    return not isinstance(place.items, str) and _holds(dialect, place.items, dialect.admits or dialect.knows)
+        # emptied by a stage
+        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)
+    return not isinstance(place.items, str) and _holds(
+        dialect, place.items, dialect.admits or dialect.knows
+    )
 
 
 def _holds(dialect: Dialect, items: Sequence[Any], tells: Tells) -> bool:
@@ -215,7 +240,9 @@ def _holds(dialect: Dialect, items: Sequence[Any], tells: Tells) -> bool:
 
 
 class _Talk(NamedTuple):
-    """One conversation: its elements, envelope and JSON path, and the number of foreign elements."""
+    """One conversation: its elements, envelope and JSON path, and the number of
+    foreign elements.
+    """
 
     elements: list[Element]
     envelope: Envelope
@@ -224,17 +251,26 @@ class _Talk(NamedTuple):
 
 
 def _conversations(
-    dialect: Dialect, known: Iterable[Sequence[Pattern]], value: object, is_own: Callable[[Place], bool]
+    dialect: Dialect,
+    known: Iterable[Sequence[Pattern]],
+    value: object,
+    is_own: Callable[[Place], bool],
 ) -> Iterator[list[Place]]:
     """The conversations in a value, each as its lists, if a list belongs to the dialect."""
     for paths in known:
         for lists in conversations(value, paths):
-            own = [place for place in lists if isinstance(place.items, list) or place.path[-1:] in dialect.texts]
+            own = [
+                place
+                for place in lists
+                if isinstance(place.items, list) or place.path[-1:] in dialect.texts
+            ]
             if any(map(is_own, own)):
                 yield own
 
 
-def _talks(dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequence[Any]) -> Iterator[_Talk]:
+def _talks(
+    dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequence[Any]
+) -> Iterator[_Talk]:
     """Every conversation in some values. Single elements form one conversation, the last."""
     admits = dialect.admits or dialect.knows
     loose: list[Element] = []
@@ -243,17 +279,27 @@ def _talks(dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequenc
         found = (
             []
             if is_element
-            else list(_conversations(dialect, known, value, lambda listing: _is_ours(dialect, listing)))
+            else list(
+                _conversations(dialect, known, value, lambda listing: _is_ours(dialect, listing))
+            )
         )
         for lists in found:
             envelope = Envelope()
             for place in lists:
                 envelope |= dialect.envelope(place.envelope, Span(line, place.home))
-            yield _Talk([element for place in lists for element in _elements(line, place)], envelope, _pointer(lists))
+            yield _Talk(
+                [element for place in lists for element in _elements(line, place)],
+                envelope,
+                _pointer(lists),
+            )
         if not found and isinstance(value, dict):
             loose.append(Element(value, Span(line), Span(line)))
     if any(admits(element.value) for element in loose):
-        ours = [element for element in loose if dialect.is_foreign is None or not dialect.is_foreign(element.value)]
+        ours = [
+            element
+            for element in loose
+            if dialect.is_foreign is None or not dialect.is_foreign(element.value)
+        ]
         yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
 
 

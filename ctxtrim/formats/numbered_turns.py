@@ -1,4 +1,5 @@
-"""Context windows of numbered turns: results without calls, which name the trace with their full text.
+"""Context windows of numbered turns: results without calls, which name the trace with their full
+text.
 
 A message is `{"id", "type": "user" | "assistant" | "tool_result" | "spec_refresh", "content",
 "turn", "traceId"?, "toolName"?}`, one per line or in a conversation `{"messages": […], "model"?,
@@ -55,7 +56,11 @@ def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Mess
     role, content_span, turn = ROLES[value["type"]], span.inside("content"), value["turn"]
     if role != "tool":
         return Message(
-            role, (Part("text", value["content"], span=content_span),), index=index, spans=(whole,), turn=turn
+            role,
+            (Part("text", value["content"], span=content_span),),
+            index=index,
+            spans=(whole,),
+            turn=turn,
         )
     trace, name = value.get("traceId"), value.get("toolName")
     trace, name = (text if isinstance(text, str) else None for text in (trace, name))
@@ -67,7 +72,9 @@ def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Mess
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The model and id next to the messages."""
     model, name = value.get("model"), value.get("id")
-    return Envelope(model=model if isinstance(model, str) else None, id=name if isinstance(name, str) else None)
+    return Envelope(
+        model=model if isinstance(model, str) else None, id=name if isinstance(name, str) else None
+    )
 
 
 def owner(array: Path) -> Path | None:
@@ -79,7 +86,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an element with the turn of its neighbour and a derived id."""
     neighbour = site.value_of((site.later or site.earlier or site.any).spans[0])
     numbers = count()
-    return insert_elements(run, site, lambda message: _json_value(message, neighbour, next(numbers)))
+    return insert_elements(
+        run, site, lambda message: _json_value(message, neighbour, next(numbers))
+    )
 
 
 def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
@@ -98,6 +107,6 @@ def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dic
 
 
 DIALECT = Dialect(
-    "context", knows, read, envelope, owner, insert, ("messages", "[*].messages", ""), takes_empty=True, claims=claims,
-    records_calls=False,
+    "context", knows, read, envelope, owner, insert, ("messages", "[*].messages", ""),
+    takes_empty=True, claims=claims, records_calls=False,
 )  # fmt: skip

@@ -9,8 +9,11 @@ from ctxtrim.model import Line, Span
 from ctxtrim.text.records import split
 
 
-def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
-    """The edits with updated links: if a line's parent is removed, its nearest kept ancestor replaces it.
+def relink(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
+    """The edits with updated links: if a line's parent is removed, its nearest kept ancestor
+    replaces it.
 
     An inserted line follows the line before it, and the next line follows the inserted one. A line
     is an object with an `id` and a `parentId`.
@@ -30,7 +33,9 @@ def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted:
         nonlocal last, follows_new
         for number in numbers:
             if "parentId" in additions[number].value:
-                additions[number] = replace(additions[number], value=additions[number].value | {"parentId": last})
+                additions[number] = replace(
+                    additions[number], value=additions[number].value | {"parentId": last}
+                )
                 last, follows_new = additions[number].value["id"], True
 
     for index, line in enumerate(lines):

@@ -60,13 +60,20 @@ class Reading:
     def taken_for(self) -> str:
         """The detected format and the votes for it, as a sentence."""
         if self.format is None:
-            return f"unknown format: no format recognizes any of the {self.looked} values inspected; kept unchanged"
+            return (
+                f"unknown format: no format recognizes any of the {self.looked} values "
+                "inspected; kept unchanged"
+            )
         (_, most), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
         others = "".join(
-            f", {count} look like {dialect.name} ({_LAYOUTS[layout]})" for (dialect, layout), count in rest
+            f", {count} look like {dialect.name} ({_LAYOUTS[layout]})"
+            for (dialect, layout), count in rest
         )
         what = _LAYOUTS[self.layout or "events"]
-        return f"taken for {self.format.name} ({what}): {most} of {self.looked} values inspected match{others}"
+        return (
+            f"taken for {self.format.name} ({what}): {most} of {self.looked} values inspected "
+            f"match{others}"
+        )
 
     @property
     def is_mixed(self) -> bool:
@@ -74,11 +81,16 @@ class Reading:
         return len({dialect for dialect, _ in self.votes}) > 1
 
 
-_LAYOUTS: dict[Layout, str] = {"conversation": "whole conversations", "events": "one message or event per line"}
+_LAYOUTS: dict[Layout, str] = {
+    "conversation": "whole conversations",
+    "events": "one message or event per line",
+}
 
 
 def open_reading(
-    lines: Iterable[bytes], formats: Sequence[Format] = tuple(FORMATS.values()), max_size: int = MAX_SIZE
+    lines: Iterable[bytes],
+    formats: Sequence[Format] = tuple(FORMATS.values()),
+    max_size: int = MAX_SIZE,
 ) -> Reading:
     """Detect the format of a file from its first values.
 
@@ -94,14 +106,22 @@ def open_reading(
         size += len(record.data)
         vote, is_sure = _vote(record.value, formats)
         first.append(vote)
-        if len(head) == HEAD or size > HEAD_BYTES or (is_sure and vote and vote[1] == "conversation"):
+        if (
+            len(head) == HEAD
+            or size > HEAD_BYTES
+            or (is_sure and vote and vote[1] == "conversation")
+        ):
             break  # one conversation is enough; the rest is read as a stream
     votes = _votes([record.value for record in head], first, formats)
     dialect, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
     rest = chain(head, records)
-    chunks = _by_line(dialect, formats, rest) if layout == "conversation" else _at_once(dialect, rest, max_size)
+    chunks = (
+        _by_line(dialect, formats, rest)
+        if layout == "conversation"
+        else _at_once(dialect, rest, max_size)
+    )
     return Reading(dialect, layout, is_lines, chunks, votes, looked)
 
 
@@ -119,7 +139,9 @@ def _vote(value: object, formats: Sequence[Format]) -> tuple[_Vote | None, bool]
     return None, is_sure
 
 
-def _votes(values: Sequence[object], first: Sequence[_Vote | None], formats: Sequence[Format]) -> dict[_Vote, int]:
+def _votes(
+    values: Sequence[object], first: Sequence[_Vote | None], formats: Sequence[Format]
+) -> dict[_Vote, int]:
     """The number of values that each format reads, the format of the file first.
 
     `first` holds the vote of each value. The file has the format that reads the most values; ties
@@ -127,7 +149,9 @@ def _votes(values: Sequence[object], first: Sequence[_Vote | None], formats: Seq
     """
     candidates = {vote for vote in first if vote is not None}
     if not candidates and len(formats) == 1 and (takes := formats[0].takes) is not None:
-        candidates = {(formats[0], layout) for value in values if (layout := takes(value)) is not None}
+        candidates = {
+            (formats[0], layout) for value in values if (layout := takes(value)) is not None
+        }
     if not candidates:
         return {}
     readable: dict[_Vote, list[bool]] = {}
@@ -184,7 +208,9 @@ def _bounded(lines: Iterable[bytes], number: int, max_size: int) -> Iterator[byt
         yield line
 
 
-def _by_line(dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]) -> Iterator[Chunk]:
+def _by_line(
+    dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]
+) -> Iterator[Chunk]:
     """One chunk for each line of the file. Values glued together on one line share a chunk."""
     together: list[Record] = []
     for record in records:
@@ -214,7 +240,9 @@ def _at_once(dialect: Format | None, records: Iterable[Record], max_size: int) -
         together.append(record)
         size += len(record.data)
         if size > max_size:
-            raise InputError(too_large("the file is a single transcript, and it", max_size), record.number)
+            raise InputError(
+                too_large("the file is a single transcript, and it", max_size), record.number
+            )
     if together:
         yield _chunk(dialect, together)
 
@@ -234,7 +262,12 @@ def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
 
 def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
     """Transcripts of a document, with the line numbers at which they and their messages start."""
-    paths = {message.spans[0].path for transcript in transcripts for message in transcript.messages if message.spans}
+    paths = {
+        message.spans[0].path
+        for transcript in transcripts
+        for message in transcript.messages
+        if message.spans
+    }
     text = line.data.decode()
     positions = locate(text, paths | {transcript.pointer for transcript in transcripts})
     places: dict[Span, int] = {}
@@ -243,7 +276,10 @@ def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
         number += text.count("\n", done, position)
         done = position
         places[Span(0, path)] = number
-    return [replace(transcript, source=replace(transcript.source, places=places)) for transcript in transcripts]
+    return [
+        replace(transcript, source=replace(transcript.source, places=places))
+        for transcript in transcripts
+    ]
 
 
 def _oddities(records: list[Record]) -> Iterator[Finding]:
@@ -252,8 +288,16 @@ def _oddities(records: list[Record]) -> Iterator[Finding]:
     for record in records:
         if record.problem is not None:
             yield Finding(
-                "not-json", "error", f"{record.problem}; the line is kept unchanged and not counted", record.number
+                "not-json",
+                "error",
+                f"{record.problem}; the line is kept unchanged and not counted",
+                record.number,
             )
         elif record.is_glued and record.number != previous:
-            yield Finding("glued-values", "warning", "several JSON values on one line; each is read", record.number)
+            yield Finding(
+                "glued-values",
+                "warning",
+                "several JSON values on one line; each is read",
+                record.number,
+            )
         previous = record.number

@@ -41,14 +41,21 @@ def anthropic_options(fields: Fields) -> RequestOptions:
         _output(wanted, "schema"),
         thinking if thinking in ("enabled", "adaptive") else None,
         task_budget="task_budget" in config,
-        citations=any(_object(block.get("citations")).get("enabled") is True for block in _blocks(fields)),
+        citations=any(
+            _object(block.get("citations")).get("enabled") is True for block in _blocks(fields)
+        ),
     )
 
 
 def gemini_options(fields: Fields) -> RequestOptions:
     """Gemini: `responseSchema` in the generation config, in camel or snake case."""
     config = _object(_either(fields, "generationConfig", "generation_config"))
-    for schema in ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"):
+    for schema in (
+        "responseSchema",
+        "response_schema",
+        "responseJsonSchema",
+        "response_json_schema",
+    ):
         if schema in config:
             return RequestOptions("gemini", _output(config, schema))
     return RequestOptions("gemini")
@@ -59,7 +66,9 @@ def _output(wanted: Fields, key: str) -> OutputFormat | None:
     if not isinstance(schema, dict):
         return None
     name, about = wanted.get("name"), wanted.get("description")
-    return OutputFormat(dump(schema), name if isinstance(name, str) else "", about if isinstance(about, str) else "")
+    return OutputFormat(
+        dump(schema), name if isinstance(name, str) else "", about if isinstance(about, str) else ""
+    )
 
 
 def _blocks(fields: Fields) -> Iterator[Fields]:
@@ -67,7 +76,11 @@ def _blocks(fields: Fields) -> Iterator[Fields]:
     messages = fields.get("messages")
     for message in messages if isinstance(messages, list) else ():
         content = _object(message).get("content")
-        yield from (block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
+        yield from (
+            (block for block in content if isinstance(block, dict))
+            if isinstance(content, list)
+            else ()
+        )
 
 
 def _either(fields: Fields, *keys: str) -> Any:

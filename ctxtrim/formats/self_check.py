@@ -33,7 +33,9 @@ def written_chunk(
         for span in message.spans
         if is_lost
     }
-    is_same = not lost and all(transcript.messages == transcript.source.messages for transcript in kept)
+    is_same = not lost and all(
+        transcript.messages == transcript.source.messages for transcript in kept
+    )
     if chunk.format is None or is_same:
         return chunk.data, {}
     pieces = rewrite(chunk.format, chunk.lines, kept, lost)
@@ -49,7 +51,8 @@ def written_chunk(
 def check(
     dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]
 ) -> list[Transcript]:
-    """The transcripts as read from the written bytes; a `SelfCheckError` if they differ from `meant`.
+    """The transcripts as read from the written bytes; a `SelfCheckError` if they differ from
+    `meant`.
 
     An inserted text must be read at its position and with its role. Adjacent messages of one role
     in one element read as a single message, for example after a result between them was dropped. So
@@ -64,19 +67,29 @@ def check(
     expected = [transcript for transcript in meant if transcript.messages]
     found = _read(dialect, records)
     if expected and not found:  # the rest may now look like another format
-        others = (dialect for dialect in FORMATS.values() if any(dialect.sniff(record.value) for record in records))
+        others = (
+            dialect
+            for dialect in FORMATS.values()
+            if any(dialect.sniff(record.value) for record in records)
+        )
         found = next((read for other in others if (read := _read(other, records))), found)
-    is_new = any(message.index is None for transcript in expected for message in transcript.messages)
+    is_new = any(
+        message.index is None for transcript in expected for message in transcript.messages
+    )
     if found != expected and [_as_read(transcript, is_new) for transcript in found] != [
         _as_read(transcript, is_new) for transcript in expected
     ]:
-        raise SelfCheckError(f"the edited transcript reads back differently; it was not written; {BUG}")
+        raise SelfCheckError(
+            f"the edited transcript reads back differently; it was not written; {BUG}"
+        )
     return found
 
 
 def _read(dialect: Format, records: Sequence[Record]) -> list[Transcript]:
     """The transcripts in some records that contain messages."""
-    again = dialect.transcripts(records, tuple(Line(record.data, record.number) for record in records))
+    again = dialect.transcripts(
+        records, tuple(Line(record.data, record.number) for record in records)
+    )
     return [transcript for transcript in again if transcript.messages]
 
 

@@ -45,7 +45,11 @@ _TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 
 def knows(value: object) -> bool:
     """Whether a value is a message with a known `from` and a string `value`."""
-    if not isinstance(value, dict) or not isinstance(value.get("from"), str) or value["from"] not in ROLES:
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("from"), str)
+        or value["from"] not in ROLES
+    ):
         return False
     return isinstance(value.get("value"), str)
 
@@ -67,10 +71,16 @@ def read(elements: Sequence[Element], found: Found) -> None:
             parts = calls_in(text, inner_span)
         else:
             parts = [Part("text", text, span=inner_span)]
-            if role == "assistant" and "<tool_call>" in text and _is_result(elements[number + 1 : number + 2]):
+            if (
+                role == "assistant"
+                and "<tool_call>" in text
+                and _is_result(elements[number + 1 : number + 2])
+            ):
                 parts += [_tagged(call) for call in _TAGGED.findall(text)]
         index = len(found.messages)
-        found.messages.append(Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,)))
+        found.messages.append(
+            Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,))
+        )
 
 
 def _tagged(text: str) -> Part:
@@ -82,7 +92,11 @@ def _tagged(text: str) -> Part:
 def _is_result(elements: Sequence[Element]) -> bool:
     """Whether the first of some elements is a tool result."""
     first = elements[0].value if elements else None
-    return isinstance(first, dict) and isinstance(first.get("from"), str) and ROLES.get(first["from"]) == "tool"
+    return (
+        isinstance(first, dict)
+        and isinstance(first.get("from"), str)
+        and ROLES.get(first["from"]) == "tool"
+    )
 
 
 def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
@@ -92,17 +106,29 @@ def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
     token count depends on it.
     """
     value = _json(text)
-    calls = {(index,): call for index, call in enumerate(value)} if isinstance(value, list) else {(): value}
+    calls = (
+        {(index,): call for index, call in enumerate(value)}
+        if isinstance(value, list)
+        else {(): value}
+    )
     if not calls or not all(map(_is_call, calls.values())):
         return [Part("tool_call", text, span=span, block=block)]
-    keys = {path: "arguments" if "arguments" in call else "parameters" for path, call in calls.items()}
+    keys = {
+        path: "arguments" if "arguments" in call else "parameters" for path, call in calls.items()
+    }
     starts = locate(text, [(*path, key) for path, key in keys.items()])
     parts = []
     for path, call in calls.items():
         arguments, start = call.get(keys[path]), starts.get((*path, keys[path]))
         if start is not None and isinstance(arguments, (dict, list)):
             arguments = text[start : _DECODER.raw_decode(text, start)[1]]
-        spelled = arguments if isinstance(arguments, str) else "" if arguments is None else dump(arguments)
+        spelled = (
+            arguments
+            if isinstance(arguments, str)
+            else ""
+            if arguments is None
+            else dump(arguments)
+        )
         parts.append(Part("tool_call", spelled, None, call["name"], block=block))
     return parts
 
@@ -134,7 +160,11 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     preamble: tuple[Message, ...] = ()
     if isinstance(system, str) and system:
         inner_span = span.inside("system")
-        preamble = (Message("system", (Part("text", system, span=inner_span),), index=0, spans=(inner_span,)),)
+        preamble = (
+            Message(
+                "system", (Part("text", system, span=inner_span),), index=0, spans=(inner_span,)
+            ),
+        )
     return Envelope(
         tools_in(value.get("tools")),
         model=model if isinstance(model, str) else None,

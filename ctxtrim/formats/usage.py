@@ -29,13 +29,17 @@ def responses_usage(value: Any, message: int | None = None) -> Usage | None:
 
 
 def anthropic_usage(value: Any, message: int | None = None) -> Usage | None:
-    """`{input_tokens, cache_…_input_tokens, output_tokens}`: three counters of input that do not overlap."""
+    """`{input_tokens, cache_…_input_tokens, output_tokens}`: three counters of input that do not
+    overlap.
+    """
     parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return _usage(value, parts, "output_tokens", message, totals=())
 
 
 def pi_usage(value: Any, message: int, model: object) -> Usage | None:
-    """`{input, output, cacheRead, cacheWrite}`, or `totalTokens` alone: three counters of input that do not overlap."""
+    """`{input, output, cacheRead, cacheWrite}`, or `totalTokens` alone: three counters of input
+    that do not overlap.
+    """
     named = model if isinstance(model, str) else None
     return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, named)
 

@@ -25,14 +25,19 @@ def changes(
     instead.
     """
     read = transcript.source.messages
-    new = any(message.index is None and visibility_of(message) != PLAIN for message in transcript.messages)
+    new = any(
+        message.index is None and visibility_of(message) != PLAIN for message in transcript.messages
+    )
     changed = [
         (read[message.index], message)
         for message in transcript.messages
-        if message.index is not None and visibility_of(message) != visibility_of(read[message.index])
+        if message.index is not None
+        and visibility_of(message) != visibility_of(read[message.index])
     ]
     if dialect.visibility is None:
         if changed or new:
-            raise SelfCheckError(f"{dialect.name} cannot mark a message as hidden; nothing was written; {BUG}")
+            raise SelfCheckError(
+                f"{dialect.name} cannot mark a message as hidden; nothing was written; {BUG}"
+            )
         return ()
     return dialect.visibility(changed, read, value_of) if changed else ()

@@ -47,7 +47,9 @@ class _Lines:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        self._value = cache(lambda index: (document(lines[index].data) or split(lines[index].data, 1)[0]).value)
+        self._value = cache(
+            lambda index: (document(lines[index].data) or split(lines[index].data, 1)[0]).value
+        )
 
     def at(self, span: Span) -> Any:
         """The value at a span; None if there is none."""
@@ -61,9 +63,15 @@ class _Lines:
 
 
 def rewrite(
-    dialect: Format, lines: Sequence[Line], transcripts: Sequence[Transcript], without: Set[int] = frozenset()
+    dialect: Format,
+    lines: Sequence[Line],
+    transcripts: Sequence[Transcript],
+    without: Set[int] = frozenset(),
 ) -> tuple[bytes, ...]:
-    """The bytes of the kept lines with their edited transcripts. `without`: indices of lines to leave out."""
+    """The bytes of the kept lines with their edited transcripts.
+
+    `without`: indices of lines to leave out.
+    """
     edits = defaultdict(_Edits, {index: _Edits(remove={()}) for index in without})
     source = _Lines(lines)
     inserted: list[Insertion] = []
@@ -82,7 +90,12 @@ def rewrite(
             edit.remove = _with_owners(dialect, source, index, edit.remove, filled)
     removed = {Span(index, path) for index, edit in edits.items() for path in edit.remove}
     if removed or inserted:
-        kept = {span for transcript in transcripts for message in transcript.messages for span in message.spans}
+        kept = {
+            span
+            for transcript in transcripts
+            for message in transcript.messages
+            for span in message.spans
+        }
         relinked = dialect.relink(lines, removed, kept, inserted)
         for edit in edits.values():
             edit.remove = set()
@@ -90,7 +103,9 @@ def rewrite(
             edits[span.line].remove.add(span.path)
         for span, members in relinked.values.items():
             edits[span.line].change(span.path, members)
-            edits[span.line].remove -= {(*span.path, key) for key in members}  # members with a new value stay
+            edits[span.line].remove -= {
+                (*span.path, key) for key in members
+            }  # members with a new value stay
         for insertion in relinked.inserted:
             _insert(insertion, edits[insertion.span.line])
     return _assemble(dialect, source, edits)
@@ -106,7 +121,9 @@ def _insert(insertion: Insertion, edit: _Edits) -> None:
         *array, index = path
         if isinstance(index, str):
             raise SelfCheckError(f"no list to insert a new message into; {BUG}")
-        edit.elements.setdefault(tuple(array), []).append((index + insertion.is_after, insertion.value))
+        edit.elements.setdefault(tuple(array), []).append(
+            (index + insertion.is_after, insertion.value)
+        )
     else:
         (edit.after if insertion.is_after else edit.before).append(insertion.value)
 
@@ -122,7 +139,9 @@ def _insertions(dialect: Format, transcript: Transcript, source: _Lines) -> Iter
             run.append(message)
             continue
         if run:
-            yield from dialect.insert(run, Site(earlier, message, transcript.source.messages, source.at))
+            yield from dialect.insert(
+                run, Site(earlier, message, transcript.source.messages, source.at)
+            )
             run = []
         earlier = message
 
@@ -139,11 +158,21 @@ def _collect(dialect: Format, transcript: Transcript, edits: defaultdict[int, _E
             _add(dialect, original, edited, edits)
 
 
-def _add(dialect: Format, original: Message, edited: Message, edits: defaultdict[int, _Edits]) -> None:
+def _add(
+    dialect: Format, original: Message, edited: Message, edits: defaultdict[int, _Edits]
+) -> None:
     """Insert the texts that a stage added to a message, each before the block of the next part."""
     for position, part in enumerate(edited.parts):
-        if part.kind == "text" and part.span is None and part.block is None and part not in original.parts:
-            block = next((later.block for later in edited.parts[position + 1 :] if later.block is not None), None)
+        if (
+            part.kind == "text"
+            and part.span is None
+            and part.block is None
+            and part not in original.parts
+        ):
+            block = next(
+                (later.block for later in edited.parts[position + 1 :] if later.block is not None),
+                None,
+            )
             if dialect.text_block is None or block is None or not isinstance(block.path[-1], int):
                 raise SelfCheckError(f"a new text cannot be inserted into this message; {BUG}")
             additions = edits[block.line].elements.setdefault(block.path[:-1], [])
@@ -174,7 +203,9 @@ def _replace(attachment: Part, text: Part, edits: defaultdict[int, _Edits]) -> N
     edits[attachment.block.line].replace[attachment.block.path] = attachment.text_block(text.text)
 
 
-def _with_owners(dialect: Format, source: _Lines, line: int, removed: set[Path], filled: Set[Span]) -> set[Path]:
+def _with_owners(
+    dialect: Format, source: _Lines, line: int, removed: set[Path], filled: Set[Span]
+) -> set[Path]:
     """The removed paths, and the owners of arrays that become empty."""
     removed = set(removed)
     arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
@@ -200,7 +231,11 @@ def _assemble(dialect: Format, source: _Lines, edits: Mapping[int, _Edits]) -> t
             *(() if () in edit.remove else ((line.number, _edited(dialect, source, index, edit)),)),
             *((0, _line(value, line)) for value in edit.after),
         ):
-            if written and (number == 0 or numbers[-1] != number) and not written[-1].endswith(b"\n"):
+            if (
+                written
+                and (number == 0 or numbers[-1] != number)
+                and not written[-1].endswith(b"\n")
+            ):
                 written[-1] += end
             written.append(data)
             numbers.append(number)
@@ -223,7 +258,9 @@ def _edited(dialect: Format, source: _Lines, index: int, edit: _Edits) -> bytes:
     spell = _Spelling.of(line.data)
     replace = {path: spell(new) for path, new in edit.replace.items()}
     insert = {
-        array: [(position, spell(new)) for position, new in sorted(additions, key=lambda item: item[0])]
+        array: [
+            (position, spell(new)) for position, new in sorted(additions, key=lambda item: item[0])
+        ]
         for array, additions in edit.elements.items()
     }
     add: dict[Path, list[tuple[str, str]]] = {}
@@ -244,9 +281,13 @@ def _edited(dialect: Format, source: _Lines, index: int, edit: _Edits) -> bytes:
     try:
         return splice(line.data.decode(), replace, edit.remove, add, insert, cut).encode()
     except KeyError as error:
-        raise SelfCheckError(f"line {line.number} has no value at {error}; nothing was written; {BUG}") from error
+        raise SelfCheckError(
+            f"line {line.number} has no value at {error}; nothing was written; {BUG}"
+        ) from error
     except RecursionError:
-        raise SelfCheckError(f"line {line.number} is nested too deeply to edit; nothing was written") from None
+        raise SelfCheckError(
+            f"line {line.number} is nested too deeply to edit; nothing was written"
+        ) from None
 
 
 _KINDS = ("role", "type")
@@ -256,7 +297,9 @@ Both halves of a split message carry them; others stay with one half.
 """
 
 
-def _halves(dialect: Format, source: _Lines, array: Span, values: Sequence[Any], spell: "_Spelling") -> str:
+def _halves(
+    dialect: Format, source: _Lines, array: Span, values: Sequence[Any], spell: "_Spelling"
+) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data
     owner = dialect.owner(array.path) or ()
@@ -265,7 +308,9 @@ def _halves(dialect: Format, source: _Lines, array: Span, values: Sequence[Any],
     for depth in range(len(array.path) - 1, len(owner) - 1, -1):
         key, holder = array.path[depth], source.at(Span(array.line, array.path[:depth]))
         keys = list(holder)
-        kinds = {name: f"{spell(name)}{colon}{spell(holder[name])}" for name in keys if name in _KINDS}
+        kinds = {
+            name: f"{spell(name)}{colon}{spell(holder[name])}" for name in keys if name in _KINDS
+        }
         before = [kinds[name] for name in keys[: keys.index(key)] if name in kinds]
         after = [kinds[name] for name in keys[keys.index(key) :] if name in kinds]
         end = comma.join((end, *after)) + "}"

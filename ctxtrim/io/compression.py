@@ -1,4 +1,6 @@
-"""Compressed bytes: gzip and zstd, detected by the first bytes when read, by the file's name when written."""
+"""Compressed bytes: gzip and zstd, detected by the first bytes when read, by the file's name when
+written.
+"""
 
 import io
 import zlib
@@ -16,7 +18,9 @@ SUFFIXES: dict[str, Kind] = {".gz": "gzip", ".zst": "zstd"}
 _MAGIC: dict[bytes, Kind] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BLOCK = 1 << 17  # bytes read at a time
 _MOST = 1 << 20  # bytes that one step of zlib may give
-_FED = 1 << 8  # compressed bytes that one step of zstd takes; 4 of them give at most 128 KiB, so a step gives 8 MiB
+# compressed bytes that one step of zstd takes; 4 of them give at most 128 KiB, so a step gives 8
+# MiB
+_FED = 1 << 8
 _GZIP = 31  # zlib's code for a window of 32 kB inside gzip's frame
 
 
@@ -31,11 +35,15 @@ def kind_named(path: PurePath) -> Kind | None:
 
 
 def unpacked(file: BinaryIO, kind: Kind) -> Iterator[bytes]:
-    """The decompressed bytes of all frames, in blocks of at most 8 MiB; an `InputError` if cut off or damaged."""
+    """The decompressed bytes of all frames, in blocks of at most 8 MiB; an `InputError` if cut off
+    or damaged.
+    """
     try:
         is_whole = yield from _gunzipped(file) if kind == "gzip" else _unzstd(file)
     except _errors(kind) as error:
-        raise InputError(f"the {kind} data in it is damaged ({error}); get the file again") from error
+        raise InputError(
+            f"the {kind} data in it is damaged ({error}); get the file again"
+        ) from error
     if not is_whole:
         raise InputError(f"the {kind} data in it is cut off; get the whole file again")
 
@@ -110,5 +118,7 @@ def _zstandard(error: type[CtxtrimError]) -> Any:
     try:
         import zstandard
     except ImportError:
-        raise error("it is compressed with zstd, which needs a package: pip install 'ctxtrim[zstd]'") from None
+        raise error(
+            "it is compressed with zstd, which needs a package: pip install 'ctxtrim[zstd]'"
+        ) from None
     return zstandard

@@ -1,4 +1,7 @@
-"""Inputs: paths, folders and standard input, compressed or not. Only this module and `outputs` open files."""
+"""Inputs: paths, folders and standard input, compressed or not.
+
+Only this module and `outputs` open files.
+"""
 
 import os
 import shutil
@@ -24,7 +27,9 @@ _PIECE = 1 << 20  # bytes of a line that are read at a time
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its path as the user wrote it, its path relative to the named folder, and its problem, if any."""
+    """One input: its path as the user wrote it, its path relative to the named folder, and its
+    problem, if any.
+    """
 
     path: str
     relative: str
@@ -55,17 +60,21 @@ class Input:
 
 @dataclass(frozen=True)
 class Found:
-    """The inputs that some paths name, and what was skipped in walked folders: each path with the reason."""
+    """The inputs that some paths name, and what was skipped in walked folders: each path with the
+    reason.
+    """
 
     inputs: tuple[Input, ...]
     skipped: tuple[tuple[str, str], ...]
 
 
 def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
-    """The files at some paths. Folders are walked, without hidden folders and the folders of `skip`.
+    """The files at some paths.
 
-    In a walked folder symbolic links are not followed, and pipes, sockets and devices are not read. A path that the
-    user names may be any of these. Without paths, standard input is the input.
+    Folders are walked, without hidden folders and the folders of `skip`.
+
+    In a walked folder symbolic links are not followed, and pipes, sockets and devices are not read.
+    A path that the user names may be any of these. Without paths, standard input is the input.
     """
     found: list[Input] = []
     skipped: list[tuple[str, str]] = []
@@ -75,14 +84,18 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
             inside = list(_walk(Path(path), skip, skipped))
             kinds = " or ".join(SUFFIXES)
-            found += inside or [Input(path, "", f"the folder has no {kinds} file; name files or another folder")]
+            found += inside or [
+                Input(path, "", f"the folder has no {kinds} file; name files or another folder")
+            ]
         else:
             found.append(Input(path, Path(path).name))
     return Found(tuple(found), tuple(skipped))
 
 
 def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) -> Iterator[Input]:
-    """The transcripts of a folder by their names, the files of a folder before those of its subfolders."""
+    """The transcripts of a folder by their names, the files of a folder before those of its
+    subfolders.
+    """
     left_out = {_resolved(path) for path in skip}
     waiting = [folder]
     while waiting:
@@ -91,7 +104,11 @@ def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) 
             with os.scandir(parent) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            yield Input(str(parent), str(parent.relative_to(folder)), f"the folder cannot be read: {reason(error)}")
+            yield Input(
+                str(parent),
+                str(parent.relative_to(folder)),
+                f"the folder cannot be read: {reason(error)}",
+            )
             continue
         folders = []
         for entry in entries:
@@ -115,11 +132,15 @@ _SKIPPED = {
 
 def _is_transcript(name: str) -> bool:
     """Whether a name has a suffix of transcripts."""
-    return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(SUFFIXES)
+    return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(
+        SUFFIXES
+    )
 
 
 def mode_of(path: Path) -> int:
-    """The type and permissions of the file at a path, 0 if there is none or it is not accessible."""
+    """The type and permissions of the file at a path, 0 if there is none or it is
+    not accessible.
+    """
     try:
         return path.stat().st_mode
     except (OSError, ValueError):  # a name with a null byte is a ValueError
@@ -142,7 +163,8 @@ def _resolved(path: Path) -> Path:
 def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
     """The lines of an input, which end at `\\n` only.
 
-    Raises `InputError` if it cannot be read, or if a line has more than `max_size` bytes after decompression.
+    Raises `InputError` if it cannot be read, or if a line has more than `max_size` bytes after
+    decompression.
     """
     if source.problem is not None:
         raise InputError(source.problem)
@@ -172,7 +194,10 @@ def _lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
-    """The lines of a file. A line is read in pieces, so that an endless one is noticed before memory ends."""
+    """The lines of a file.
+
+    A line is read in pieces, so that an endless one is noticed before memory ends.
+    """
     step = min(_PIECE, max_size)
     for number, line in enumerate(iter(partial(file.readline, step), b""), 1):
         if len(line) < step or line.endswith(b"\n"):
@@ -193,7 +218,10 @@ def _long_line(file: BinaryIO, start: bytes, number: int, max_size: int) -> byte
 
 
 def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:
-    """The lines of a compressed file. The whole file is checked first: nothing of a bad file is used."""
+    """The lines of a compressed file.
+
+    The whole file is checked first: nothing of a bad file is used.
+    """
     with ExitStack() as stack:
         if not file.seekable():
             spool = stack.enter_context(tempfile.TemporaryFile())

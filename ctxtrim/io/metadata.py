@@ -7,14 +7,17 @@ from pathlib import Path
 
 
 def copy_owner(found: os.stat_result, handle: int) -> None:
-    """Give an open file the owner and the group of another file; an `OSError` if the system refuses."""
+    """Give an open file the owner and the group of another file; an `OSError` if the system
+    refuses.
+    """
     mine = os.fstat(handle)
     if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
         os.fchown(handle, found.st_uid, found.st_gid)
 
 
 def copy_attributes(source: Path, handle: int) -> None:
-    """Give an open file the extended attributes of another file, including access control lists, on Linux.
+    """Give an open file the extended attributes of another file, including access control lists, on
+    Linux.
 
     Attributes that the system refuses are left out.
     """
@@ -27,5 +30,8 @@ def copy_attributes(source: Path, handle: int) -> None:
 
 
 def copy_mode(found: os.stat_result, path: Path) -> None:
-    """Give a file the permissions of another file. Call it last: a new owner resets some of them."""
+    """Give a file the permissions of another file.
+
+    Call it last: a new owner resets some of them.
+    """
     path.chmod(stat.S_IMODE(found.st_mode))

@@ -105,13 +105,17 @@ def silence_stdout() -> None:
 def write_to(path: Path, makes_folders: bool = False) -> Sink:
     """A sink that replaces a regular file as a whole, or writes through to a pipe or a device.
 
-    A name with a suffix of compressed files compresses the output. Raises `OutputError` if the path cannot be written.
+    A name with a suffix of compressed files compresses the output. Raises `OutputError` if the path
+    cannot be written.
     """
     return _packed(path, _plain(path, makes_folders))
 
 
 def in_place(path: Path) -> Sink:
-    """A sink that replaces a file that other programs may append to. Create it before the file is read."""
+    """A sink that replaces a file that other programs may append to.
+
+    Create it before the file is read.
+    """
     return _packed(path, InPlace(path))
 
 
@@ -135,7 +139,9 @@ class Appended:
             raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
 
     def add(self, values: Iterable[Mapping[str, Any]]) -> None:
-        """Append a line for each value in one write, so that the lines of several processes do not mix."""
+        """Append a line for each value in one write, so that the lines of several processes do not
+        mix.
+        """
         lines = b"".join(json_text(value).encode() + b"\n" for value in values)
         try:
             while lines:
@@ -162,18 +168,25 @@ def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
             target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
-        return Through(path) if target.exists() and not target.is_file() else Atomic(path, target, is_private)
+        return (
+            Through(path)
+            if target.exists() and not target.is_file()
+            else Atomic(path, target, is_private)
+        )
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
     except RuntimeError as error:
-        raise OutputError(f"{path}: cannot be written: too many levels of symbolic links") from error
+        raise OutputError(
+            f"{path}: cannot be written: too many levels of symbolic links"
+        ) from error
 
 
 class Atomic:
-    """A file that is replaced as a whole, or not at all: a temporary file in its folder, synced, then renamed.
+    """A file that is replaced as a whole, or not at all: a temporary file in its folder, synced,
+    then renamed.
 
-    A symbolic link stays and its target is replaced. An existing file keeps its permissions, and its owner and group
-    where the system permits it; a private file has mode 0600.
+    A symbolic link stays and its target is replaced. An existing file keeps its permissions, and
+    its owner and group where the system permits it; a private file has mode 0600.
     """
 
     def __init__(self, path: Path, target: Path, is_private: bool = False) -> None:
@@ -204,7 +217,9 @@ class Atomic:
         self._temporary.discard()
 
     def _copy_metadata(self) -> None:
-        """Set what the new file takes over from the target; the temporary file is private until then."""
+        """Set what the new file takes over from the target; the temporary file is private until
+        then.
+        """
         if self._is_private:
             return
         if not self._target.exists():

@@ -2,12 +2,14 @@
 
 ::
 
-    open and stat · (read, edit, write a temporary file) · no writer? · unchanged? · rename · carry over
+    open and stat · (read, edit, write a temporary file) · no writer? · unchanged? · rename · carry
+    over
 
-A window of microseconds remains between the last check and the rename. A program that *replaces* the file in this
-window loses its new file. A program that opens the file for writing in this window, and keeps it open for longer than a
-second, writes to the former file; the error names the program. Processes of other users are visible only to root, and
-no processes are visible on systems other than Linux.
+A window of microseconds remains between the last check and the rename. A program that *replaces*
+the file in this window loses its new file. A program that opens the file for writing in this
+window, and keeps it open for longer than a second, writes to the former file; the error names the
+program. Processes of other users are visible only to root, and no processes are visible on systems
+other than Linux.
 """
 
 import os
@@ -23,7 +25,9 @@ ATTEMPTS = 5
 """The number of times that a file is read if it changes while it is edited."""
 
 _PATIENCE = 1.0  # seconds that a program may keep the file open for writing
-_END = 4096  # bytes before the end that show whether a file that grew was appended to or written anew
+_END = (
+    4096  # bytes before the end that show whether a file that grew was appended to or written anew
+)
 _CLOSES_FIRST = os.name == "nt"  # Windows renames over no open file
 _ELSEWHERE = "or write a copy with -o"
 
@@ -33,10 +37,13 @@ class ChangedError(OutputError):
 
 
 class InPlace:
-    """A sink that replaces a regular file as a whole. Create it before the file is read: it shows all later changes.
+    """A sink that replaces a regular file as a whole.
 
-    Mode, owner, group, extended attributes and symbolic links are kept. An `InputError` if the file cannot be opened,
-    an `OutputError` if it is read-only, has hard links, belongs to another user or cannot be written.
+    Create it before the file is read: it shows all later changes.
+
+    Mode, owner, group, extended attributes and symbolic links are kept. An `InputError` if the file
+    cannot be opened, an `OutputError` if it is read-only, has hard links, belongs to another user
+    or cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,10 +51,14 @@ class InPlace:
         try:
             self._target = path.resolve(strict=True)
             if not self._target.is_file():
-                raise OutputError(f"{path}: is not a regular file, so it cannot be replaced; write a copy with -o")
+                raise OutputError(
+                    f"{path}: is not a regular file, so it cannot be replaced; write a copy with -o"
+                )
             self._old = os.open(self._target, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except (OSError, RuntimeError) as error:
-            why = reason(error) if isinstance(error, OSError) else "too many levels of symbolic links"
+            why = (
+                reason(error) if isinstance(error, OSError) else "too many levels of symbolic links"
+            )
             raise InputError(f"cannot be read: {why}") from error
         self._temporary: Temporary | None = None
         try:
@@ -108,54 +119,69 @@ class InPlace:
         return OutputError(f"{self._path}: cannot be written: {reason(error)}")
 
     def _must_be_replaceable(self) -> None:
-        """Raise `OutputError` for a read-only file, and for a file that would lose links or its owner."""
+        """Raise `OutputError` for a read-only file, and for a file that would lose links or its
+        owner.
+        """
         found = self._found
         if not found.st_mode & 0o222 or not os.access(self._target, os.W_OK):
             raise OutputError(f"{self._path}: is read-only; make it writable, {_ELSEWHERE}")
         if found.st_nlink > 1:
             raise OutputError(
-                f"{self._path}: has {found.st_nlink} hard links, and only this one would be replaced; "
+                f"{self._path}: has {found.st_nlink} hard links, and only this one would "
+                "be replaced; "
                 "write a copy with -o"
             )
         if hasattr(os, "geteuid") and os.geteuid() not in (0, found.st_uid):
             raise OutputError(
-                f"{self._path}: belongs to user {found.st_uid}, and the new file would be yours; run as that user, "
+                f"{self._path}: belongs to user {found.st_uid}, and the new file would be "
+                "yours; run as that user, "
                 f"{_ELSEWHERE}"
             )
 
     def _keep_group(self) -> None:
-        """Give the temporary file the group, known before the file is read; the owner follows when it is complete."""
+        """Give the temporary file the group, known before the file is read; the owner follows when
+        it is complete.
+        """
         if not hasattr(os, "fchown"):
             return
         try:
             os.fchown(self._open().handle, -1, self._found.st_gid)
         except OSError as error:
             raise OutputError(
-                f"{self._path}: belongs to group {self._found.st_gid}, which the new file cannot have "
+                f"{self._path}: belongs to group {self._found.st_gid}, which the new file "
+                "cannot have "
                 f"({reason(error)}); change the group, {_ELSEWHERE}"
             ) from error
 
     def _unchanged_end(self) -> bytes:
-        """The last bytes of the file; an `OutputError` if it is open for writing or changed since it was opened."""
+        """The last bytes of the file; an `OutputError` if it is open for writing or changed since
+        it was opened.
+        """
         writer = remaining_writer(self._old, _PATIENCE)
         if writer is not None:
             raise OutputError(
-                f"{self._path}: process {writer} has it open for writing; end that process first, {_ELSEWHERE}"
+                f"{self._path}: process {writer} has it open for writing; end that "
+                f"process first, {_ELSEWHERE}"
             )
         end = self._before(self._found.st_size)
         try:
             now = self._path.stat()
         except FileNotFoundError:
-            raise OutputError(f"{self._path}: was deleted while it was edited; nothing was written") from None
+            raise OutputError(
+                f"{self._path}: was deleted while it was edited; nothing was written"
+            ) from None
         if not os.path.samestat(now, self._found) or _version(now) != _version(self._found):
             raise ChangedError(
-                f"{self._path}: changed {ATTEMPTS} times while it was edited; end the program that writes it, "
+                f"{self._path}: changed {ATTEMPTS} times while it was edited; end the "
+                "program that writes it, "
                 f"{_ELSEWHERE}"
             )
         return end
 
     def _carry_over(self, temporary: Temporary, end: bytes) -> None:
-        """Append to the new file what other programs appended to the former one until the rename."""
+        """Append to the new file what other programs appended to the former one
+        until the rename.
+        """
         writer = remaining_writer(self._old, _PATIENCE)
         now = os.fstat(self._old)
         if now.st_size > self._found.st_size and self._before(self._found.st_size) == end:
@@ -169,12 +195,14 @@ class InPlace:
             kept.replace(copy)
             kept.discard()
             raise OutputError(
-                f"{self._path}: another program rewrote it while it was replaced; that version is in {copy}: "
+                f"{self._path}: another program rewrote it while it was replaced; that "
+                f"version is in {copy}: "
                 "compare the two and keep one"
             )
         if writer is not None:
             raise OutputError(
-                f"{self._path}: replaced, but process {writer} still writes to the former file; its lines up to now "
+                f"{self._path}: replaced, but process {writer} still writes to the former "
+                "file; its lines up to now "
                 "are in the new file, later ones are lost: restart that process"
             )
 

@@ -1,4 +1,6 @@
-"""Signals that end the program: exceptions, so that temporary files are removed; delayed while a file is replaced."""
+"""Signals that end the program: exceptions, so that temporary files are removed; delayed while a
+file is replaced.
+"""
 
 import signal
 from collections.abc import Iterator
@@ -9,7 +11,10 @@ _TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 class Terminated(KeyboardInterrupt):
-    """The program received `signum`, a signal that ends it. A kind of `KeyboardInterrupt`, as Ctrl-C raises."""
+    """The program received `signum`, a signal that ends it.
+
+    A kind of `KeyboardInterrupt`, as Ctrl-C raises.
+    """
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -18,7 +23,10 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def termination_raises() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise `Terminated`, unless they are ignored. Main thread only."""
+    """Within the block SIGTERM and SIGHUP raise `Terminated`, unless they are ignored.
+
+    Main thread only.
+    """
 
     def terminate(signum: int, frame: FrameType | None) -> None:
         raise Terminated(signum)
@@ -37,7 +45,10 @@ def termination_raises() -> Iterator[None]:
 
 @contextmanager
 def delayed() -> Iterator[None]:
-    """Within the block signals that end the program wait until its end. In other threads than the main one: nothing."""
+    """Within the block signals that end the program wait until its end.
+
+    In other threads than the main one: nothing.
+    """
     waiting: list[int] = []
     former = {}
     try:

@@ -1,4 +1,6 @@
-"""A list of any length in little memory: the last values in memory, the others in a temporary file."""
+"""A list of any length in little memory: the last values in memory, the others in a
+temporary file.
+"""
 
 import pickle
 import tempfile
@@ -14,8 +16,8 @@ _MOST = 1 << 13  # the size of the values in memory
 class Spool(Generic[T]):
     """Values in the order in which they were added; they can be read several times.
 
-    `size` is the size of a value, in a unit of which 8,192 may be in memory. The temporary file has no name, so it
-    never outlives the process.
+    `size` is the size of a value, in a unit of which 8,192 may be in memory. The temporary file has
+    no name, so it never outlives the process.
     """
 
     def __init__(self, size: Callable[[T], int]) -> None:
@@ -56,7 +58,10 @@ class Spool(Generic[T]):
             self._file.close()
 
     def _store(self) -> None:
-        """Move the values in memory to the file. A batch of values that share objects takes little space."""
+        """Move the values in memory to the file.
+
+        A batch of values that share objects takes little space.
+        """
         try:
             self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
             self._file.seek(self._end)
@@ -64,6 +69,8 @@ class Spool(Generic[T]):
             self._file.flush()
             self._end = self._file.tell()
         except OSError as error:
-            raise OutputError(f"the temporary file of the report cannot be written: {reason(error)}") from error
+            raise OutputError(
+                f"the temporary file of the report cannot be written: {reason(error)}"
+            ) from error
         self._stored += len(self._batch)
         self._batch, self._batch_size = [], 0

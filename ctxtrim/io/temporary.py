@@ -1,8 +1,8 @@
 """Temporary files next to their target, and the removal of those that killed runs left behind.
 
-A temporary file is named `.TARGET.<16 hexadecimal digits>.ctxtrim-tmp` and is locked by the process that writes it. The
-lock ends with the process, so a file without a lock is a leftover. Systems without `fcntl` (Windows) have no such lock:
-there leftovers stay until the user deletes them.
+A temporary file is named `.TARGET.<16 hexadecimal digits>.ctxtrim-tmp` and is locked by the process
+that writes it. The lock ends with the process, so a file without a lock is a leftover. Systems
+without `fcntl` (Windows) have no such lock: there leftovers stay until the user deletes them.
 """
 
 import os
@@ -24,7 +24,10 @@ _CLOSES_FIRST = os.name == "nt"  # Windows renames no open file
 
 
 class Temporary:
-    """A locked file that only the user can read, until it replaces its target. Methods raise `OSError`."""
+    """A locked file that only the user can read, until it replaces its target.
+
+    Methods raise `OSError`.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         """Create the file in a folder on the file system of its target, whose name is `name`."""
@@ -47,13 +50,19 @@ class Temporary:
         os.fsync(self.handle)
 
     def replace(self, target: Path) -> None:
-        """Rename the file to its target, which it replaces. The file stays open and locked until `discard`."""
+        """Rename the file to its target, which it replaces.
+
+        The file stays open and locked until `discard`.
+        """
         if _CLOSES_FIRST:
             self._file.close()
         self.path.replace(target)
 
     def discard(self) -> None:
-        """Close the file and remove it, unless it replaced its target. A second call does nothing."""
+        """Close the file and remove it, unless it replaced its target.
+
+        A second call does nothing.
+        """
         with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
             self._file.close()
         self.path.unlink(missing_ok=True)
@@ -74,7 +83,9 @@ def _created(folder: Path, name: str) -> tuple[Path, int]:
         path = folder / f".{name[:_MOST]}.{os.urandom(8).hex()}.ctxtrim-tmp"
         handle = os.open(path, _FLAGS, 0o600)
         if fcntl is not None:
-            with suppress(OSError):  # a file system without locks: no other run can lock the file to remove it
+            with suppress(
+                OSError
+            ):  # a file system without locks: no other run can lock the file to remove it
                 fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return path, handle
@@ -94,7 +105,9 @@ def _remove_leftovers(folder: Path) -> None:
 
 def _remove_leftover(path: Path) -> None:
     """Remove a regular file of this user that no process has locked."""
-    with suppress(OSError):  # not this user's, not a regular file, or locked by a run that writes it
+    with suppress(
+        OSError
+    ):  # not this user's, not a regular file, or locked by a run that writes it
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             found = os.fstat(handle)

@@ -20,7 +20,8 @@ _PROCESSES = "/proc"
 
 
 def remaining_writer(handle: int, patience: float) -> int | None:
-    """The id of a process that has a file open for writing after `patience` seconds, None without one.
+    """The id of a process that has a file open for writing after `patience` seconds, None without
+    one.
 
     `handle` is open for reading only.
     """
@@ -44,8 +45,8 @@ def _writers(handle: int) -> Iterator[int]:
 def _has_no_writer(handle: int) -> bool:
     """Whether it is certain that no process has the file open for writing.
 
-    Linux grants a read lease only on such a file. The lease is returned at once. If a process opens the file before
-    that, the kernel sends a signal that is ignored by default.
+    Linux grants a read lease only on such a file. The lease is returned at once. If a process opens
+    the file before that, the kernel sends a signal that is ignored by default.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
@@ -67,7 +68,9 @@ def _names(folder: str) -> list[str]:
 
 
 def _writes(link: str, found: os.stat_result) -> bool:
-    """Whether a descriptor of a process, as its link in /proc, is open for writing and leads to a file."""
+    """Whether a descriptor of a process, as its link in /proc, is open for writing and leads to a
+    file.
+    """
     with suppress(OSError):
         if os.lstat(link).st_mode & 0o200:
             return os.path.samestat(Path(link).stat(), found)

@@ -39,7 +39,10 @@ _BLANK = re.compile(r"\n\s*\n")
 
 @dataclass(frozen=True)
 class Step:
-    """Calls and results that are removed together. `words` is the text of the assistant next to its calls."""
+    """Calls and results that are removed together.
+
+    `words` is the text of the assistant next to its calls.
+    """
 
     home: int
     positions: tuple[int, ...]
@@ -48,7 +51,9 @@ class Step:
 
 
 def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> list[Step]:
-    """The removable steps, oldest first: all calls have results, and a prompt or an answer follows."""
+    """The removable steps, oldest first: all calls have results, and a prompt or an
+    answer follows.
+    """
     ages = [shape.steps - step for step in shape.step]
     results_by_step: dict[int, list[ToolResult]] = {}
     for result in results(messages, shape, ages):
@@ -59,7 +64,11 @@ def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> lis
     open_homes = {position for position, _ in shape.unanswered}
     roles = ("assistant", "user")
     last_position = max(
-        (position for position, message in enumerate(messages) if message.agent_visible and message.role in roles),
+        (
+            position
+            for position, message in enumerate(messages)
+            if message.agent_visible and message.role in roles
+        ),
         default=-1,
     )
     return [
@@ -79,7 +88,9 @@ def _words(message: Message) -> str:
 
 @dataclass(frozen=True)
 class Digests:
-    """The writer of digests: an LLM if there is one, else one line per result with its head and tail."""
+    """The writer of digests: an LLM if there is one, else one line per result with its head and
+    tail.
+    """
 
     counter: Counter
     mode: str
@@ -87,7 +98,9 @@ class Digests:
     redacts: bool = True
 
     def of(self, group: Sequence[Step], limit: int, may_ask: bool = True) -> Summary:
-        """The digest of steps, without a title. As a message it has fewer than `limit` tokens if possible.
+        """The digest of steps, without a title.
+
+        As a message it has fewer than `limit` tokens if possible.
 
         `may_ask`: whether an LLM may be used.
         """
@@ -102,7 +115,11 @@ class Digests:
 
         if self.mode != "llm" or self.summarizer is None or not may_ask:
             return Summary(fallback(), FALLBACK)
-        opening = "".join(f"{line}\n" for step in group for line in _brief_lines(step)) if len(group) == 1 else ""
+        opening = (
+            "".join(f"{line}\n" for step in group for line in _brief_lines(step))
+            if len(group) == 1
+            else ""
+        )
         request = SummaryRequest(
             self._prompt(group),
             DIGEST,
@@ -118,9 +135,14 @@ class Digests:
         return replace(summary, text=fallback(), by=FALLBACK)
 
     def least(self, group: Sequence[Step]) -> str:
-        """The shortest digest of steps: the assistant's text and a line for each result of the newest steps."""
+        """The shortest digest of steps: the assistant's text and a line for each result of the
+        newest steps.
+        """
         group = [_masked(step) for step in group] if self.redacts else group
-        short = [_without_separators(bounded("\n".join(_brief_lines(step)), HEURISTIC - _HEADER)) for step in group]
+        short = [
+            _without_separators(bounded("\n".join(_brief_lines(step)), HEURISTIC - _HEADER))
+            for step in group
+        ]
         if len(short) == 1:
             return short[0]
         entries = [DigestEntry(markers.DIGEST, text) for text in short]
@@ -135,7 +157,10 @@ class Digests:
         results = [result for step in steps for result in step.results]
         names = ", ".join(dict.fromkeys(result.tool for result in results))
         arguments = "\n".join(result.call.text for result in results if result.call is not None)
-        outputs = [result.text if len(results) == 1 else f"{_line(result)}\n{result.text}" for result in results]
+        outputs = [
+            result.text if len(results) == 1 else f"{_line(result)}\n{result.text}"
+            for result in results
+        ]
         return tool_prompt(names, arguments, "\n\n".join(outputs), redacts=self.redacts)
 
 
@@ -161,7 +186,10 @@ def _without_separators(text: str) -> str:
 
 
 def _masked(step: Step) -> Step:
-    """A step without secrets. Masking comes before clipping, because a clipped key is not recognizable."""
+    """A step without secrets.
+
+    Masking comes before clipping, because a clipped key is not recognizable.
+    """
 
     def masked(result: ToolResult) -> ToolResult:
         call = result.call and replace(result.call, text=redacted(result.call.text)[0])

@@ -30,7 +30,9 @@ def leads(message: Message) -> Leads:
     if position is None:
         return Leads(None, None, "")
     summary, digests, own = markers.pieces(message.parts[position].text)
-    if message.role != "user" and summary is not None:  # answers get only digests, so the model wrote this text
+    if (
+        message.role != "user" and summary is not None
+    ):  # answers get only digests, so the model wrote this text
         return Leads(None, None, message.parts[position].text)
     return Leads(summary, digests, own)
 
@@ -41,9 +43,14 @@ def summary_message(text: str) -> Message:
 
 
 def digest_message(text: str, hides: bool) -> Message:
-    """A separate message with digests. If the format `hides` messages, the person does not see it."""
+    """A separate message with digests.
+
+    If the format `hides` messages, the person does not see it.
+    """
     if hides:
-        return Message("user", (Part("text", text),), is_injected=True, user_visible=False, kind="tool_summary")
+        return Message(
+            "user", (Part("text", text),), is_injected=True, user_visible=False, kind="tool_summary"
+        )
     return Message("user", (Part("text", text),), is_injected=True)
 
 
@@ -55,7 +62,12 @@ def has_summary(message: Message) -> bool:
 def is_digest(message: Message) -> bool:
     """Whether a user message consists of digests only."""
     leading = leads(message)
-    return message.role == "user" and leading.summary is None and leading.digests is not None and leading.own is None
+    return (
+        message.role == "user"
+        and leading.summary is None
+        and leading.digests is not None
+        and leading.own is None
+    )
 
 
 def has_compaction_digest(message: Message) -> bool:
@@ -65,7 +77,9 @@ def has_compaction_digest(message: Message) -> bool:
 
 
 def split_message(message: Message) -> list[Message]:
-    """A message split into its summary, its digests and the rest, without the titles of summaries."""
+    """A message split into its summary, its digests and the rest, without the
+    titles of summaries.
+    """
     position = _place(message)
     if position is None:
         return [message]
@@ -112,7 +126,10 @@ def without_compaction(message: Message) -> Message:
 
 
 def can_lead(message: Message, adds_texts: bool) -> bool:
-    """Whether a message can begin with a summary or digests. `adds_texts`: the format can add a text to an answer."""
+    """Whether a message can begin with a summary or digests.
+
+    `adds_texts`: the format can add a text to an answer.
+    """
     if _place(message) is not None:
         return True
     if not adds_texts:
@@ -122,13 +139,17 @@ def can_lead(message: Message, adds_texts: bool) -> bool:
 
 
 def _place(message: Message) -> int | None:
-    """The position of the first editable text of a prompt or an answer, with no call before it; None for none."""
+    """The position of the first editable text of a prompt or an answer, with no call before it;
+    None for none.
+    """
     if message.role not in ("user", "assistant"):
         return None
     for position, part in enumerate(message.parts):
         if part.kind == "tool_call" and message.role == "assistant":
             return None
-        if part.kind == "text" and (part.span is not None or message.index is None or _is_added(part)):
+        if part.kind == "text" and (
+            part.span is not None or message.index is None or _is_added(part)
+        ):
             return position
     return None
 
@@ -139,7 +160,10 @@ def _is_added(part: Part) -> bool:
 
 
 def _with_text(message: Message, target: int, text: str) -> Message:
-    parts = (replace(part, text=text) if position == target else part for position, part in enumerate(message.parts))
+    parts = (
+        replace(part, text=text) if position == target else part
+        for position, part in enumerate(message.parts)
+    )
     return replace(message, parts=tuple(parts))
 
 
@@ -148,5 +172,9 @@ def _with_part(message: Message, text: str) -> Message:
     if not text:
         return message
     kinds = [part.kind for part in message.parts]
-    position = next((position for position, kind in enumerate(kinds) if kind != "reasoning"), len(kinds))
-    return replace(message, parts=(*message.parts[:position], Part("text", text), *message.parts[position:]))
+    position = next(
+        (position for position, kind in enumerate(kinds) if kind != "reasoning"), len(kinds)
+    )
+    return replace(
+        message, parts=(*message.parts[:position], Part("text", text), *message.parts[position:])
+    )

@@ -1,4 +1,5 @@
-"""Replace messages by a summary or digests: the positions of the texts, and the changes of each message.
+"""Replace messages by a summary or digests: the positions of the texts, and the changes of each
+message.
 
 ::
 
@@ -15,7 +16,15 @@ from dataclasses import dataclass, replace
 
 from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement.leads import can_lead, digest_message, has_summary, is_digest, leads, summary_message, with_leads
+from ctxtrim.placement.leads import (
+    can_lead,
+    digest_message,
+    has_summary,
+    is_digest,
+    leads,
+    summary_message,
+    with_leads,
+)
 
 ARCHIVED = "tool_result_archived"
 """The kind of a result that is hidden because a digest replaces it."""
@@ -23,7 +32,9 @@ ARCHIVED = "tool_result_archived"
 
 @dataclass(frozen=True)
 class Replaced:
-    """A transcript after replacement, and the positions of messages that were inserted or got a leading text."""
+    """A transcript after replacement, and the positions of messages that were inserted or got a
+    leading text.
+    """
 
     transcript: Transcript
     touched: tuple[int, ...]
@@ -36,7 +47,8 @@ def replace_messages(
     digests: Mapping[int, str] | None = None,
     alternates: bool | None = None,
 ) -> Replaced:
-    """The transcript without some messages, with a summary after the first system messages and digests in place.
+    """The transcript without some messages, with a summary after the first system messages and
+    digests in place.
 
     `dropped` are positions. `digests` are texts by the position of the next message; the messages
     that they replace are hidden if the format can hide messages. An earlier summary is replaced.
@@ -48,7 +60,8 @@ def replace_messages(
     messages: list[Message | None] = list(transcript.messages)
     if summary is not None:
         messages = [
-            None if message is None or message.is_summary else _without_summary(message) for message in messages
+            None if message is None or message.is_summary else _without_summary(message)
+            for message in messages
         ]
     hides = digests is not None and transcript.hides
     joins = transcript.must_alternate and not transcript.hides
@@ -86,17 +99,29 @@ class _Rewrite:
         self.touched.append(len(self.messages))
         self.messages.append(message)
 
-    def before(self, message: Message, summary: str | None, alternates: bool, joins: bool) -> Message:
+    def before(
+        self, message: Message, summary: str | None, alternates: bool, joins: bool
+    ) -> Message:
         """Insert the texts before a message, or return the message with them as leading texts."""
         own = leads(message)
-        if summary is not None and alternates and message.role == "user" and can_lead(message, False):
+        if (
+            summary is not None
+            and alternates
+            and message.role == "user"
+            and can_lead(message, False)
+        ):
             self.touched.append(len(self.messages))
             return with_leads(message, summary, own.digests)
         if summary is not None:
             self.insert(summary_message(summary))
         if self.digests and joins and is_digest(message):
             return message  # an older digest is not a turn of the person; the answer follows it
-        if self.digests and joins and message.role == "assistant" and can_lead(message, self.adds_texts):
+        if (
+            self.digests
+            and joins
+            and message.role == "assistant"
+            and can_lead(message, self.adds_texts)
+        ):
             self.touched.append(len(self.messages))
             texts = [*self.digests, *([own.digests] if own.digests is not None else [])]
             self.digests = []
@@ -112,7 +137,9 @@ class _Rewrite:
 
 
 def takes_turns(messages: Sequence[Message]) -> bool:
-    """Whether user and assistant alternate, ignoring digests, which are inserted next to prompts."""
+    """Whether user and assistant alternate, ignoring digests, which are inserted
+    next to prompts.
+    """
     without_digests = [message for message in messages if not is_digest(message)]
     return is_alternating(without_digests, shape(without_digests))
 
@@ -123,4 +150,6 @@ def _without_summary(message: Message) -> Message:
 
 
 def _hidden(message: Message) -> Message:
-    return replace(message, agent_visible=False, kind=ARCHIVED if message.role == "tool" else message.kind)
+    return replace(
+        message, agent_visible=False, kind=ARCHIVED if message.role == "tool" else message.kind
+    )

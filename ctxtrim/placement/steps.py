@@ -60,7 +60,10 @@ def cut_off(
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
     sites = _Sites(transcript, shape, appends)
-    kept = [change_of(messages, position, "kept", reason_kept) for position, reason_kept in protected.items()]
+    kept = [
+        change_of(messages, position, "kept", reason_kept)
+        for position, reason_kept in protected.items()
+    ]
     replaced: list[Step] = []
     newest = _newest(messages, cutoff)
     for step in steps(messages, shape, protected.keys()):
@@ -68,7 +71,9 @@ def cut_off(
             break
         reason_kept = sites.obstacle(step)
         if reason_kept is not None:
-            kept += [change_of(messages, result.position, "kept", reason_kept) for result in step.results]
+            kept += [
+                change_of(messages, result.position, "kept", reason_kept) for result in step.results
+            ]
             continue
         sites.take(step)
         replaced.append(step)
@@ -81,25 +86,34 @@ def cut_off(
     if counter.tokens(after) >= counter.tokens(transcript):
         reason_kept = "a digest would not be smaller"
         kept += [
-            change_of(messages, result.position, "kept", reason_kept) for step in replaced for result in step.results
+            change_of(messages, result.position, "kept", reason_kept)
+            for step in replaced
+            for result in step.results
         ]
         return CutOutcome(transcript, tuple(kept))
     findings = tuple(
-        Finding("summary", "warning", f"{trouble}; using one line per result instead") for trouble in troubles
+        Finding("summary", "warning", f"{trouble}; using one line per result instead")
+        for trouble in troubles
     )
     return CutOutcome(after, (*changes, *kept), findings, is_cut=True)
 
 
 def _newest(messages: Sequence[Message], number: int) -> int:
     """The position of the first of the newest `number` visible results, which are kept."""
-    seen = [position for position, message in enumerate(messages) if message.role == "tool" and message.agent_visible]
+    seen = [
+        position
+        for position, message in enumerate(messages)
+        if message.role == "tool" and message.agent_visible
+    ]
     return seen[-number] if number else len(messages)
 
 
 def _entries(
     taken: Sequence[Step], digests: Digests, costs: Sequence[int], most: int, is_compaction: bool
 ) -> tuple[list[tuple[Step, DigestEntry]], list[str]]:
-    """The digest of each step, or one digest of all steps with the last step; and why an LLM did not write some."""
+    """The digest of each step, or one digest of all steps with the last step; and why an LLM did
+    not write some.
+    """
     entries: list[tuple[Step, DigestEntry]] = []
     troubles: dict[str, None] = {}
     groups = [taken] if is_compaction and taken else [[step] for step in taken]
@@ -110,7 +124,9 @@ def _entries(
         digest = digests.of(group, tokens, may_ask=number >= first_by_llm)
         if digest.trouble is not None:
             troubles[digest.trouble] = None
-        entries.append((group[-1], DigestEntry(markers.DIGEST if is_compaction else markers.STEP, digest.text)))
+        entries.append(
+            (group[-1], DigestEntry(markers.DIGEST if is_compaction else markers.STEP, digest.text))
+        )
     return entries, list(troubles)
 
 
@@ -181,7 +197,9 @@ def _placed(
     digests: Digests,
     reason: str,
 ) -> tuple[Transcript, list[Change]]:
-    """The transcript with new and earlier digests within one limit, and the change of each message."""
+    """The transcript with new and earlier digests within one limit, and the change
+    of each message.
+    """
     messages = list(transcript.messages)
     groups = _groups(messages, sites, entries)
     flat = [entry for _, group in groups for entry in group]
@@ -189,20 +207,31 @@ def _placed(
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
     for (position, has_digests), group in groups:
-        text = written([entry for entry in (DigestEntry(title, next(texts)) for title, _ in group) if entry.text])
+        text = written(
+            [
+                entry
+                for entry in (DigestEntry(title, next(texts)) for title, _ in group)
+                if entry.text
+            ]
+        )
         if not has_digests:
             new |= {position: text} if text else {}
         elif text != leads(messages[position]).digests:
             if not text and is_digest(messages[position]):
                 dropped.add(position)
             else:
-                messages[position] = with_leads(messages[position], leads(messages[position]).summary, text or None)
+                messages[position] = with_leads(
+                    messages[position], leads(messages[position]).summary, text or None
+                )
                 merged.append(position)
     whole = replace(transcript, messages=tuple(messages))
     placed = replace_messages(whole, dropped, digests=new, alternates=sites.alternates)
     old = transcript.messages
     changes = [change_of(old, position, "summarized", reason) for position in sorted(dropped)]
-    changes += [change_of(old, position, "merged", "all digests are bounded together") for position in merged]
+    changes += [
+        change_of(old, position, "merged", "all digests are bounded together")
+        for position in merged
+    ]
     after = placed.transcript.messages
     for position in placed.touched:
         action: Action = "inserted" if after[position].index is None else "merged"
@@ -213,7 +242,9 @@ def _placed(
 _Group = tuple[tuple[int, bool], list[DigestEntry]]
 
 
-def _groups(messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[Step, DigestEntry]]) -> list[_Group]:
+def _groups(
+    messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[Step, DigestEntry]]
+) -> list[_Group]:
     """All digests in order, by the message that they precede, lead or fill.
 
     Digests of a removed answer move to the new digest of that step. New digests join a preceding
@@ -224,7 +255,9 @@ def _groups(messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[
         new_entries.setdefault(sites.of(step), []).append(entry)
     groups: list[_Group] = []
     moved: list[DigestEntry] = []
-    open_group: list[DigestEntry] | None = None  # the preceding digests, if they are a separate message
+    open_group: list[DigestEntry] | None = (
+        None  # the preceding digests, if they are a separate message
+    )
     for position in range(len(messages) + 1):
         if position in new_entries:
             new = [*moved, *new_entries[position]]

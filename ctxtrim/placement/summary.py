@@ -54,7 +54,8 @@ class SummaryWriter:
     most_input: int | None = None
 
     def of(self, dropped: Sequence[Message], limit: int) -> Summary:
-        """The summary of some messages in at most `limit` tokens, title included; empty text if none fits.
+        """The summary of some messages in at most `limit` tokens, title included; empty text if
+        none fits.
 
         Summaries among the messages are merged into it; without one, the earlier summary is merged.
         """
@@ -77,23 +78,31 @@ class SummaryWriter:
             trouble = f"{self.summarizer.name}: the budget has no room for the prompt"
             summary = Summary(fallback(), FALLBACK, trouble)
         else:
-            replaces = sum(tokenizer.count(part.spelled) for message in covered for part in message.parts)
+            replaces = sum(
+                tokenizer.count(part.spelled) for message in covered for part in message.parts
+            )
             request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
             summary = summarized(request, self.summarizer, fallback)
         if not summary.text or (summary.by == FALLBACK and not self.is_titled):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
 
-    def _prompt(self, covered: Sequence[Message], shape: Shape, earlier: str | None, below: int) -> str | None:
+    def _prompt(
+        self, covered: Sequence[Message], shape: Shape, earlier: str | None, below: int
+    ) -> str | None:
         """The prompt for a summarizer within its limit; None if the limit is too small."""
         text = transcribed(covered, shape, redacts=self.redacts)
         has_earlier = earlier is not None or any(message.is_summary for message in covered)
         if earlier:
-            earlier = redacted(earlier)[0] if self.redacts else earlier  # mask before the prompt is cut to its limit
+            # mask before the prompt is cut to its limit
+            earlier = redacted(earlier)[0] if self.redacts else earlier
             text = f"{earlier}\n\n{text}"
         prompts = (checkpoint_prompt(text, below, INPUT // part, has_earlier) for part in _PARTS)
         most = self.most_input
-        return next((prompt for prompt in prompts if most is None or self.counter.text(prompt) <= most), None)
+        return next(
+            (prompt for prompt in prompts if most is None or self.counter.text(prompt) <= most),
+            None,
+        )
 
     def merges(self, covered: Sequence[Message]) -> StoredSummary | None:
         """The earlier summary if it adds facts that these messages do not have; else None."""
@@ -101,8 +110,12 @@ class SummaryWriter:
             return None
         stored = read(markers.untitled(self.earlier.text)).lines
         own = gathered(covered, shape_of(covered), self.redacts).lines
-        keys = {section.name: set(map(section.key, own.get(section.name, ()))) for section in SECTIONS}
-        keys[READ.name] |= keys[CHANGED.name]  # a file that was changed later is no longer listed as read
+        keys = {
+            section.name: set(map(section.key, own.get(section.name, ()))) for section in SECTIONS
+        }
+        keys[READ.name] |= keys[
+            CHANGED.name
+        ]  # a file that was changed later is no longer listed as read
         sections = (section for section in SECTIONS if section.merge != "sum")
         for section in sections:
             if not keys[section.name].issuperset(map(section.key, stored.get(section.name, ()))):
@@ -128,9 +141,14 @@ class Placed:
 
 
 def place_summary(
-    writer: SummaryWriter, read_as: Sequence[Message], transcript: Transcript, dropped: Set[int], available: int
+    writer: SummaryWriter,
+    read_as: Sequence[Message],
+    transcript: Transcript,
+    dropped: Set[int],
+    available: int,
 ) -> Placed | None:
-    """A transcript with a summary of the dropped messages, in at most `available` tokens; None if there is no room.
+    """A transcript with a summary of the dropped messages, in at most `available` tokens; None if
+    there is no room.
 
     `read_as` are the messages before they were shortened; the summary is written from them. If
     there is hardly any room, a line says that the summary was omitted, unless an earlier summary is
@@ -143,7 +161,9 @@ def place_summary(
     ]
     alternates = takes_turns(read_as)
     stored = writer.merges([piece for message in covered for piece in split_message(message)])
-    number = sum(map(_covered_messages, covered)) + (0 if stored is None else stored.messages - stored.overlap)
+    number = sum(map(_covered_messages, covered)) + (
+        0 if stored is None else stored.messages - stored.overlap
+    )
 
     def within(summary: Summary) -> Placed | None:
         placed = _placed(writer.counter, transcript, dropped, summary, number, alternates)
@@ -157,7 +177,9 @@ def place_summary(
         if placed is not None:
             return placed
         room = min(room, writer.counter.text(summary.text)) - max(1, room // 8)
-        trouble = summary.trouble or (None if summary.by == FALLBACK else f"{summary.by}: no room for the summary")
+        trouble = summary.trouble or (
+            None if summary.by == FALLBACK else f"{summary.by}: no room for the summary"
+        )
         summary = replace(replace(writer, summarizer=None).of(covered, room), trouble=trouble)
     has_earlier = any(message.is_summary for message in covered)
     if has_earlier or gathered(covered, shape_of(covered), writer.redacts).is_empty:
@@ -178,7 +200,9 @@ def summarize_old(
     tokens = counter.tokens(transcript)
     shape = counter.shape(messages)
     if is_alternating(messages, shape):
-        separate_prompts(messages, shape, [cost.total for cost in counter.costs(messages)], tokens - 1, old, kept)
+        separate_prompts(
+            messages, shape, [cost.total for cost in counter.costs(messages)], tokens - 1, old, kept
+        )
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
     if writer.is_titled:
@@ -200,7 +224,9 @@ def summarize_old(
     return with_summary(Outcome(transcript, tuple(changes)), placed)
 
 
-def restore_summary(counter: Counter, transcript: Transcript, stored: StoredSummary, available: int) -> Placed | None:
+def restore_summary(
+    counter: Counter, transcript: Transcript, stored: StoredSummary, available: int
+) -> Placed | None:
     """A transcript with a stored summary; None if it has a summary already or there is no room."""
     if any(map(has_summary, transcript.messages)):
         return None
@@ -219,10 +245,13 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     reason = (
         "a line for the summary omitted for lack of room"
         if is_omitted
-        else f"summary of {placed.covered} message{'' if placed.covered == 1 else 's'}, by {placed.summary.by}"
+        else f"summary of {placed.covered} message{'' if placed.covered == 1 else 's'}, by "
+        f"{placed.summary.by}"
     )
     messages = placed.transcript.messages
-    insertion = change_of(messages, placed.position, "merged" if placed.is_joined else "inserted", reason)
+    insertion = change_of(
+        messages, placed.position, "merged" if placed.is_joined else "inserted", reason
+    )
     kept = {message.index for message in messages}
     changes = []
     for change in outcome.changes:
@@ -235,31 +264,59 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
         changes.append(change)
     findings = outcome.findings
     if placed.summary.trouble is not None:
-        findings = (*findings, Finding("summary", "warning", f"{placed.summary.trouble}; using facts instead"))
-    written = None if is_omitted or is_stored else StoredSummary(placed.summary.text, placed.size, placed.covered)
+        findings = (
+            *findings,
+            Finding("summary", "warning", f"{placed.summary.trouble}; using facts instead"),
+        )
+    written = (
+        None
+        if is_omitted or is_stored
+        else StoredSummary(placed.summary.text, placed.size, placed.covered)
+    )
     changed = (*changes, insertion)
-    return replace(outcome, transcript=placed.transcript, changes=changed, findings=findings, summary=written)
+    return replace(
+        outcome, transcript=placed.transcript, changes=changed, findings=findings, summary=written
+    )
 
 
 def _placed(
-    counter: Counter, transcript: Transcript, dropped: Set[int], summary: Summary, number: int, alternates: bool
+    counter: Counter,
+    transcript: Transcript,
+    dropped: Set[int],
+    summary: Summary,
+    number: int,
+    alternates: bool,
 ) -> Placed:
     """A transcript with a summary of `number` messages, regardless of its cost."""
     replaced = replace_messages(transcript, dropped, summary.text, alternates=alternates)
     position = replaced.touched[0]
     is_joined = not replaced.transcript.messages[position].is_summary
     tokens = counter.tokens(replaced.transcript)
-    return Placed(replaced.transcript, position, is_joined, tokens, summary, number, counter.text(summary.text))
+    return Placed(
+        replaced.transcript,
+        position,
+        is_joined,
+        tokens,
+        summary,
+        number,
+        counter.text(summary.text),
+    )
 
 
 def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message]:
     """The pieces of a message to summarize: all if it is dropped, else only the summary in it."""
     pieces = [piece for piece in split_message(message) if is_dropped or piece.is_summary]
-    return [piece for piece in pieces if not (piece.is_summary and piece.parts[0].text == markers.OMITTED)]
+    return [
+        piece
+        for piece in pieces
+        if not (piece.is_summary and piece.parts[0].text == markers.OMITTED)
+    ]
 
 
 def _covered_messages(message: Message) -> int:
-    """The number of messages that one message replaces; digests and the messages that they replace count zero."""
+    """The number of messages that one message replaces; digests and the messages that they replace
+    count zero.
+    """
     text = "\n".join(part.text for part in message.parts)
     if message.is_summary:
         return read(text).messages

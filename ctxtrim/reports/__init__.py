@@ -1,4 +1,7 @@
-"""Report formats by name. A format reads the rows of a report and yields its text piece by piece; it keeps no rows."""
+"""Report formats by name.
+
+A format reads the rows of a report and yields its text piece by piece; it keeps no rows.
+"""
 
 from collections.abc import Callable, Iterator
 

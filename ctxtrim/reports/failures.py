@@ -10,22 +10,32 @@ from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
 
 
 def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Finding:
-    """The finding for a transcript, starting at `line`, that cannot be handled. Errors of the run are raised again."""
+    """The finding for a transcript, starting at `line`, that cannot be handled.
+
+    Errors of the run are raised again.
+    """
     if isinstance(error, CtxtrimError) and not isinstance(error, SelfCheckError):
         raise error
     is_self_check = isinstance(error, SelfCheckError)
     text = str(error) if is_self_check else f"cannot be handled: {unexpected(error)}"
     frames = "".join(traceback.format_exception(error)).splitlines() if shows_traceback else ()
-    return Finding(SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames))
+    return Finding(
+        SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames)
+    )
 
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
-    """The finding for an edited transcript that cannot be written, because it is malformed or because of a bug."""
+    """The finding for an edited transcript that cannot be written, because it is malformed or
+    because of a bug.
+    """
     finding = not_handled(error, line, shows_traceback)
     odd = malformed(chunk.lines) if finding.code == SELF_CHECK else None
     if odd is None:
         return finding
-    text = f"malformed transcript cannot be edited: {odd.reason}; fix this value to edit the transcript"
+    text = (
+        f"malformed transcript cannot be edited: {odd.reason}; fix this value "
+        "to edit the transcript"
+    )
     return replace(finding, code=NOT_EDITABLE, message=text, line=odd.line)
 
 

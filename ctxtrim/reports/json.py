@@ -41,7 +41,10 @@ def _indented(value: object, level: int) -> str:
 def head(report: Report) -> dict[str, Any]:
     """Versions, and the pipeline with every setting."""
     stages = [
-        {"stage": spec.name, "settings": {option_name(key): value for key, value in spec.settings.items()}}
+        {
+            "stage": spec.name,
+            "settings": {option_name(key): value for key, value in spec.settings.items()},
+        }
         for spec in report.pipeline
     ]
     return {"version": 1, "ctxtrim": __version__, "pipeline": stages}
@@ -93,13 +96,17 @@ def transcript(row: Row) -> dict[str, Any]:
         "findings": [_finding(finding) for finding in row.findings],
     }
     if row.explained:
-        value["request_explained"] = {name: tokens for name, tokens in count.beside.items() if tokens}
+        value["request_explained"] = {
+            name: tokens for name, tokens in count.beside.items() if tokens
+        }
         value["messages_explained"] = [asdict(message) for message in row.explained]
     return value
 
 
 def _step(row: Row, step: StageRun) -> dict[str, Any]:
-    changes = [measured for measured in step.changes if row.explained or measured.change.action != "kept"]
+    changes = [
+        measured for measured in step.changes if row.explained or measured.change.action != "kept"
+    ]
     smallest = step.smallest_dropped
     return {
         "stage": step.stage,
@@ -129,6 +136,10 @@ def _change(row: Row, measured: Measured) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    value: dict[str, Any] = {"code": finding.code, "severity": finding.severity, "message": finding.message}
+    value: dict[str, Any] = {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+    }
     value |= {"line": finding.line, "message_index": finding.index, "tokens": finding.tokens}
     return value | ({"details": list(finding.details)} if finding.details else {})

@@ -34,7 +34,9 @@ class Explained:
 
 @dataclass(frozen=True)
 class Row:
-    """One transcript: its place, its tokens and the steps. If it is not written, `count` is what cannot be dropped.
+    """One transcript: its place, its tokens and the steps.
+
+    If it is not written, `count` is what cannot be dropped.
 
     `exactness_read` is the exactness of `tokens_read`.
     """
@@ -85,14 +87,17 @@ class Row:
     def is_malformed(self) -> bool:
         """Whether it breaks a structure rule."""
         others = (OVERFLOW, *INCOMPLETE)
-        return any(finding.severity == "error" and finding.code not in others for finding in self.findings)
+        return any(
+            finding.severity == "error" and finding.code not in others for finding in self.findings
+        )
 
 
 ASIDE = ("claude-bounded",)
 """The codes of findings that only reports show."""
 
 INCOMPLETE = (
-    "unreadable", "no-transcript", "not-json", *LEFT_OUT, "not-written", "not-archived", "no-trace-id"
+    "unreadable", "no-transcript", "not-json", *LEFT_OUT, "not-written", "not-archived",
+    "no-trace-id"
 )  # fmt: skip
 """The codes of findings that make the result incomplete (exit code 1)."""
 
@@ -118,7 +123,8 @@ class Overview:
     `large` has the largest messages: tokens, row without details, finding; the largest first.
     """
 
-    kinds: list[tuple[str, str | None, str]] = field(default_factory=list)  # format, model, tokenizer; at most two
+    # format, model, tokenizer; at most two
+    kinds: list[tuple[str, str | None, str]] = field(default_factory=list)
     has_usage: bool = False
     has_findings: bool = False
     is_explained: bool = False
@@ -130,7 +136,9 @@ class Overview:
     large: list[tuple[int, Row, Finding]] = field(default_factory=list)
 
     def add(self, row: Row, most: int | None) -> None:
-        """Add a row. `most` is the number of largest messages to keep, None without the stage `count`."""
+        """Add a row. `most` is the number of largest messages to keep, None without the stage
+        `count`.
+        """
         kind = (row.format, row.model, row.tokenizer)
         if len(self.kinds) < 2 and kind not in self.kinds:
             self.kinds.append(kind)
@@ -179,10 +187,11 @@ class Store(Protocol[V]):
 
 @dataclass
 class Report:
-    """The results of a run: a row for each transcript, findings about files as (path, finding), and totals.
+    """The results of a run: a row for each transcript, findings about files as (path, finding), and
+    totals.
 
-    `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the order of the inputs; a
-    reader never holds all of them. `listeners` get each row as it is added.
+    `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
+    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added.
     """
 
     pipeline: tuple[Spec, ...]
@@ -221,7 +230,10 @@ class Report:
     @cached_property
     def largest(self) -> int | None:
         """How many of the largest messages the stage `count` names, None without it."""
-        return max((spec.settings["largest"] for spec in self.pipeline if spec.name == "count"), default=None)
+        return max(
+            (spec.settings["largest"] for spec in self.pipeline if spec.name == "count"),
+            default=None,
+        )
 
     def note(self, path: str, finding: Finding) -> None:
         """Add a finding about a file."""

@@ -48,7 +48,11 @@ def row(
         steps,
         (*bound.notes, *_uncounted(transcript), *result.findings),
         transcript.usage,
-        {message.index: transcript.line_of(message) or 0 for message in messages if message.index is not None}
+        {
+            message.index: transcript.line_of(message) or 0
+            for message in messages
+            if message.index is not None
+        }
         if keeps_changes
         else {},
         tuple(explained(transcript, bound, result)) if explains else (),

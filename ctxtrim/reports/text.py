@@ -1,4 +1,7 @@
-"""The text report: tables and lines. Tables are values, so that a terminal can draw them differently."""
+"""The text report: tables and lines.
+
+Tables are values, so that a terminal can draw them differently.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +22,8 @@ _REPEATED = 10_000  # messages of which a second one is noticed
 
 @dataclass(frozen=True)
 class Table:
-    """A title, column names (those that begin with `>` hold numbers and are set flush right), and rows.
+    """A title, column names (those that begin with `>` hold numbers and are set flush right), and
+    rows.
 
     `rows` can be read several times; there may be more than fit in memory.
     Its texts are safe to print.
@@ -51,7 +55,9 @@ def _cleaned(cells: Cells) -> Cells:
 
 
 def render(report: Report) -> Iterator[str]:
-    """The report as plain text: columns aligned with spaces, no color, no frame, an empty line between blocks."""
+    """The report as plain text: columns aligned with spaces, no color, no frame, an empty line
+    between blocks.
+    """
     lines = (f"{line}\n" for line in chain(file_lines(report.findings), row_lines(report)))
     has_text = False
     for block in chain(map(_plain_lines, tables(report)), [lines], [[totals_line(report) + "\n"]]):
@@ -76,10 +82,23 @@ def tables(report: Report) -> Iterator[Table]:
 
 def explained(row: Row) -> Table:
     """One row for each message: tokens and their addends as read, decision and reason."""
-    columns = (">message", ">line", "role", ">step", ">age", ">tokens", "decision", "reason", "addends")
+    columns = (
+        ">message",
+        ">line",
+        "role",
+        ">step",
+        ">age",
+        ">tokens",
+        "decision",
+        "reason",
+        "addends",
+    )
     mark = MARKS[row.exactness_read]
     messages = sum(message.tokens for message in row.explained)
-    title = f"messages of {place(row)}: {mark}{row.tokens_read:,} tokens = {mark}{messages:,} of messages"
+    title = (
+        f"messages of {place(row)}: {mark}{row.tokens_read:,} tokens = "
+        f"{mark}{messages:,} of messages"
+    )
     if others := _sum_of(row.count.beside, mark):
         title += f" + {others}"
     return Table(title, columns, tuple(_explained(message, mark) for message in row.explained))
@@ -119,7 +138,10 @@ def row_lines(report: Report) -> Iterator[str]:
 
 
 def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """The findings of some rows: a line each and one for each of their details. Only errors are repeated."""
+    """The findings of some rows: a line each and one for each of their details.
+
+    Only errors are repeated.
+    """
     known: set[str] = set()
     for row in rows:
         for finding in row.findings:
@@ -135,7 +157,8 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
     message = "" if finding.index is None else f"message {finding.index}: "
     code = "" if finding.index is None else f" [{finding.code}]"
     yield clean(
-        f"{source_name(path)}{f':{where}' if where else ''}: {finding.severity}: {message}{finding.message}{code}"
+        f"{source_name(path)}{f':{where}' if where else ''}: {finding.severity}: "
+        f"{message}{finding.message}{code}"
     )
     yield from (clean(f"    {detail}") for detail in finding.details)
 
@@ -143,7 +166,10 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
 def totals_line(report: Report) -> str:
     """The totals in one line."""
     totals = report.totals
-    text = f"{_several(totals.transcripts, 'transcript')}, {_change(totals.messages_read, totals.messages)} messages, "
+    text = (
+        f"{_several(totals.transcripts, 'transcript')}, "
+        f"{_change(totals.messages_read, totals.messages)} messages, "
+    )
     marks = MARKS[report.exactness_read], MARKS[report.exactness]
     text += f"{_change(totals.tokens_read, totals.tokens, *marks)} tokens"
     for number, what in (
@@ -159,7 +185,8 @@ def place(row: Row) -> str:
     """The place of a transcript: file, line, and its path or position within the line."""
     inside = pointer(row.pointer)
     return clean(
-        f"{source_name(row.path)}:{row.line}" + (f" {inside}" if inside else f" #{row.index}" if row.index else "")
+        f"{source_name(row.path)}:{row.line}"
+        + (f" {inside}" if inside else f" #{row.index}" if row.index else "")
     )
 
 
@@ -190,14 +217,33 @@ def _transcripts(report: Report) -> Table:
             place(row),
             *(() if is_one else (row.format, row.model or "-", row.tokenizer)),
             _change(row.messages_read, row.messages),
-            _change(row.tokens_read, row.count.tokens, MARKS[row.exactness_read], MARKS[row.count.exactness]),
-            *([f"{row.usage.prompt_tokens:,}" if row.usage and row.usage.prompt_tokens else "-"] if has_usage else []),
+            _change(
+                row.tokens_read,
+                row.count.tokens,
+                MARKS[row.exactness_read],
+                MARKS[row.count.exactness],
+            ),
+            *(
+                [f"{row.usage.prompt_tokens:,}" if row.usage and row.usage.prompt_tokens else "-"]
+                if has_usage
+                else []
+            ),
             f"{row.budget.available:,}",
             verdict(row),
         )
 
     usage = (">reported",) if has_usage else ()
-    columns = ("transcript", "format", "model", "tokenizer", ">messages", ">tokens", *usage, ">budget", "verdict")
+    columns = (
+        "transcript",
+        "format",
+        "model",
+        "tokenizer",
+        ">messages",
+        ">tokens",
+        *usage,
+        ">budget",
+        "verdict",
+    )
     if not is_one:
         return Table("", columns, _Each(report.rows, cells))
     title = "format {}, model {}, tokenizer {}".format(*(clean(name or "-") for name in kinds[0]))
@@ -215,7 +261,11 @@ def _breakdown(report: Report) -> Table:
     rows += [("framing", "", found.framing), ("tool schemas", "", found.tools_schema)]
     rows += [("kind", name, tokens) for name, tokens in found.by_kind.items()]
     mark = MARKS[report.exactness]
-    cells = tuple((what, name, f"{mark}{tokens:,}", _share(tokens, total)) for what, name, tokens in rows if tokens)
+    cells = tuple(
+        (what, name, f"{mark}{tokens:,}", _share(tokens, total))
+        for what, name, tokens in rows
+        if tokens
+    )
     return Table("where the tokens sit", ("by", "", ">tokens", ">share"), cells)
 
 
@@ -223,7 +273,10 @@ def _by_tool(report: Report) -> Iterator[Table]:
     if report.overview.by_tool:
         total, mark = report.totals.tokens, MARKS[report.exactness]
         order = sorted(report.overview.by_tool.items(), key=lambda item: (-item[1], item[0]))
-        rows = [(clean(name), f"{mark}{tokens:,}", _share(tokens, total)) for name, tokens in order[:_TOOLS]]
+        rows = [
+            (clean(name), f"{mark}{tokens:,}", _share(tokens, total))
+            for name, tokens in order[:_TOOLS]
+        ]
         if len(order) > _TOOLS:
             rest = sum(tokens for _, tokens in order[_TOOLS:])
             rows.append((f"{len(order) - _TOOLS} more", f"{mark}{rest:,}", _share(rest, total)))
@@ -232,7 +285,11 @@ def _by_tool(report: Report) -> Iterator[Table]:
 
 def _largest(report: Report) -> Iterator[Table]:
     rows = tuple(
-        (f"{MARKS[row.count.exactness]}{tokens:,}", clean(finding.message.rsplit(":", 1)[0]), place(row))
+        (
+            f"{MARKS[row.count.exactness]}{tokens:,}",
+            clean(finding.message.rsplit(":", 1)[0]),
+            place(row),
+        )
         for tokens, row, finding in report.overview.large
     )
     if rows:
@@ -255,4 +312,6 @@ def _explained(message: Explained, mark: str) -> tuple[str, ...]:
 
 def _sum_of(addends: Mapping[str, int], mark: str) -> str:
     """Addends as a sum, each with its mark, without those that are 0."""
-    return " + ".join(f"{mark}{tokens:,} {name.replace('_', ' ')}" for name, tokens in addends.items() if tokens)
+    return " + ".join(
+        f"{mark}{tokens:,} {name.replace('_', ' ')}" for name, tokens in addends.items() if tokens
+    )

@@ -5,8 +5,8 @@
     {"time": "2025-01-31T12:00:00.000Z", "path": "a.jsonl", "line": 1, "id": "…", "model": "gpt-4o",
      "original": 9011, "final": 4512, "max": 8000, "trimmed": true, "dropped": 12}
 
-`original`, `final` and `max` are tokens; `dropped` is the difference of the message counts. Mean utilization is the
-mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
+`original`, `final` and `max` are tokens; `dropped` is the difference of the message counts. Mean
+utilization is the mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
 """
 
 from typing import Any

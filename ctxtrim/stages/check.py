@@ -20,7 +20,9 @@ class Check:
     counter: Counter
     budget: Budget
     profile: str = setting(
-        "", f"Check the structure rules of a provider: {', '.join(PROFILES)}.", choices=("", *PROFILES)
+        "",
+        f"Check the structure rules of a provider: {', '.join(PROFILES)}.",
+        choices=("", *PROFILES),
     )
     as_: str = setting(
         "recording",
@@ -40,10 +42,20 @@ class Check:
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
             costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-            visible = [position for position, message in enumerate(transcript.messages) if message.agent_visible]
+            visible = [
+                position
+                for position, message in enumerate(transcript.messages)
+                if message.agent_visible
+            ]
             largest = sorted(visible, key=lambda position: (-costs[position], position))[:_NAMED]
             details = (
-                describe(transcript, transcript.messages[position], shape.call[position], costs[position], exactness)
+                describe(
+                    transcript,
+                    transcript.messages[position],
+                    shape.call[position],
+                    costs[position],
+                    exactness,
+                )
                 for position in largest
             )
             yield overflow(transcript, tokens, self.budget.available, details, exactness)

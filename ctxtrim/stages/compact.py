@@ -3,7 +3,8 @@
 ::
 
     system · old prompt · old steps · recent prompt · 14 recent steps
-    system · [Previous conversation summary] · recent prompt · [Compaction tool digest] · 10 recent steps
+    system · [Previous conversation summary] · recent prompt · [Compaction tool digest] · 10 recent
+    steps
 
 A session is compacted if the trigger is due. Recent messages, the current task and pinned messages
 are kept.
@@ -53,22 +54,36 @@ class Compact:
     budget: Budget
     summarizer: Summarizer | None = seam()
     cause: str | None = seam()
-    max_messages: int = setting(MAX_MESSAGES, "Compact at N messages if there is no token limit.", least=0)
-    session_tokens: int = setting(MAX_TOKENS, "Compact at N tokens if no window is known; 0 for no limit.", least=0)
-    keep_recent_messages: int = setting(5, "Keep the last N messages if `keep-recent-tokens` is 0.", least=0)
-    keep_recent_tokens: int = setting(
-        20_000, "Keep the last N tokens, at most half of the limit; 0 to keep a number of messages.", least=0
+    max_messages: int = setting(
+        MAX_MESSAGES, "Compact at N messages if there is no token limit.", least=0
     )
-    tool_cutoff: int = setting(10, "Keep at most N tool results visible to the model; replace older steps.", least=0)
+    session_tokens: int = setting(
+        MAX_TOKENS, "Compact at N tokens if no window is known; 0 for no limit.", least=0
+    )
+    keep_recent_messages: int = setting(
+        5, "Keep the last N messages if `keep-recent-tokens` is 0.", least=0
+    )
+    keep_recent_tokens: int = setting(
+        20_000,
+        "Keep the last N tokens, at most half of the limit; 0 to keep a number of messages.",
+        least=0,
+    )
+    tool_cutoff: int = setting(
+        10, "Keep at most N tool results visible to the model; replace older steps.", least=0
+    )
     tool_summary: str = setting(
-        "llm", "Choose who writes digests of tool results: an LLM if configured; off keeps all results.", choices=MODES
+        "llm",
+        "Choose who writes digests of tool results: an LLM if configured; off keeps all results.",
+        choices=MODES,
     )
     auto: bool = setting(True, "Compact when the trigger is due; if off, never compact.")
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """If the session is compacted, changes name every message; a finding names the rule that decided."""
+        """If the session is compacted, changes name every message; a finding names the rule that
+        decided.
+        """
         trigger = self.trigger(transcript)
         verdict = "compaction is due" if trigger.is_due else "no compaction"
         decision = Finding("trigger", "info", f"{verdict}: {trigger.reason}")
@@ -94,12 +109,18 @@ class Compact:
         return trigger.reason if trigger.is_due else None
 
     def _compacted(self, transcript: Transcript, trigger: Trigger) -> Outcome:
-        """The transcript with a summary of its old messages, then with a digest of excess results."""
+        """The transcript with a summary of its old messages, then with a digest of
+        excess results.
+        """
         messages = transcript.messages
         shape = self.counter.shape(messages)
         recent_start = self._first(messages, shape, trigger)
         kept = protected_messages(messages, shape, self.pin)
-        old = {position for position, home in enumerate(shape.exchange) if home < recent_start and position not in kept}
+        old = {
+            position
+            for position, home in enumerate(shape.exchange)
+            if home < recent_start and position not in kept
+        }
         writer = SummaryWriter(
             self.counter,
             _MOST if self.limit is None else min(_MOST, self.limit // _SHARE),
@@ -116,11 +137,12 @@ class Compact:
         return self._digested(result)
 
     def _first(self, messages: Sequence[Message], shape: Shape, trigger: Trigger) -> int:
-        """The position of the first recent message: by tokens, or by messages if tokens are 0 or too many remain.
+        """The position of the first recent message: by tokens, or by messages if tokens are 0 or
+        too many remain.
 
-        The newest exchanges are recent regardless of cost if there are older ones, also if the digest
-        of an earlier compaction replaces some of them. The summary and the digest of an earlier
-        compaction do not count towards the tokens.
+        The newest exchanges are recent regardless of cost if there are older ones, also if the
+        digest of an earlier compaction replaces some of them. The summary and the digest of an
+        earlier compaction do not count towards the tokens.
         """
         counter = self.counter
         costs = [
@@ -132,7 +154,8 @@ class Compact:
             tokens = min(tokens, self.limit // 2)
         first = kept_from(messages, shape.exchange, costs, tokens, self.keep_recent_messages)
         kept = sum(
-            message.agent_visible and home >= first for message, home in zip(messages, shape.exchange, strict=True)
+            message.agent_visible and home >= first
+            for message, home in zip(messages, shape.exchange, strict=True)
         )
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(messages, shape.exchange, costs, 0, self.keep_recent_messages)
@@ -153,7 +176,10 @@ class Compact:
             return outcome
         changes = _united(outcome.changes, result.changes, result.transcript.messages)
         return replace(
-            outcome, transcript=result.transcript, changes=changes, findings=(*outcome.findings, *result.findings)
+            outcome,
+            transcript=result.transcript,
+            changes=changes,
+            findings=(*outcome.findings, *result.findings),
         )
 
 
@@ -168,10 +194,17 @@ def _newest_start(messages: Sequence[Message], shape: Shape, first: int) -> int:
     return first
 
 
-def _united(before: Sequence[Change], after: Sequence[Change], messages: Sequence[Message]) -> tuple[Change, ...]:
-    """The changes of two edits as one list, each message once. Inserted messages are named by their final position."""
+def _united(
+    before: Sequence[Change], after: Sequence[Change], messages: Sequence[Message]
+) -> tuple[Change, ...]:
+    """The changes of two edits as one list, each message once.
+
+    Inserted messages are named by their final position.
+    """
     changed = {change.message for change in after}
-    kept = [change for change in before if change.message is not None and change.message not in changed]
+    kept = [
+        change for change in before if change.message is not None and change.message not in changed
+    ]
     changed_later = [change for change in after if change.message is not None]
     inserted = (
         change_of(messages, position, "inserted", "")
@@ -182,5 +215,8 @@ def _united(before: Sequence[Change], after: Sequence[Change], messages: Sequenc
     return (
         *kept,
         *changed_later,
-        *(replace(change, reason=reason) for change, reason in zip(inserted, reasons, strict=False)),
+        *(
+            replace(change, reason=reason)
+            for change, reason in zip(inserted, reasons, strict=False)
+        ),
     )

@@ -24,7 +24,10 @@ Rule = Literal["off", "tokens", "messages", "asked"]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimated tokens of a session. `recorded` of them are a provider's count; 0 without recorded usage."""
+    """The estimated tokens of a session.
+
+    `recorded` of them are a provider's count; 0 without recorded usage.
+    """
 
     tokens: int
     messages: int
@@ -41,15 +44,22 @@ class Trigger:
 
 
 def rough(message: Message) -> int:
-    """The tokens of a message, estimated from the characters of texts, reasoning and calls; 0 if hidden."""
+    """The tokens of a message, estimated from the characters of texts, reasoning and calls; 0 if
+    hidden.
+    """
     if not message.agent_visible:
         return 0
-    characters = sum(len(part.spelled) for part in message.parts) + sum(len(call.name or "") for call in message.calls)
-    return -(-characters // CHARACTERS) + IMAGE * sum(part.kind == "attachment" for part in message.parts)
+    characters = sum(len(part.spelled) for part in message.parts) + sum(
+        len(call.name or "") for call in message.calls
+    )
+    return -(-characters // CHARACTERS) + IMAGE * sum(
+        part.kind == "attachment" for part in message.parts
+    )
 
 
 def estimate(transcript: Transcript) -> Estimate:
-    """The usage of the last valid answer plus an estimate of later messages; else an estimate of all messages.
+    """The usage of the last valid answer plus an estimate of later messages; else an estimate of
+    all messages.
 
     An answer is valid if it is complete and newer than the last summary. `trim` cannot use this
     estimate, because recorded usage does not shrink when messages are dropped.
@@ -64,8 +74,11 @@ def estimate(transcript: Transcript) -> Estimate:
     return Estimate(counted + sum(map(rough, messages[position + 1 :])), visible, counted)
 
 
-def effective_token_limit(window: int | None, reserve: int = RESERVE, max_tokens: int = MAX_TOKENS) -> int | None:
-    """The tokens at which a session is compacted: the window minus the reserve, else `max_tokens`; None for no limit.
+def effective_token_limit(
+    window: int | None, reserve: int = RESERVE, max_tokens: int = MAX_TOKENS
+) -> int | None:
+    """The tokens at which a session is compacted: the window minus the reserve, else `max_tokens`;
+    None for no limit.
 
     `window` is None if unknown; `max_tokens` 0 is no limit.
     """
@@ -74,22 +87,36 @@ def effective_token_limit(window: int | None, reserve: int = RESERVE, max_tokens
     return max_tokens if max_tokens > 0 else None
 
 
-def should_compact(size: Estimate, limit: int | None, max_messages: int = MAX_MESSAGES, auto: bool = True) -> Trigger:
+def should_compact(
+    size: Estimate, limit: int | None, max_messages: int = MAX_MESSAGES, auto: bool = True
+) -> Trigger:
     """The verdict of the first rule that applies."""
     if not auto:
         return Trigger(False, "off", "automatic compaction is off")
     if limit is not None:
-        how = f"≈{size.tokens} tokens" + (f", {size.recorded} of them recorded," if size.recorded else "")
+        how = f"≈{size.tokens} tokens" + (
+            f", {size.recorded} of them recorded," if size.recorded else ""
+        )
         is_due = size.tokens >= limit
         return Trigger(is_due, "tokens", f"{how} {'>=' if is_due else '<'} the limit of {limit}")
     is_due = size.messages >= max_messages
-    return Trigger(is_due, "messages", f"{size.messages} messages {'>=' if is_due else '<'} the most of {max_messages}")
+    return Trigger(
+        is_due,
+        "messages",
+        f"{size.messages} messages {'>=' if is_due else '<'} the most of {max_messages}",
+    )
 
 
 def kept_from(
-    messages: Sequence[Message], exchange: Sequence[int], costs: Sequence[int], tokens: int, count: int
+    messages: Sequence[Message],
+    exchange: Sequence[int],
+    costs: Sequence[int],
+    tokens: int,
+    count: int,
 ) -> int:
-    """The position of the first kept message: by tokens, or by messages if `tokens` is 0. Exchanges are never split.
+    """The position of the first kept message: by tokens, or by messages if `tokens` is 0.
+
+    Exchanges are never split.
 
     The last exchange is always kept. `exchange` and `costs` are parallel to the messages; hidden
     messages do not count.

@@ -21,14 +21,24 @@ class Count:
         """Findings of severity `info`, the largest message first."""
         shape = self.counter.shape(transcript.messages)
         costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-        visible = [position for position, message in enumerate(transcript.messages) if message.agent_visible]
+        visible = [
+            position
+            for position, message in enumerate(transcript.messages)
+            if message.agent_visible
+        ]
         order = sorted(visible, key=lambda position: (-costs[position], position))[: self.largest]
         exactness = self.counter.exactness(transcript)
-        findings = (_finding(transcript, shape, position, costs[position], exactness) for position in order)
+        findings = (
+            _finding(transcript, shape, position, costs[position], exactness) for position in order
+        )
         return Outcome(transcript, findings=tuple(findings))
 
 
-def _finding(transcript: Transcript, shape: Shape, position: int, tokens: int, exactness: Exactness) -> Finding:
+def _finding(
+    transcript: Transcript, shape: Shape, position: int, tokens: int, exactness: Exactness
+) -> Finding:
     message = transcript.messages[position]
     text = describe(transcript, message, shape.call[position], tokens, exactness)
-    return Finding("large-message", "info", text, transcript.line_of(message), message.index, tokens)
+    return Finding(
+        "large-message", "info", text, transcript.line_of(message), message.index, tokens
+    )

@@ -25,21 +25,30 @@ class Cutoff:
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
-    tool_cutoff: int = setting(10, "Keep at most N tool results visible to the model; replace older steps.", least=0)
+    tool_cutoff: int = setting(
+        10, "Keep at most N tool results visible to the model; replace older steps.", least=0
+    )
     tool_summary: str = setting(
-        "llm", "Choose who writes digests of tool results: an LLM if configured; off keeps all results.", choices=MODES
+        "llm",
+        "Choose who writes digests of tool results: an LLM if configured; off keeps all results.",
+        choices=MODES,
     )
     summary_place: str = setting(
         "in-place",
-        "Insert digests in place of the step, or before the newest prompt if roles need not alternate.",
+        "Insert digests in place of the step, or before the newest prompt if roles need "
+        "not alternate.",
         choices=("in-place", "append"),
     )
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Changes name every replaced message, and the results that are kept although they exceed the limit."""
-        protected = pins.pinned(transcript.messages, self.counter.shape(transcript.messages), self.pin)
+        """Changes name every replaced message, and the results that are kept although they exceed
+        the limit.
+        """
+        protected = pins.pinned(
+            transcript.messages, self.counter.shape(transcript.messages), self.pin
+        )
         result = cut_off(
             transcript,
             Digests(self.counter, self.tool_summary, self.summarizer, self.redact),

@@ -1,7 +1,7 @@
 """Replace old images and documents by a line of text.
 
-Agents that use a browser or a screen send a screenshot with every step, and each costs as much as a long text. The
-recent ones show the state of the screen. A line replaces each older one::
+Agents that use a browser or a screen send a screenshot with every step, and each costs as much as a
+long text. The recent ones show the state of the screen. A line replaces each older one::
 
     [image, 1024×768, ~1,105 tokens, removed]
 
@@ -31,12 +31,20 @@ class DropImages:
 
     counter: Counter
     budget: Budget
-    clock: str = setting("steps", "Count ages in steps or turns; none: ignore age.", choices=("steps", "turns", "none"))
-    max_age: int = setting(5, "Keep the images and documents of the last N steps (or turns).", least=0)
+    clock: str = setting(
+        "steps",
+        "Count ages in steps or turns; none: ignore age.",
+        choices=("steps", "turns", "none"),
+    )
+    max_age: int = setting(
+        5, "Keep the images and documents of the last N steps (or turns).", least=0
+    )
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """The transcript without old images; the changes name every message that has an image or a document."""
+        """The transcript without old images; the changes name every message that has an image or a
+        document.
+        """
         messages = transcript.messages
         shape = self.counter.shape(messages)
         pinned = pins.pinned(messages, shape, self.pin)
@@ -62,7 +70,9 @@ class DropImages:
                 if out[position] is message:
                     action, reason = "kept", _NO_PLACE if number else _NOT_SMALLER
             changes.append(change_of(messages, position, action, reason))
-        return Outcome(replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck))
+        return Outcome(
+            replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck)
+        )
 
     def _ages(self, shape: Shape) -> tuple[int, ...]:
         """The age of each message, in steps or turns."""
@@ -71,14 +81,20 @@ class DropImages:
         return tuple(shape.steps - step for step in shape.step)
 
     def _without(self, message: Message, fan: int) -> tuple[Message, int]:
-        """The message with lines for its images and documents, and the number that no line can replace."""
+        """The message with lines for its images and documents, and the number that no line can
+        replace.
+        """
         costs = self.counter.cost(message, fan)
         lines = {
             position: _label(part, tokens)
             for position, (part, tokens) in enumerate(zip(message.parts, costs.parts, strict=True))
             if _is_document(part)
         }
-        lines = {position: line for position, line in lines.items() if self.counter.text(line) < costs.parts[position]}
+        lines = {
+            position: line
+            for position, line in lines.items()
+            if self.counter.text(line) < costs.parts[position]
+        }
         shorter, stuck = with_texts_for(message, lines)
         return (shorter if self.counter.cost(shorter, fan).total < costs.total else message), stuck
 
@@ -101,6 +117,10 @@ def _stuck(transcript: Transcript, number: int) -> tuple[Finding, ...]:
     """A warning if old images are kept because their format cannot hold a text instead."""
     if not number:
         return ()
-    what = "1 old image or document is kept" if number == 1 else f"{number} old images or documents are kept"
+    what = (
+        "1 old image or document is kept"
+        if number == 1
+        else f"{number} old images or documents are kept"
+    )
     text = f"{what}: this format has no place for a text instead"
     return (Finding("not-replaceable", "warning", text, transcript.line),)

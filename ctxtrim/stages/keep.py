@@ -16,7 +16,8 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Why a result is kept (None: nothing keeps it), and the ranges of its text that a clip has to show.
+    """Why a result is kept (None: nothing keeps it), and the ranges of its text that a clip has to
+    show.
 
     `in_full`: size limits do not apply either. `uses`: how many later messages took a call argument
     from it; `is_used`: a recent message did, and that is the reason.
@@ -57,13 +58,22 @@ def kept(
     recent: Sequence[bool],
     step: int,
 ) -> dict[int, Kept]:
-    """The reason to keep each result, by position. `recent`: which messages are recent; `step`: the current step."""
+    """The reason to keep each result, by position.
+
+    `recent`: which messages are recent; `step`: the current step.
+    """
     quotes = quoted(messages, shape) if rules.quoted else {}
     chains = chained(messages, shape) if rules.chains else {}
-    active = active_reads(messages, shape, step, rules.active_steps) if rules.active_steps is not None else {}
+    active = (
+        active_reads(messages, shape, step, rules.active_steps)
+        if rules.active_steps is not None
+        else {}
+    )
     if rules.active_steps is not None and rules.drops_outdated:
         outdated = outdated_reads(messages, shape, step, rules.active_steps)
-        active = {position: reason for position, reason in active.items() if position not in outdated}
+        active = {
+            position: reason for position, reason in active.items() if position not in outdated
+        }
     tools = [re.compile(pattern) for pattern in rules.tools]
     mark = MARKS[counter.tokenizer.exactness]
 
@@ -73,8 +83,14 @@ def kept(
         return replace(keep, uses=uses) if uses else keep
 
     def reason_of(result: ToolResult) -> Kept:
-        """The first reason, in order of the cost to find it; the ranges do not depend on the reason."""
-        used = [(start, end) for consumer, start, end in chains.get(result.position, ()) if recent[consumer]]
+        """The first reason, in order of the cost to find it; the ranges do not depend on the
+        reason.
+        """
+        used = [
+            (start, end)
+            for consumer, start, end in chains.get(result.position, ())
+            if recent[consumer]
+        ]
         has_failed = is_error(result.message, rules.is_loose)
         line = error_line(result.text, rules.is_loose) if has_failed else None
         ranges = tuple(_shown(line, quotes.get(result.position), used))
@@ -89,7 +105,9 @@ def kept(
         if result.position in quotes:
             return Kept("quoted by the user", ranges)
         if used:
-            consumer = min(consumer for consumer, _, _ in chains[result.position] if recent[consumer])
+            consumer = min(
+                consumer for consumer, _, _ in chains[result.position] if recent[consumer]
+            )
             return Kept(f"message {messages[consumer].index} uses it", ranges, is_used=True)
         return Kept(None, ranges)
 

@@ -1,4 +1,5 @@
-"""Texts that replace tool results: a template of the user, or a text made from facts about the result.
+"""Texts that replace tool results: a template of the user, or a text made from facts about the
+result.
 
 Each such text is recognizable, so a second run does not change it.
 """
@@ -54,7 +55,9 @@ def check_template(template: str) -> None:
     """Raise a `ValueError` that names an unknown key."""
     unknown = [key for key in _KEY.findall(template) if key not in _KEYS]
     if unknown:
-        raise ValueError(f"unknown key {{{unknown[0]}}}; expected {', '.join(f'{{{key}}}' for key in _KEYS)}")
+        raise ValueError(
+            f"unknown key {{{unknown[0]}}}; expected {', '.join(f'{{{key}}}' for key in _KEYS)}"
+        )
 
 
 def filled(template: str, facts: ResultFacts) -> str:
@@ -79,7 +82,10 @@ def is_filled(template: str, text: str) -> bool:
 
 
 def first_lines(text: str, lines: int, caps: bool = False) -> str:
-    """The first lines of a text. `caps`: clip long lines and append the number of removed characters."""
+    """The first lines of a text.
+
+    `caps`: clip long lines and append the number of removed characters.
+    """
     kept = text.split("\n", lines)[:lines]
     return "\n".join(_capped(line) for line in kept) if caps else "\n".join(kept)
 
@@ -104,10 +110,15 @@ class Replacement:
         if self.mode == "stub":
             return filled(FILE if facts.path else RESULT, facts)
         if self.mode == "head":
-            return f"{first_lines(result.text, self.lines, caps=True)}\n{filled(self.pointer, facts)}"
+            return (
+                f"{first_lines(result.text, self.lines, caps=True)}\n{filled(self.pointer, facts)}"
+            )
         if self.mode == "summary":
             return summary_line(
-                extract_key_info(result.text, result.tool, result.call.text if result.call else None), result.tool
+                extract_key_info(
+                    result.text, result.tool, result.call.text if result.call else None
+                ),
+                result.tool,
             )
         return filled(self.placeholder, facts)
 
@@ -117,7 +128,9 @@ class Replacement:
 
     def read_again(self, newest: ToolResult) -> str:
         """The text for a read of a file that a newer result shows in full."""
-        return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._facts(newest, ""))
+        return filled(
+            NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._facts(newest, "")
+        )
 
     def is_done(self, text: str) -> bool:
         """Whether a text is already a replacement."""
@@ -129,7 +142,12 @@ class Replacement:
 
     def lacks(self, result: ToolResult) -> bool:
         """Whether a pointer to a result is impossible because the result has no id."""
-        return result.id is None and self.mode == "head" and "{id}" in self.pointer and not self.assigns
+        return (
+            result.id is None
+            and self.mode == "head"
+            and "{id}" in self.pointer
+            and not self.assigns
+        )
 
     def _facts(self, result: ToolResult, tokens: str) -> ResultFacts:
         paths = paths_of(result.call) if result.call else ()
@@ -162,7 +180,9 @@ def _on_a_line(text: str) -> str:
 def _pattern(template: str) -> re.Pattern[str]:
     parts = _KEY.split(template)
     patterns = [
-        (_KEYS[part] if part in _KEYS else re.escape(f"{{{part}}}")) if number % 2 else re.escape(part)
+        (_KEYS[part] if part in _KEYS else re.escape(f"{{{part}}}"))
+        if number % 2
+        else re.escape(part)
         for number, part in enumerate(parts)
     ]
     return re.compile("".join(patterns))

@@ -15,19 +15,23 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Finding, Outcome, change_of
 
 Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
-"""`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep only
-reasoning after the newest prompt. `strip`: remove all.
+"""`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep
+only reasoning after the newest prompt. `strip`: remove all.
 """
 MODES: tuple[Thinking, ...] = get_args(Thinking)
 
-# The models that check the prefix of their thinking. Source: Anthropic's page on preserved thinking; Fable 5.2 and
-# Mythos 5.2 for every account, the others for newer ones.
+# The models that check the prefix of their thinking. Source: Anthropic's page on preserved
+# thinking; Fable 5.2 and Mythos 5.2 for every account, the others for newer ones.
 _SIGNS_PREFIX = re.compile(r"fable-5[-.][12]|mythos-5[-.]2|(?:opus|sonnet|haiku)-5[-.]5")
 
 
 def thinking_of(model: str | None) -> Thinking:
-    """The mode that a model needs: `strip-after-edit` if the model signs the prefix, otherwise `keep`."""
-    return "strip-after-edit" if model is not None and _SIGNS_PREFIX.search(model.lower()) else "keep"
+    """The mode that a model needs: `strip-after-edit` if the model signs the prefix, otherwise
+    `keep`.
+    """
+    return (
+        "strip-after-edit" if model is not None and _SIGNS_PREFIX.search(model.lower()) else "keep"
+    )
 
 
 def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
@@ -37,7 +41,9 @@ def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinki
     if start is None:
         return outcome
     task = current_task(after.messages)
-    stripped = dict(_stripped(after, start, len(after.messages) if mode != "keep-current-loop" else task or 0))
+    stripped = dict(
+        _stripped(after, start, len(after.messages) if mode != "keep-current-loop" else task or 0)
+    )
     if not stripped:
         return outcome
     kept = tuple(
@@ -45,12 +51,17 @@ def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinki
         for position, message in enumerate(after.messages)
         if _has_rest(stripped.get(position))
     )
-    reason = "thinking: " + ("something before it has changed" if mode == "strip-after-edit" else mode)
+    reason = "thinking: " + (
+        "something before it has changed" if mode == "strip-after-edit" else mode
+    )
     changes = [change_of(after.messages, position, "stripped", reason) for position in stripped]
     finding = _finding(after, stripped, reason, task)
     transcript = replace(after, messages=kept)
     return replace(
-        outcome, transcript=transcript, changes=(*outcome.changes, *changes), findings=(*outcome.findings, finding)
+        outcome,
+        transcript=transcript,
+        changes=(*outcome.changes, *changes),
+        findings=(*outcome.findings, finding),
     )
 
 
@@ -61,9 +72,13 @@ def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int
     if mode != "strip-after-edit":
         return 0
     visible = [message for message in before.messages if message.agent_visible]
-    positions = [position for position, message in enumerate(after.messages) if message.agent_visible]
+    positions = [
+        position for position, message in enumerate(after.messages) if message.agent_visible
+    ]
     pairs = zip(visible, positions, strict=False)
-    return next((position for old, position in pairs if not _is_same(old, after.messages[position])), None)
+    return next(
+        (position for old, position in pairs if not _is_same(old, after.messages[position])), None
+    )
 
 
 def _is_same(old: Message, new: Message) -> bool:
@@ -72,12 +87,17 @@ def _is_same(old: Message, new: Message) -> bool:
 
 
 def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[int, Message]]:
-    """The messages in a range that contain reasoning, each without it. Hidden messages are not changed."""
+    """The messages in a range that contain reasoning, each without it.
+
+    Hidden messages are not changed.
+    """
     for position in range(start, end):
         message = transcript.messages[position]
         if not message.agent_visible:
             continue
-        parts = tuple(part for part in message.parts if part.kind != "reasoning" or part.block is None)
+        parts = tuple(
+            part for part in message.parts if part.kind != "reasoning" or part.block is None
+        )
         if len(parts) < len(message.parts):
             yield position, replace(message, parts=parts)
 
@@ -86,13 +106,21 @@ def _has_rest(message: Message | None) -> bool:
     return message is None or bool(message.parts)
 
 
-def _finding(transcript: Transcript, stripped: dict[int, Message], reason: str, task: int | None) -> Finding:
+def _finding(
+    transcript: Transcript, stripped: dict[int, Message], reason: str, task: int | None
+) -> Finding:
     def blocks(position: int) -> int:
         return len(transcript.messages[position].parts) - len(stripped[position].parts)
 
     count = sum(map(blocks, stripped))
     current = sum(blocks(position) for position in stripped if task is not None and position > task)
-    text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason.removeprefix('thinking: ')})"
+    text = (
+        f"{count} thinking block{'' if count == 1 else 's'} removed "
+        f"({reason.removeprefix('thinking: ')})"
+    )
     if current:
-        text += f", {current} of them after the current task: send the next request with thinking off or adaptive"
+        text += (
+            f", {current} of them after the current task: send the next request with thinking "
+            "off or adaptive"
+        )
     return Finding("thinking-stripped", "info", text)

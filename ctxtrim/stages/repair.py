@@ -27,28 +27,43 @@ class Repair:
     counter: Counter
     budget: Budget
     repair: str = setting(
-        "drop", "Drop calls without a result, or synthesize a result.", choices=("drop", "synthesize")
+        "drop",
+        "Drop calls without a result, or synthesize a result.",
+        choices=("drop", "synthesize"),
     )
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name the messages that were dropped, lost a call or were inserted."""
         shape = self.counter.shape(transcript.messages)
-        conversation = Conversation(transcript.messages, shape, records_calls=transcript.records_calls)
+        conversation = Conversation(
+            transcript.messages, shape, records_calls=transcript.records_calls
+        )
         protected = pins.pinned(transcript.messages, shape, self.pin)
-        orphans = {breach.position for breach in checks.result_without_call(conversation)} - protected.keys()
+        orphans = {
+            breach.position for breach in checks.result_without_call(conversation)
+        } - protected.keys()
         waiting = {breach.position for breach in checks.call_without_result(conversation)}
         if self.repair == "drop":
             waiting -= protected.keys()
-        without_result = [(position, call) for position, call in shape.unanswered if position in waiting]
+        without_result = [
+            (position, call) for position, call in shape.unanswered if position in waiting
+        ]
         if not orphans and not without_result:
             return Outcome(transcript)
         repaired = list(self._repaired(transcript, shape, orphans, without_result))
         messages = tuple(message for message, _ in repaired if message is not None)
-        return Outcome(replace(transcript, messages=messages), tuple(change for _, change in repaired if change))
+        return Outcome(
+            replace(transcript, messages=messages),
+            tuple(change for _, change in repaired if change),
+        )
 
     def _repaired(
-        self, transcript: Transcript, shape: Shape, orphans: Set[int], without_result: list[tuple[int, Part]]
+        self,
+        transcript: Transcript,
+        shape: Shape,
+        orphans: Set[int],
+        without_result: list[tuple[int, Part]],
     ) -> Iterator[tuple[Message | None, Change | None]]:
         """Each message with its change; None for a dropped message."""
         messages = transcript.messages
@@ -57,7 +72,12 @@ class Repair:
             unanswered.setdefault(position, []).append(call)
         for position, message in enumerate(messages):
             if position in orphans:
-                yield None, change_of(messages, position, "repaired", "dropped: it answers no call before it")
+                yield (
+                    None,
+                    change_of(
+                        messages, position, "repaired", "dropped: it answers no call before it"
+                    ),
+                )
             elif position in unanswered and self.repair == "drop":
                 yield self._without(transcript, position, unanswered[position])
             else:
@@ -66,19 +86,31 @@ class Repair:
             is_last = position + 1 == len(messages) or shape.exchange[position + 1] != home
             if is_last and self.repair == "synthesize":
                 for call in unanswered.pop(home, ()):
-                    yield _answer(call), Change(None, "repaired", f"call {call.call_id} had no result", position + 1)
+                    yield (
+                        _answer(call),
+                        Change(
+                            None, "repaired", f"call {call.call_id} had no result", position + 1
+                        ),
+                    )
 
-    def _without(self, transcript: Transcript, position: int, calls: list[Part]) -> tuple[Message | None, Change]:
+    def _without(
+        self, transcript: Transcript, position: int, calls: list[Part]
+    ) -> tuple[Message | None, Change]:
         """A message without some of its calls; None if nothing else is in it."""
         message = transcript.messages[position]
         removed = {id(call) for call in calls}
         parts = tuple(part for part in message.parts if id(part) not in removed)
         names = ", ".join(f"{call.call_id} of {call.name}" for call in calls)
-        if all(part.kind == "reasoning" or (part.kind == "text" and not part.text.strip()) for part in parts):
+        if all(
+            part.kind == "reasoning" or (part.kind == "text" and not part.text.strip())
+            for part in parts
+        ):
             reason = f"dropped: empty without call {names}, which has no result"
             return None, change_of(transcript.messages, position, "repaired", reason)
         reason = f"without call {names}, which has no result"
-        return replace(message, parts=parts), change_of(transcript.messages, position, "repaired", reason)
+        return replace(message, parts=parts), change_of(
+            transcript.messages, position, "repaired", reason
+        )
 
 
 def _answer(call: Part) -> Message:

@@ -38,7 +38,8 @@ class Summarize:
     keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
     keep_recent_tokens: int | None = setting(
         None,
-        "Keep at most the last N tokens of the turns; 0: whole turns. [default: 20000, at most half the budget]",
+        "Keep at most the last N tokens of the turns; 0: whole turns. [default: 20000, at "
+        "most half the budget]",
         least=0,
     )
     summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
@@ -54,7 +55,9 @@ class Summarize:
         if tokens is None:
             tokens = _RECENT if self.keep_recent_turns else 0
         tokens = min(tokens, self.budget.available // 2)
-        recent_start = recent_from(messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, tokens)
+        recent_start = recent_from(
+            messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, tokens
+        )
         kept = protected_messages(messages, shape, self.pin)
         writer = SummaryWriter(
             self.counter,
@@ -64,7 +67,11 @@ class Summarize:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        old = {position for position, home in enumerate(shape.exchange) if home < recent_start and position not in kept}
+        old = {
+            position
+            for position, home in enumerate(shape.exchange)
+            if home < recent_start and position not in kept
+        }
         result = summarize_old(transcript, writer, old, kept)
         if isinstance(result, Outcome):
             return result
@@ -75,5 +82,7 @@ class Summarize:
         """The outcome with the stored summary, if there is room for it."""
         if self.stored is None:
             return outcome
-        placed = restore_summary(self.counter, outcome.transcript, self.stored, self.budget.available)
+        placed = restore_summary(
+            self.counter, outcome.transcript, self.stored, self.budget.available
+        )
         return outcome if placed is None else with_summary(outcome, placed)

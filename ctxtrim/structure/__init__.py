@@ -10,7 +10,13 @@ from ctxtrim.structure.rule import Conversation, Profile, Rule
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
-    for profile in (openai.PROFILE, openai_responses.PROFILE, anthropic.PROFILE, gemini.PROFILE, strict.PROFILE)
+    for profile in (
+        openai.PROFILE,
+        openai_responses.PROFILE,
+        anthropic.PROFILE,
+        gemini.PROFILE,
+        strict.PROFILE,
+    )
 }
 
 PAIRING: Sequence[Rule] = (
@@ -28,10 +34,18 @@ def findings(
 
     A breach of a rule that only applies to requests is a warning in recordings.
     """
-    conversation = Conversation(transcript.messages, shape, transcript.tools is not None, transcript.records_calls)
-    found = [(breach.position, rule, breach.what) for rule in rules for breach in rule.breaches(conversation)]
+    conversation = Conversation(
+        transcript.messages, shape, transcript.tools is not None, transcript.records_calls
+    )
+    found = [
+        (breach.position, rule, breach.what)
+        for rule in rules
+        for breach in rule.breaches(conversation)
+    ]
     for position, rule, what in sorted(found, key=lambda breach: breach[0]):
         message = transcript.messages[position]
         severity: Severity = "warning" if rule.for_request and not is_request else rule.severity
         details = (f"refused with: {rule.answer}",) if rule.answer else ()
-        yield Finding(rule.code, severity, what, transcript.line_of(message), message.index, details=details)
+        yield Finding(
+            rule.code, severity, what, transcript.line_of(message), message.index, details=details
+        )

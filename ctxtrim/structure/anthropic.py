@@ -9,7 +9,8 @@ from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _UNANSWERED = (
-    "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` block must have a "
+    "`tool_use` ids were found without `tool_result` blocks immediately after. Each "
+    "`tool_use` block must have a "
     "corresponding `tool_result` block in the next message. [anthropics/claude-code#2697]"
 )
 PROFILE = Profile(
@@ -18,7 +19,8 @@ PROFILE = Profile(
         Rule(
             "tool-result-without-call",
             checks.result_without_call,
-            "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must have a "
+            "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` "
+            "block must have a "
             "corresponding `tool_use` block in the previous message. [EchoBird#106]",
         ),
         Rule("call-without-result", checks.call_without_result, _UNANSWERED),
@@ -27,7 +29,8 @@ PROFILE = Profile(
         Rule(
             "text-after-call",
             checks.text_after_call,
-            "refused with status 400: text may not follow `tool_use` [sst/opencode, recorded request]",
+            "refused with status 400: text may not follow `tool_use` [sst/opencode, "
+            "recorded request]",
         ),
         Rule(
             "duplicate-call-id",
@@ -42,7 +45,8 @@ PROFILE = Profile(
         Rule(
             "thinking-only-message",
             checks.only_reasoning,
-            "all messages must have non-empty content except for the optional final assistant message "
+            "all messages must have non-empty content except for the optional final "
+            "assistant message "
             "[vercel/ai#13430]",
         ),
         Rule(
@@ -53,7 +57,8 @@ PROFILE = Profile(
         Rule(
             "roles-not-alternating",
             checks.not_alternating,
-            'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row '
+            'messages: roles must alternate between "user" and "assistant", but found '
+            'multiple "user" roles in a row '
             "[baibot#13]",
             "warning",
         ),
@@ -66,14 +71,16 @@ PROFILE = Profile(
         Rule(
             "ends-with-assistant",
             checks.ends_with_assistant,
-            "This model does not support assistant message prefill. The conversation must end with a user message. "
+            "This model does not support assistant message prefill. The conversation must "
+            "end with a user message. "
             "[copilot-api#261]",
             for_request=True,
         ),
         Rule(
             "tools-missing",
             checks.calls_without_tools,
-            "Requests which include `tool_use` or `tool_result` blocks must define tools [BerriAI/litellm#5388]",
+            "Requests which include `tool_use` or `tool_result` blocks must define tools "
+            "[BerriAI/litellm#5388]",
             for_request=True,
         ),
         Rule(

@@ -14,9 +14,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def result_without_call(conversation: Conversation) -> Breaches:
     """Tool results without a call before them, in formats that record calls."""
     for position, message in conversation.sent:
-        if conversation.records_calls and message.role == "tool" and conversation.shape.call[position] is None:
+        if (
+            conversation.records_calls
+            and message.role == "tool"
+            and conversation.shape.call[position] is None
+        ):
             result = message.result
-            yield Breach(position, f"tool result {result.call_id if result else None} answers no call before it")
+            yield Breach(
+                position,
+                f"tool result {result.call_id if result else None} answers no call before it",
+            )
 
 
 def call_without_result(conversation: Conversation) -> Breaches:
@@ -44,7 +51,12 @@ def _unanswered(position: int, call: Part, yet: str = "") -> Breach:
 def _last_spoken(conversation: Conversation) -> int:
     """The position of the last message that is not a result."""
     return max(
-        (position for position, message in conversation.sent if message.role in ("user", "assistant")), default=-1
+        (
+            position
+            for position, message in conversation.sent
+            if message.role in ("user", "assistant")
+        ),
+        default=-1,
     )
 
 
@@ -52,11 +64,17 @@ def result_apart(conversation: Conversation) -> Breaches:
     """Tool results with other messages between them and their call."""
     for position, message in conversation.sent:
         home = conversation.shape.exchange[position]
-        between = (other for other in range(home + 1, position) if conversation.messages[other].agent_visible)
+        between = (
+            other
+            for other in range(home + 1, position)
+            if conversation.messages[other].agent_visible
+        )
         if home < position and any(conversation.shape.exchange[other] != home for other in between):
             result = message.result
             yield Breach(
-                position, f"tool result {result.call_id if result else None} does not follow its call directly"
+                position,
+                f"tool result {result.call_id if result else None} does not follow its "
+                "call directly",
             )
 
 
@@ -76,7 +94,10 @@ def arguments_no_json(conversation: Conversation) -> Breaches:
     for position, message in conversation.sent:
         for call in message.calls:
             if not _is_object(call.text):
-                yield Breach(position, f"the arguments of call {call.call_id} of {call.name} are not a JSON object")
+                yield Breach(
+                    position,
+                    f"the arguments of call {call.call_id} of {call.name} are not a JSON object",
+                )
 
 
 def _is_object(text: str) -> bool:
@@ -99,7 +120,9 @@ def blank_text(conversation: Conversation) -> Breaches:
         is_last = position == conversation.sent[-1][0] and message.role == "assistant"
         if message.role == "tool" or is_last:
             continue
-        if not message.parts or any(part.kind == "text" and not part.text.strip() for part in message.parts):
+        if not message.parts or any(
+            part.kind == "text" and not part.text.strip() for part in message.parts
+        ):
             yield Breach(position, f"the {message.role} message has an empty text")
 
 
@@ -127,9 +150,14 @@ def text_after_call(conversation: Conversation) -> Breaches:
 
 def first_not_user(conversation: Conversation) -> Breaches:
     """A first message, system messages aside, that is not from the user."""
-    first = next((position for position, message in conversation.sent if message.role != "system"), None)
+    first = next(
+        (position for position, message in conversation.sent if message.role != "system"), None
+    )
     if first is not None and conversation.messages[first].role != "user":
-        yield Breach(first, f"the first message is from {conversation.messages[first].role}, not from the user")
+        yield Breach(
+            first,
+            f"the first message is from {conversation.messages[first].role}, not from the user",
+        )
 
 
 def not_alternating(conversation: Conversation) -> Breaches:
@@ -181,6 +209,8 @@ def lone_surrogate(conversation: Conversation) -> Breaches:
 def calls_without_tools(conversation: Conversation) -> Breaches:
     """Calls in a request without tool schemas."""
     if not conversation.has_tools:
-        first = next((position for position, message in conversation.sent if any(message.calls)), None)
+        first = next(
+            (position for position, message in conversation.sent if any(message.calls)), None
+        )
         if first is not None:
             yield Breach(first, "there are tool calls but no tool schemas")

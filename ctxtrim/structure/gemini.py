@@ -7,9 +7,13 @@ calls.
 from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
-_RESPONSE = "Please ensure that function response turn comes immediately after a function call turn. [langchain#27799]"
+_RESPONSE = (
+    "Please ensure that function response turn comes immediately after a function call turn. "
+    "[langchain#27799]"
+)
 _PARTS = (
-    "Please ensure that the number of function response parts is equal to the number of function call parts of the "
+    "Please ensure that the number of function response parts is equal to the number of "
+    "function call parts of the "
     "function call turn."
 )
 PROFILE = Profile(
@@ -22,7 +26,8 @@ PROFILE = Profile(
         Rule(
             "call-after-model",
             checks.call_after_model,
-            "Please ensure that function call turn comes immediately after a user turn or after a function response "
+            "Please ensure that function call turn comes immediately after a user turn or "
+            "after a function response "
             "turn. [google-gemini/gemini-cli#26486]",
         ),
         Rule(
@@ -33,13 +38,15 @@ PROFILE = Profile(
         Rule(
             "first-not-user",
             checks.first_not_user,
-            "Please ensure that multiturn requests alternate between user and model, beginning with user.",
+            "Please ensure that multiturn requests alternate between user and model, "
+            "beginning with user.",
             "warning",
         ),
         Rule(
             "ends-with-assistant",
             checks.ends_with_assistant,
-            "Please ensure that multiturn requests end with a user turn or a function response. [crewAI#6973]",
+            "Please ensure that multiturn requests end with a user turn or a function "
+            "response. [crewAI#6973]",
             for_request=True,
         ),
     ),

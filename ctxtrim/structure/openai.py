@@ -8,7 +8,8 @@ from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _UNANSWERED = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "An assistant message with 'tool_calls' must be followed by tool messages responding "
+    "to each 'tool_call_id'. "
     "[pydantic/pydantic-ai#2360]"
 )
 PROFILE = Profile(
@@ -17,7 +18,8 @@ PROFILE = Profile(
         Rule(
             "tool-result-without-call",
             checks.result_without_call,
-            "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'. "
+            "messages with role 'tool' must be a response to a preceeding message with "
+            "'tool_calls'. "
             "[BerriAI/litellm#4931]",
         ),
         Rule("call-without-result", checks.call_without_result, _UNANSWERED),
@@ -31,7 +33,8 @@ PROFILE = Profile(
         Rule(
             "arguments-not-json",
             checks.arguments_no_json,
-            "invalid params, by stricter providers behind the same interface; OpenAI takes them [codegraff#752]",
+            "invalid params, by stricter providers behind the same interface; OpenAI "
+            "takes them [codegraff#752]",
             "warning",
         ),
     ),

@@ -17,7 +17,8 @@ PROFILE = Profile(
         Rule(
             "reasoning-without-follower",
             checks.reasoning_at_end,
-            "Item 'rs_…' of type 'reasoning' was provided without its required following item. [vercel/ai#7099]",
+            "Item 'rs_…' of type 'reasoning' was provided without its required following "
+            "item. [vercel/ai#7099]",
         ),
     ),
 )

@@ -25,7 +25,11 @@ class Conversation:
     @cached_property
     def sent(self) -> Sequence[tuple[int, Message]]:
         """The messages that are sent, with their positions. Rules ignore hidden messages."""
-        return [(position, message) for position, message in enumerate(self.messages) if message.agent_visible]
+        return [
+            (position, message)
+            for position, message in enumerate(self.messages)
+            if message.agent_visible
+        ]
 
 
 class Breach(NamedTuple):
@@ -36,7 +40,8 @@ class Breach(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule: its stable code, the check for breaches, and the provider's error message (source in brackets).
+    """A rule: its stable code, the check for breaches, and the provider's error message (source in
+    brackets).
 
     `severity` is `warning` if a rule is not verified or applies to some models only. `for_request`:
     the rule applies only to a request about to be sent; a recording may break it.

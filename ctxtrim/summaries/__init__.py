@@ -1,4 +1,6 @@
-"""The text of summaries: facts extracted by rules, prompts for an LLM, and the fallback if the LLM fails."""
+"""The text of summaries: facts extracted by rules, prompts for an LLM, and the fallback if the LLM
+fails.
+"""
 
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
@@ -15,7 +17,15 @@ from ctxtrim.summaries.prompts import (
     transcribed,
 )
 from ctxtrim.summaries.redaction import redacted
-from ctxtrim.summaries.summarizer import FALLBACK, REDACT, Reply, Summarizer, Summary, SummaryRequest, summarized
+from ctxtrim.summaries.summarizer import (
+    FALLBACK,
+    REDACT,
+    Reply,
+    Summarizer,
+    Summary,
+    SummaryRequest,
+    summarized,
+)
 
 __all__ = [
     "DIGEST",

@@ -21,7 +21,14 @@ from ctxtrim.summaries.sections import (
 )
 from ctxtrim.tokens import Tokenizer
 
-HEADINGS = ("Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context")
+HEADINGS = (
+    "Goal",
+    "Constraints & Preferences",
+    "Progress",
+    "Key Decisions",
+    "Next Steps",
+    "Critical Context",
+)
 """The headings of a checkpoint, in order."""
 LAYOUT: Layout = tuple(
     zip(

@@ -1,4 +1,5 @@
-"""The text of digests: titled entries, one for each step, which get shorter with age so that the total is bounded.
+"""The text of digests: titled entries, one for each step, which get shorter with age so that the
+total is bounded.
 
 ::
 
@@ -31,7 +32,9 @@ _COUNT = re.compile(r"(.+) × (\d+)")
 
 
 class DigestEntry(NamedTuple):
-    """The digest of a step, or of all steps of a compaction: its title, and its text without the title."""
+    """The digest of a step, or of all steps of a compaction: its title, and its text without the
+    title.
+    """
 
     title: str
     text: str
@@ -49,11 +52,19 @@ class DigestEntry(NamedTuple):
 
     @property
     def brief(self) -> "DigestEntry":
-        """The entry without excerpts of results: the assistant's text, and a line for each result."""
+        """The entry without excerpts of results: the assistant's text, and a line
+        for each result.
+        """
         lines = self.text.split("\n")
-        kept = [line for line in lines if line.startswith("> ") or parse_summary_line(line) or counted(line)]
+        kept = [
+            line
+            for line in lines
+            if line.startswith("> ") or parse_summary_line(line) or counted(line)
+        ]
         if all(line.startswith("> ") for line in kept):
-            return DigestEntry(self.title, "\n".join((*kept, head(" ".join(lines[len(kept) :]), _BRIEF))))
+            return DigestEntry(
+                self.title, "\n".join((*kept, head(" ".join(lines[len(kept) :]), _BRIEF)))
+            )
         return DigestEntry(self.title, "\n".join(kept))
 
 
@@ -88,7 +99,8 @@ def entries_of(text: str) -> list[DigestEntry]:
 
 
 def bounded(entries: Sequence[DigestEntry], most: int, size: Callable[[str], int]) -> list[str]:
-    """The texts of entries within about `most` tokens together, measured by `size`; empty for each dropped entry.
+    """The texts of entries within about `most` tokens together, measured by `size`; empty for each
+    dropped entry.
 
     The newest entries are complete, up to half of the tokens; older ones are brief. The oldest are
     dropped, and the first kept entry begins with their counts.

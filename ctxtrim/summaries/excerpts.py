@@ -4,7 +4,9 @@ from ctxtrim.text.graphemes import cut_after, cut_before
 
 
 def bounded(text: str, limit: int) -> str:
-    """Head and tail of a text, at most `limit` characters, with a marker that counts the removed characters."""
+    """Head and tail of a text, at most `limit` characters, with a marker that counts the removed
+    characters.
+    """
     if len(text) <= limit:
         return text
     room = limit - len(_marker(len(text)))
@@ -16,7 +18,8 @@ def bounded(text: str, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The beginning of a text on one line, at most `limit` characters, ending with a whole word if possible.
+    """The beginning of a text on one line, at most `limit` characters, ending with a whole word if
+    possible.
 
     A suffix counts the removed characters.
     """

@@ -1,4 +1,5 @@
-"""The facts of a conversation, extracted by rules: requests, actions and decisions in the original words.
+"""The facts of a conversation, extracted by rules: requests, actions and decisions in the original
+words.
 
 Apart from headings, marks and counts, every word is quoted. Decisions, constraints and
 announcements are found by English phrases; requests, files, commands and errors are found in any
@@ -50,7 +51,15 @@ from ctxtrim.tokens import Tokenizer
 
 __all__ = ["facts", "facts_of", "gathered", "is_facts"]
 
-_LENGTHS = {REQUESTS: 400, CONSTRAINTS: 240, COMMANDS: 200, ERRORS: 240, DECISIONS: 240, NEXT: 240, ANSWERS: 240}
+_LENGTHS = {
+    REQUESTS: 400,
+    CONSTRAINTS: 240,
+    COMMANDS: 200,
+    ERRORS: 240,
+    DECISIONS: 240,
+    NEXT: 240,
+    ANSWERS: 240,
+}
 _LENGTH = 300  # characters of a line of any other section
 _REACH = 1 << 16  # characters of a text that are searched for lines
 _DECIDED = re.compile(
@@ -58,16 +67,19 @@ _DECIDED = re.compile(
     r"|\b(?:i|we)(?:['’]ve| have)? (?:decided|chose|opted|settled on|agreed)\b"
     r"|\b(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]re going to)"
     r" (?:use|go with|keep|switch|stick|avoid|skip)\b"
-    r"|\blet['’]?s (?:use|go with|keep|switch|stick|avoid|skip)\b|\b(?:going|went) with\b|\binstead of\b",
+    r"|\blet['’]?s (?:use|go with|keep|switch|stick|avoid|skip)\b|\b(?:going|went) "
+    r"with\b|\binstead of\b",
     re.IGNORECASE,
 )
 _CONSTRAINED = re.compile(
-    r"\b(?:must|never|always|don['’]t|do not|should not|shouldn['’]t|only|prefer|without|avoid|make sure|keep)\b",
+    r"\b(?:must|never|always|don['’]t|do not|should "
+    r"not|shouldn['’]t|only|prefer|without|avoid|make sure|keep)\b",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"\s*</?[\w-]+>\s*")  # some tools wrap their output in such lines
 _ANNOUNCED = re.compile(
-    r"^\W*(?:next(?: steps?)?\b|todo\b|remaining\b|then i|now i|i(?:['’]ll| will) (?:now|next)|(?:still|we) need to\b)",
+    r"^\W*(?:next(?: steps?)?\b|todo\b|remaining\b|then i|now i|i(?:['’]ll| will) "
+    r"(?:now|next)|(?:still|we) need to\b)",
     re.IGNORECASE,
 )
 _SECTIONS = {"read": READ, "write": CHANGED, "edit": CHANGED, "delete": CHANGED}
@@ -100,16 +112,25 @@ def facts(
     return text if most is None else fitted(all_facts, most, tokenizer, layout)
 
 
-def facts_of(messages: Sequence[Message], shape: Shape, earlier: str | None = None, redacts: bool = True) -> Facts:
+def facts_of(
+    messages: Sequence[Message], shape: Shape, earlier: str | None = None, redacts: bool = True
+) -> Facts:
     """All facts of some messages and of an earlier summary, in order."""
     new_facts = gathered(messages, shape, redacts)
     return new_facts if earlier is None else merged(_masked(read(earlier), redacts), new_facts)
 
 
-def _tokens_replaced(messages: Iterable[Message], earlier: str | None, tokenizer: Tokenizer, least: int) -> int | None:
-    """The tokens of the replaced text if they are fewer than `least`, else None. Counting stops early."""
+def _tokens_replaced(
+    messages: Iterable[Message], earlier: str | None, tokenizer: Tokenizer, least: int
+) -> int | None:
+    """The tokens of the replaced text if they are fewer than `least`, else None.
+
+    Counting stops early.
+    """
     tokens = 0
-    texts = (part.spelled for message in messages if message.agent_visible for part in message.parts)
+    texts = (
+        part.spelled for message in messages if message.agent_visible for part in message.parts
+    )
     for text in (*((earlier,) if earlier is not None else ()), *texts):
         tokens += tokenizer.count(text)
         if tokens >= least:
@@ -128,7 +149,9 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
             continue
         text = "\n".join(part.text for part in message.parts if part.kind == "text")
         if message.is_summary or (message.role == "user" and is_facts(text)):
-            before = merged(merged(before, _collected(lines, calls, count)), _masked(read(text), redacts))
+            before = merged(
+                merged(before, _collected(lines, calls, count)), _masked(read(text), redacts)
+            )
             lines, calls, count = {}, {}, 0
             continue
         if message.role == "user" and is_digest(text):
@@ -148,7 +171,11 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
 def _collected(lines: dict[Section, list[str]], calls: dict[str, int], count: int) -> Facts:
     """The facts collected so far."""
     tools = tuple(counted(" ".join(name.split()), times) for name, times in calls.items())
-    return Facts(count, {section.name: tuple(texts) for section, texts in lines.items()} | {TOOLS.name: tools}, {})
+    return Facts(
+        count,
+        {section.name: tuple(texts) for section, texts in lines.items()} | {TOOLS.name: tools},
+        {},
+    )
 
 
 def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]:
@@ -205,7 +232,9 @@ def _facts_in_digest(fields: SummaryFields) -> Iterator[_Fact]:
 
 
 def _failure(text: str) -> str:
-    """The line that describes a failure best: the error line, or the last line before an exit code."""
+    """The line that describes a failure best: the error line, or the last line
+    before an exit code.
+    """
     start, end = error_line(text) or (0, 0)
     shown = text[start:end]
     if shown and exit_code(shown) is None:
@@ -239,5 +268,7 @@ def _masked(facts: Facts, redacts: bool) -> Facts:
     """The facts of an earlier summary without secrets."""
     if not redacts:
         return facts
-    lines = {name: tuple(redacted(line)[0] for line in texts) for name, texts in facts.lines.items()}
+    lines = {
+        name: tuple(redacted(line)[0] for line in texts) for name, texts in facts.lines.items()
+    }
     return Facts(facts.messages, lines, facts.left_out)

@@ -39,13 +39,15 @@ class Identity:
 
     def covered_until(self, index: int) -> tuple[str, ...]:
         """The fingerprints of the last messages up to an index, at most `KEPT`."""
-        return tuple(fingerprint for fingerprint in self.messages[: index + 1] if fingerprint)[-KEPT:]
+        return tuple(fingerprint for fingerprint in self.messages[: index + 1] if fingerprint)[
+            -KEPT:
+        ]
 
     def owns(self, content: str, opening: str, covered: Sequence[str]) -> bool:
         """Whether a stored summary belongs to this transcript.
 
-        `content` is its text, `opening` the fingerprint of the conversation as first seen, and `covered` are the
-        fingerprints of the last messages that it covers.
+        `content` is its text, `opening` the fingerprint of the conversation as first seen, and
+        `covered` are the fingerprints of the last messages that it covers.
         """
         if content in self.summaries:
             return True
@@ -54,7 +56,9 @@ class Identity:
         return opening == self.opening or self._starts_within(covered)
 
     def overlap(self, covered: Sequence[str]) -> int:
-        """The number of messages of this transcript that are among the covered ones, up to the last of them."""
+        """The number of messages of this transcript that are among the covered ones, up to the last
+        of them.
+        """
         if not covered or covered[-1] not in self.messages:
             return 0
         return len(set(self._until(covered[-1])).intersection(covered))
@@ -72,8 +76,12 @@ class Identity:
         return [fingerprint for fingerprint in self.messages[:end] if fingerprint]
 
 
-def identity(messages: Sequence[Message], transcript_id: str | None, path: str, line: int, index: int) -> Identity:
-    """The identity of a transcript: its messages as read, its id, and its place (`line` of the file, from 1)."""
+def identity(
+    messages: Sequence[Message], transcript_id: str | None, path: str, line: int, index: int
+) -> Identity:
+    """The identity of a transcript: its messages as read, its id, and its place (`line` of the
+    file, from 1).
+    """
     prompts = [message for message in messages if message.role == "user" and not message.is_summary]
     opening = next((message for message in prompts if not message.is_injected), None)
     start = [message for message in messages if message.role == "system"]
@@ -89,7 +97,11 @@ def identity(messages: Sequence[Message], transcript_id: str | None, path: str, 
 
 def fingerprint(message: Message) -> str:
     """A short hash of the role of a message and of all that the model reads of it."""
-    parts = (text for part in message.parts for text in (part.kind, part.name or "", part.call_id or "", part.text))
+    parts = (
+        text
+        for part in message.parts
+        for text in (part.kind, part.name or "", part.call_id or "", part.text)
+    )
     return _digest(message.role, *parts)
 
 
@@ -97,7 +109,9 @@ def _summary(message: Message) -> str | None:
     """The summary that a message is or begins with."""
     if message.role != "user":
         return None
-    summaries = (markers.split_summary(part.text)[0] for part in message.parts if part.kind == "text")
+    summaries = (
+        markers.split_summary(part.text)[0] for part in message.parts if part.kind == "text"
+    )
     return next((summary for summary in summaries if summary is not None), None)
 
 

@@ -63,7 +63,11 @@ def pieces(text: str) -> tuple[str | None, str | None, str | None]:
 
 def titled(text: str, answers: int = 0) -> str:
     """A summary with its title. `answers`: the number of older answers that follow it."""
-    older = f"Written after the {answers} answer{'' if answers == 1 else 's'} that follow it.\n" if answers else ""
+    older = (
+        f"Written after the {answers} answer{'' if answers == 1 else 's'} that follow it.\n"
+        if answers
+        else ""
+    )
     return f"{TITLE}\n{older}{text}"
 
 

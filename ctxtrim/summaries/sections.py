@@ -24,7 +24,8 @@ Merge = Literal["union", "sum", "newest"]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A kind of facts: its heading, its bullet, how two sections merge, and which lines are kept longest.
+    """A kind of facts: its heading, its bullet, how two sections merge, and which lines are kept
+    longest.
 
     `union`: the lines of both in order, each once, at its last occurrence; `sum`: counts of the
     same line are added; `newest`: only the later section is kept. `key` identifies equal lines.
@@ -52,12 +53,26 @@ DECISIONS = Section("Decisions", "> ")
 ANSWERS = Section("Answers", "> ")
 NEXT = Section("Announced", "> ", "newest")
 EARLIER = Section("Earlier summary", "> ", "newest", "first")
-SECTIONS = (REQUESTS, CHANGED, ERRORS, EARLIER, DECISIONS, COMMANDS, CONSTRAINTS, ANSWERS, NEXT, READ, TOOLS)
+SECTIONS = (
+    REQUESTS,
+    CHANGED,
+    ERRORS,
+    EARLIER,
+    DECISIONS,
+    COMMANDS,
+    CONSTRAINTS,
+    ANSWERS,
+    NEXT,
+    READ,
+    TOOLS,
+)
 """All kinds, most important first. They get room in this order, one line at a time."""
 
 Layout = tuple[tuple[str | None, tuple[Section, ...]], ...]
 """The order of headings, and the sections under each."""
-FACTS: Layout = ((None, (EARLIER, REQUESTS, ANSWERS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),)
+FACTS: Layout = (
+    (None, (EARLIER, REQUESTS, ANSWERS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),
+)
 
 Lines = Mapping[str, tuple[str, ...]]
 _TITLE = re.compile(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
@@ -105,7 +120,11 @@ def read(text: str) -> Facts:
                 left_out[section.name] = int(heading[2])
         elif section and line.startswith(section.bullet):
             lines.setdefault(section.name, []).append(line.removeprefix(section.bullet))
-    return Facts(int(title[1]) if title else 0, {name: tuple(texts) for name, texts in lines.items()}, left_out)
+    return Facts(
+        int(title[1]) if title else 0,
+        {name: tuple(texts) for name, texts in lines.items()},
+        left_out,
+    )
 
 
 def merged(earlier: Facts, later: Facts) -> Facts:
@@ -121,7 +140,9 @@ def merged(earlier: Facts, later: Facts) -> Facts:
             left_out[name] = left_out_counts[1] if new else left_out_counts[0]
             continue
         left_out[name] = sum(left_out_counts)
-        lines[name] = _summed((*old, *new)) if section.merge == "sum" else _united((*old, *new), section.key)
+        lines[name] = (
+            _summed((*old, *new)) if section.merge == "sum" else _united((*old, *new), section.key)
+        )
     changed = set(lines[CHANGED.name])
     lines[READ.name] = tuple(path for path in lines[READ.name] if path not in changed)
     return Facts(earlier.messages + later.messages, lines, left_out)
@@ -154,7 +175,11 @@ def written(facts: Facts, layout: Layout = FACTS) -> str:
     facts = _shown(facts)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
     for heading, sections in layout:
-        inside = [line for section in sections for line in _spelled(facts, section, "##" if heading is None else "###")]
+        inside = [
+            line
+            for section in sections
+            for line in _spelled(facts, section, "##" if heading is None else "###")
+        ]
         if heading is not None and inside:
             page.append(f"## {heading}")
         page += inside
@@ -167,7 +192,11 @@ def _shown(facts: Facts) -> Facts:
     if not any(facts.lines.get(name) or facts.left_out.get(name) for name in others):
         return facts
     lines = {name: lines for name, lines in facts.lines.items() if name != ANSWERS.name}
-    return Facts(facts.messages, lines, {name: count for name, count in facts.left_out.items() if name != ANSWERS.name})
+    return Facts(
+        facts.messages,
+        lines,
+        {name: count for name, count in facts.left_out.items() if name != ANSWERS.name},
+    )
 
 
 def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:
@@ -204,8 +233,12 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Layout = FACT
     return ""
 
 
-def _kept(facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: dict[str, int]) -> Facts:
-    """The facts that take about `room` tokens: the sections take turns, one line each, until the room is used up."""
+def _kept(
+    facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: dict[str, int]
+) -> Facts:
+    """The facts that take about `room` tokens: the sections take turns, one line each, until the
+    room is used up.
+    """
 
     def cost(line: str) -> int:
         if line not in costs:
@@ -231,12 +264,15 @@ def _kept(facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: 
                     continue
             del queues[section.name]
     lines = {
-        name: tuple(facts.lines[name][position] for position in sorted(positions)) for name, positions in taken.items()
+        name: tuple(facts.lines[name][position] for position in sorted(positions))
+        for name, positions in taken.items()
     }
     left_out: dict[str, int] = {}
     for section in shown:
         name = section.name
-        missing = facts.left_out.get(name, 0) + len(facts.lines.get(name, ())) - len(lines.get(name, ()))
+        missing = (
+            facts.left_out.get(name, 0) + len(facts.lines.get(name, ())) - len(lines.get(name, ()))
+        )
         if missing and (name in taken or cost(f"### {name} ({missing} left out)") <= room):
             room -= 0 if name in taken else cost(f"### {name} ({missing} left out)")
             left_out[name] = missing
@@ -244,8 +280,12 @@ def _kept(facts: Facts, room: int, tokenizer: Tokenizer, layout: Layout, costs: 
 
 
 def _order(lines: Sequence[str], section: Section) -> Iterator[int]:
-    """The positions of lines in the order in which they are kept: newest first, with the opening request second."""
-    positions = list(range(len(lines)) if section.keeps == "first" else range(len(lines) - 1, -1, -1))
+    """The positions of lines in the order in which they are kept: newest first, with the opening
+    request second.
+    """
+    positions = list(
+        range(len(lines)) if section.keeps == "first" else range(len(lines) - 1, -1, -1)
+    )
     if section is REQUESTS and len(positions) > 2:
         positions.insert(1, positions.pop())
     return iter(positions)

@@ -56,7 +56,9 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary, its author, and why the summarizer did not write it (None: it did). `reply`: the reported usage.
+    """A summary, its author, and why the summarizer did not write it (None: it did).
+
+    `reply`: the reported usage.
 
     `text` is empty if the fallback is empty too.
     """
@@ -71,11 +73,17 @@ FALLBACK = "facts"
 """The author of a summary that no summarizer wrote."""
 
 
-def summarized(request: SummaryRequest, summarizer: Summarizer | None, fallback: Callable[[], str]) -> Summary:
-    """The summary by a summarizer; the fallback if there is none, it fails, or its answer breaks a limit."""
+def summarized(
+    request: SummaryRequest, summarizer: Summarizer | None, fallback: Callable[[], str]
+) -> Summary:
+    """The summary by a summarizer; the fallback if there is none, it fails, or its answer breaks a
+    limit.
+    """
     if summarizer is None:
         return Summary(fallback(), FALLBACK)
-    prompt = bounded(redacted(request.prompt)[0] if request.redacts else request.prompt, request.most_input)
+    prompt = bounded(
+        redacted(request.prompt)[0] if request.redacts else request.prompt, request.most_input
+    )
     try:
         reply = summarizer.summarize(prompt, request.limit)
     except SummaryError as error:  # the message may quote the prompt, and reports show it

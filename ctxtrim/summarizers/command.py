@@ -1,4 +1,6 @@
-"""A command that writes summaries: the prompt is its standard input, the summary its standard output."""
+"""A command that writes summaries: the prompt is its standard input, the summary its standard
+output.
+"""
 
 import os
 import signal
@@ -21,7 +23,8 @@ _GRACE = 5.0  # seconds to wait for a killed process
 
 @dataclass(frozen=True)
 class Command:
-    """A shell command. A `SummaryError` if it fails, exceeds `timeout` (seconds) or writes an invalid answer.
+    """A shell command. A `SummaryError` if it fails, exceeds `timeout` (seconds) or writes an
+    invalid answer.
 
     All processes that it starts are killed with it. At most 1 MiB of its output is read.
     """
@@ -63,7 +66,9 @@ class Command:
         for thread in (reader, listener, writer):
             thread.join(max(0.0, deadline - time.monotonic()))
             if len(out) > MOST:
-                raise SummaryError(f"--llm-command wrote more than {MOST} bytes; expected a summary")
+                raise SummaryError(
+                    f"--llm-command wrote more than {MOST} bytes; expected a summary"
+                )
             if thread.is_alive():
                 raise self._late()
         try:
@@ -72,13 +77,18 @@ class Command:
             raise self._late() from None
         if code:
             lines = [text for text in err.decode(errors="replace").split("\n") if text.strip()]
-            raise SummaryError(f"--llm-command ended with status {code}" + (f": {line(lines[-1])}" if lines else ""))
+            raise SummaryError(
+                f"--llm-command ended with status {code}"
+                + (f": {line(lines[-1])}" if lines else "")
+            )
         try:
             text = out.decode()
         except UnicodeDecodeError:
             raise SummaryError("--llm-command wrote invalid UTF-8; expected a summary") from None
         if not text.strip():
-            raise SummaryError("--llm-command wrote nothing; expected a summary on its standard output")
+            raise SummaryError(
+                "--llm-command wrote nothing; expected a summary on its standard output"
+            )
         return text.strip()
 
     def _late(self) -> SummaryError:
@@ -87,7 +97,8 @@ class Command:
 
 @contextmanager
 def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill the command if this program is killed: a shell waits for that and kills the process group of the command.
+    """Kill the command if this program is killed: a shell waits for that and kills the process
+    group of the command.
 
     The shell waits for the end of its standard input; only this program has the other end open.
     Windows has no process groups, so the command keeps running there.
@@ -97,7 +108,11 @@ def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
         return
     words = ["/bin/sh", "-c", 'read _; kill -s KILL -- "-$1"', "sh", str(process.pid)]
     guard = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         yield

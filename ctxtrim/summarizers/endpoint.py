@@ -22,7 +22,9 @@ KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model at an endpoint. A `SummaryError` if it is unreachable, refuses, times out or returns an invalid answer.
+    """A model at an endpoint.
+
+    A `SummaryError` if it is unreachable, refuses, times out or returns an invalid answer.
 
     `base_url` includes the version (`http://localhost:8080/v1`); None is OpenAI's endpoint. The key
     comes from the environment only; local endpoints may need none. `timeout` is in seconds for each
@@ -43,16 +45,24 @@ class Endpoint:
         """The answer of the model, in at most `max_tokens` tokens, and the reported usage."""
         key = next((os.environ[name] for name in KEYS if os.environ.get(name)), None)
         if key is None and self.base_url is None:
-            raise SummaryError(f"no key for {self.model}: set {' or '.join(KEYS)}, or name a local endpoint")
+            raise SummaryError(
+                f"no key for {self.model}: set {' or '.join(KEYS)}, or name a local endpoint"
+            )
         data, problem = self._request(prompt, max_tokens, key)
-        if problem is not None:  # raised here, so that the error does not reference a request with the key
+        if (
+            problem is not None
+        ):  # raised here, so that the error does not reference a request with the key
             raise SummaryError(problem)
         return _reply(data, f"the endpoint{self._address}")
 
     @property
     def _address(self) -> str:
         """The address without its parts that may be secret."""
-        return "" if self.base_url is None else " " + line(re.sub(r"(?<=//)[^/@]*@|\?.*", "", self.base_url))
+        return (
+            ""
+            if self.base_url is None
+            else " " + line(re.sub(r"(?<=//)[^/@]*@|\?.*", "", self.base_url))
+        )
 
     def _request(self, prompt: str, max_tokens: int, key: str | None) -> tuple[bytes, str | None]:
         """The bytes of an answer, or the problem."""
@@ -73,7 +83,11 @@ class Endpoint:
             with openai.OpenAI(api_key="none", base_url=self.base_url) as client:
                 address = client.base_url
             if key is not None and not is_private(address):
-                return b"", f"the endpoint{self._address} would get the key unencrypted; use https:// or unset the key"
+                return (
+                    b"",
+                    f"the endpoint{self._address} would get the key unencrypted; use "
+                    "https:// or unset the key",
+                )
             # Without a proxy, which would read plain HTTP requests to this machine.
             http = SameOrigin(timeout=self.timeout, trust_env=not is_loopback(address.host))
             with openai.OpenAI(
@@ -85,7 +99,9 @@ class Endpoint:
             ) as client:
                 bare = {} if key else {"Authorization": openai.Omit()}
                 deadline = time.monotonic() + self.timeout * (1 + self.retries)
-                answer = client.chat.completions.with_streaming_response.create(**body, extra_headers=bare)
+                answer = client.chat.completions.with_streaming_response.create(
+                    **body, extra_headers=bare
+                )
                 with answer as response:
                     return self._read(response.iter_bytes(), deadline)
         except openai.APITimeoutError:
@@ -93,16 +109,32 @@ class Endpoint:
         except openai.APIStatusError as error:
             if error.response.has_redirect_location:
                 return b"", (
-                    f"the endpoint{self._address} redirects to another origin (HTTP {error.status_code}), which is "
+                    f"the endpoint{self._address} redirects to another origin (HTTP "
+                    f"{error.status_code}), which is "
                     "refused; give the address of the endpoint itself"
                 )
             if error.status_code in (401, 403):
-                return b"", f"the endpoint{self._address} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
-            return b"", f"the endpoint{self._address} answered HTTP {error.status_code}: {line(error.message, key)}"
+                return (
+                    b"",
+                    f"the endpoint{self._address} refuses the key (HTTP "
+                    f"{error.status_code}); see {KEYS[0]}",
+                )
+            return (
+                b"",
+                f"the endpoint{self._address} answered HTTP {error.status_code}: "
+                f"{line(error.message, key)}",
+            )
         except openai.APIConnectionError as error:
-            return b"", f"the endpoint{self._address} cannot be reached: {line(str(error.__cause__ or error), key)}"
+            return (
+                b"",
+                f"the endpoint{self._address} cannot be reached: "
+                f"{line(str(error.__cause__ or error), key)}",
+            )
         except (openai.OpenAIError, ValueError) as error:
-            return b"", f"the request to the endpoint{self._address} failed: {line(str(error), key)}"
+            return (
+                b"",
+                f"the request to the endpoint{self._address} failed: {line(str(error), key)}",
+            )
 
     def _read(self, blocks: Iterator[bytes], deadline: float) -> tuple[bytes, str | None]:
         """The bytes of an answer as they arrive, or the problem."""
@@ -116,7 +148,10 @@ class Endpoint:
                     return b"", self._late
         except Exception as error:  # noqa: BLE001 - errors of the HTTP library, which openai does not map here
             is_late = "timeout" in type(error).__name__.lower()
-            return b"", self._late if is_late else f"the endpoint{self._address} broke off its answer"
+            return (
+                b"",
+                self._late if is_late else f"the endpoint{self._address} broke off its answer",
+            )
         return bytes(data), None
 
     @property

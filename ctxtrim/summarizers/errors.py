@@ -11,5 +11,7 @@ def line(text: str, key: str | None = None) -> str:
     """A text as one short line, without `key` and without texts that look like keys."""
     if key:
         text = text.replace(key, "[REDACTED key]")
-    words = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    words = " ".join(
+        "".join(character if character.isprintable() else " " for character in text).split()
+    )
     return redacted(words)[0][:_SHOWN]

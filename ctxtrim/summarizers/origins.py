@@ -1,4 +1,6 @@
-"""Rules for the target of requests. Imported together with the `openai` package, whose HTTP client it extends.
+"""Rules for the target of requests.
+
+Imported together with the `openai` package, whose HTTP client it extends.
 
 That client is `httpx.Client` or, in newer versions, `httpx2.Client`: its values are `Any` here.
 """
@@ -27,7 +29,9 @@ def is_loopback(host: str) -> bool:
 
 
 class SameOrigin(DefaultHttpxClient):
-    """An HTTP client that follows redirects within one origin only, and returns other redirects as responses."""
+    """An HTTP client that follows redirects within one origin only, and returns other redirects as
+    responses.
+    """
 
     def send(self, request: Any, **options: Any) -> Any:
         """The response to a request after redirects with the same scheme, host and port."""

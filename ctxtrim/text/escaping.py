@@ -15,7 +15,9 @@ def clean(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def clean_lines(text: str) -> str:
@@ -26,7 +28,10 @@ def clean_lines(text: str) -> str:
 def json_text(value: object, indent: int | None = None) -> str:
     """A value as readable JSON that is safe to print: unsafe characters become `\\u001b`."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return "\n".join(line if line.isprintable() else "".join(map(_json_escape, line)) for line in text.split("\n"))
+    return "\n".join(
+        line if line.isprintable() else "".join(map(_json_escape, line))
+        for line in text.split("\n")
+    )
 
 
 def _json_escape(char: str) -> str:

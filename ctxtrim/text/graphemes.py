@@ -20,7 +20,9 @@ def cut_after(text: str, position: int) -> int:
 
 
 def _is_plain(text: str, position: int) -> bool:
-    """Whether a position is at an end of the text or between two ASCII characters, except inside a CRLF."""
+    """Whether a position is at an end of the text or between two ASCII characters, except inside a
+    CRLF.
+    """
     if not 0 < position < len(text):
         return True
     pair = text[position - 1 : position + 1]
@@ -28,7 +30,9 @@ def _is_plain(text: str, position: int) -> bool:
 
 
 def _around(text: str, position: int) -> tuple[int, int]:
-    """The start and end of the cluster around a position; twice the position if a cluster ends there."""
+    """The start and end of the cluster around a position; twice the position if a cluster ends
+    there.
+    """
     cluster = _patterns()[1]
     start = _start(text, position)
     while start < position:
@@ -82,4 +86,8 @@ def _patterns() -> tuple[Any, Any, Any]:
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=V}\p{GCB=T}\p{GCB=LV}\p{GCB=LVT}])(?=\p{GCB=T})"
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=RI}])(?=\p{GCB=RI})|(?P<flags>(?<=\p{GCB=RI})(?=\p{GCB=RI})))"
     )
-    return regex.compile(sure), regex.compile(r"\p{GCB=RI}{2}(?=\p{GCB=RI})|\X"), regex.compile(r"(?r)\P{GCB=RI}")
+    return (
+        regex.compile(sure),
+        regex.compile(r"\p{GCB=RI}{2}(?=\p{GCB=RI})|\X"),
+        regex.compile(r"(?r)\P{GCB=RI}"),
+    )

@@ -28,7 +28,8 @@ _KEY = re.compile(r"\[([*+]|\d+)\]|(?:^|\.)([^.\[\]]+)")
 
 
 class Place(NamedTuple):
-    """A message list in a document: its path, its elements, and the object around it (empty if there is none).
+    """A message list in a document: its path, its elements, and the object around it (empty if
+    there is none).
 
     `items` may be a string instead of a list. `among`: the element indices that `[*]` matched; each
     combination is one conversation.
@@ -54,7 +55,8 @@ def _pattern(text: str) -> Pattern:
         found = _KEY.match(text, position)
         if found is None:
             raise UsageError(
-                f"--messages-path {text}: expected keys and brackets, as in simulations[*].messages, "
+                f"--messages-path {text}: expected keys and brackets, as in "
+                "simulations[*].messages, "
                 f"at character {position + 1}"
             )
         index, key = found.groups()
@@ -84,6 +86,8 @@ def _places(
         if isinstance(value, dict) and key in value:
             yield from _places(value[key], rest, (*path, key), value, path, among)
     elif isinstance(value, list):
-        for index in range(len(value)) if isinstance(key, Every) else (key,) if key < len(value) else ():
+        for index in (
+            range(len(value)) if isinstance(key, Every) else (key,) if key < len(value) else ()
+        ):
             inner = (*among, index) if key is Every.APART else among
             yield from _places(value[index], rest, (*path, index), envelope, home, inner)

@@ -20,7 +20,9 @@ _STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f
 _SCALAR = rf"{_STRING}|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null"
 _ELEMENT = re.compile(rf"{_SPACE}({_SCALAR}){_SPACE}[,\]]")
 _MEMBER = re.compile(rf"{_SPACE}({_STRING}){_SPACE}:{_SPACE}({_SCALAR}){_SPACE}[,}}]")
-"""An array element or object member without nested containers, and the comma or bracket after it."""
+"""An array element or object member without nested containers, and the comma or
+bracket after it.
+"""
 
 Member = tuple[int, int, int]
 """The start of a member's key, the start of its value, and their end.
@@ -93,14 +95,18 @@ def document(text: str) -> tuple[list[Member], Range] | None:
 
 @dataclass(frozen=True)
 class Leaf:
-    """A string in a JSON text, as written and without quotes, with a mapping between its characters and its value."""
+    """A string in a JSON text, as written and without quotes, with a mapping between its characters
+    and its value.
+    """
 
     spelling: str
 
     @cached_property
     def value(self) -> str:
         """The decoded string."""
-        return str(_decoder.decode(f'"{self.spelling}"')) if "\\" in self.spelling else self.spelling
+        return (
+            str(_decoder.decode(f'"{self.spelling}"')) if "\\" in self.spelling else self.spelling
+        )
 
     @cached_property
     def _escapes(self) -> tuple[list[int], list[int]]:

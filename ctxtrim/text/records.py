@@ -46,7 +46,9 @@ def _has_long_integer(data: bytes) -> bool:
     A search for digits comes first, for speed.
     """
     starts = range(0, len(data), _WINDOW)
-    if not any(_LONG in data[start : start + _WINDOW + len(_LONG)].translate(_DIGITS) for start in starts):
+    if not any(
+        _LONG in data[start : start + _WINDOW + len(_LONG)].translate(_DIGITS) for start in starts
+    ):
         return False
     return _INTEGER.search(data) is not None
 
@@ -75,14 +77,23 @@ def split(line: bytes, number: int) -> list[Record]:
 
 
 def _split_slowly(line: bytes, number: int) -> list[Record]:
-    """The records of a line that orjson rejects: blank, invalid or glued values, or only valid for Python's parser."""
+    """The records of a line that orjson rejects: blank, invalid or glued values, or only valid for
+    Python's parser.
+    """
     if not line.strip():
         return [Record(line, number, BLANK)]
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 at byte {error.start + 1} of the line"
-        return [Record(line, number, NOT_JSON, "a zip archive: unpack it first" if line.startswith(ZIP) else reason)]
+        return [
+            Record(
+                line,
+                number,
+                NOT_JSON,
+                "a zip archive: unpack it first" if line.startswith(ZIP) else reason,
+            )
+        ]
     found: list[Record] = []
     start = 0
     while start < len(text):
@@ -95,7 +106,8 @@ def _split_slowly(line: bytes, number: int) -> list[Record]:
         try:
             value, end = _decoder.raw_decode(text, begin)
             if not isinstance(value, (dict, list)) and (found or text[end:].strip()):
-                raise json.JSONDecodeError("extra data", text, end)  # a log line that starts with a number
+                # a log line that starts with a number
+                raise json.JSONDecodeError("extra data", text, end)
         except (ValueError, RecursionError) as error:
             found.append(Record(text[start:].encode(), number, NOT_JSON, _reason(error, text)))
             break
@@ -148,7 +160,9 @@ def document(data: bytes) -> Record | None:
     try:
         return Record(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))
     except json.JSONDecodeError as error:
-        second = data[data.find(b"\n", len(data) - len(data.lstrip())) + 1 :].lstrip().split(b"\n", 1)[0]
+        second = (
+            data[data.find(b"\n", len(data) - len(data.lstrip())) + 1 :].lstrip().split(b"\n", 1)[0]
+        )
         if error.lineno == 1 or not second or split(second, 1)[-1].value is not NOT_JSON:
             return None
         return Record(data, error.lineno, NOT_JSON, _document_reason(error))
@@ -159,7 +173,10 @@ def document(data: bytes) -> Record | None:
 def _document_reason(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return "the document ends in the middle of a value"
-    return f"the document is not JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.colno})"
+    return (
+        f"the document is not JSON ({error.msg[0].lower()}{error.msg[1:]} at character "
+        f"{error.colno})"
+    )
 
 
 def _reason(error: Exception, text: str) -> str:

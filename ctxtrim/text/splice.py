@@ -1,4 +1,5 @@
-"""Replaces, removes and inserts values inside a JSON text, and leaves every other character as it is.
+"""Replaces, removes and inserts values inside a JSON text, and leaves every other character as it
+is.
 
 The text is scanned for the spans of the values at the given paths; nothing else is encoded again.
 If an object contains a key twice, the last one counts, as in JSON parsers.
@@ -13,7 +14,9 @@ from ctxtrim.text.json_paths import Path
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
-_scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode  # only spans are needed, not numbers
+_scan = json.JSONDecoder(
+    parse_int=str, parse_float=str
+).raw_decode  # only spans are needed, not numbers
 _SPACE = " \t\r\n"
 
 
@@ -37,7 +40,8 @@ def splice(
     insert: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
     cut: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
 ) -> str:
-    """The text with values replaced, elements or members removed, members added and elements inserted.
+    """The text with values replaced, elements or members removed, members added and elements
+    inserted.
 
     `replace` maps a path to its new JSON text. `remove` contains paths of array elements and object
     members. `add` maps an object's path to (key, JSON text) pairs with new keys. `insert` maps an
@@ -123,7 +127,9 @@ def _insertions(
     kept: Sequence[int],
     inserted: Sequence[tuple[int, str]],
 ) -> Iterator[Patch]:
-    """Patches for new elements, each before the first kept element at or after its index, separated alike."""
+    """Patches for new elements, each before the first kept element at or after its index, separated
+    alike.
+    """
     if len(members) > 1:
         between = text[members[0][1] : members[1][0]]
     else:
@@ -143,8 +149,11 @@ def _insertions(
             yield position, position, new
 
 
-def _members(text: str, start: int) -> tuple[list[tuple[int, int, str | int]], dict[str | int, int], str]:
-    """The members of a container: (start, end, key) of each, the start of each key's value, and the colon style.
+def _members(
+    text: str, start: int
+) -> tuple[list[tuple[int, int, str | int]], dict[str | int, int], str]:
+    """The members of a container: (start, end, key) of each, the start of each key's value, and the
+    colon style.
 
     If a key occurs twice, the last value counts.
     """

@@ -17,10 +17,23 @@ from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, TokenizerFile, is_path
 from ctxtrim.tokens import Encodes, Tokenizer
 from ctxtrim.tokens.models import assumed_model, find_model
 
-__all__ = ["LIGHT", "OWN", "PLUGINS", "TOKENIZERS", "add", "count", "encode", "family_of", "of_model", "tokenizer"]
+__all__ = [
+    "LIGHT",
+    "OWN",
+    "PLUGINS",
+    "TOKENIZERS",
+    "add",
+    "count",
+    "encode",
+    "family_of",
+    "of_model",
+    "tokenizer",
+]
 
 LIGHT = 200_000
-"""Bytes of input up to which the small-text engine finishes before others have loaded their vocabulary."""
+"""Bytes of input up to which the small-text engine finishes before others have loaded their
+vocabulary.
+"""
 
 
 def _encoding(name: str) -> Callable[[bool], Encoding]:
@@ -28,13 +41,19 @@ def _encoding(name: str) -> Callable[[bool], Encoding]:
 
 
 def _claude(name: str, version: str) -> Callable[[bool], Tokenizer]:
-    """Claude's tokens as ctok counts them for a model version; their upper bound if ctok is not installed."""
-    return lambda is_light: Reconstructed(name, version) if available() else TOKENIZERS[f"{name}-bound"](is_light)
+    """Claude's tokens as ctok counts them for a model version; their upper bound if ctok is not
+    installed.
+    """
+    return lambda is_light: (
+        Reconstructed(name, version) if available() else TOKENIZERS[f"{name}-bound"](is_light)
+    )
 
 
 def _claude_bound(name: str, factor: float, spells_capitals: bool) -> Callable[[bool], Tokenizer]:
     latin, other = _encoding("o200k_base"), _encoding("cl100k_base")
-    return lambda is_light: ClaudeBound(name, factor, latin(is_light), other(is_light), spells_capitals)
+    return lambda is_light: ClaudeBound(
+        name, factor, latin(is_light), other(is_light), spells_capitals
+    )
 
 
 def _unknown(is_light: bool) -> Tokenizer:
@@ -73,7 +92,8 @@ An entry is a `Tokenizer`, or a function that makes one.
 
 
 def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
-    """The tokenizer of a name: a registered, built-in, file or plugin one; a `UsageError` lists the names.
+    """The tokenizer of a name: a registered, built-in, file or plugin one; a `UsageError` lists the
+    names.
 
     `is_light`: the input is small, so that a quick start matters more than speed. The numbers are
     the same.
@@ -94,7 +114,9 @@ def _built(name: str, is_light: bool) -> Tokenizer:
     plugins = _plugins()
     if name not in plugins:
         names = ", ".join((*TOKENIZERS, *plugins, "usage"))
-        raise UsageError(f"--tokenizer {name}: unknown tokenizer; expected auto, {names}, or a file path")
+        raise UsageError(
+            f"--tokenizer {name}: unknown tokenizer; expected auto, {names}, or a file path"
+        )
     plugin = plugins[name].load()
     return plugin if hasattr(plugin, "count") and not isinstance(plugin, type) else plugin()  # type: ignore[no-any-return]
 

@@ -53,17 +53,23 @@ class ClaudeBound:
             size, piece = _take(_repetitions(piece), piece, _spelled_out)
             spelled += size
             if self.spells_capitals:
-                size, piece = _take((word.span() for word in _CAPITALS.finditer(piece)), piece, _bytes)
+                size, piece = _take(
+                    (word.span() for word in _CAPITALS.finditer(piece)), piece, _bytes
+                )
                 spelled += size
             tokens += max(self.latin.count(piece), self.other.count(piece))
         return ceil(self.factor * tokens) + spelled
 
     def ceiling(self, text: str) -> int:
-        """The factor times the bytes, or twice the bytes, which covers repetitions with their marks."""
+        """The factor times the bytes, or twice the bytes, which covers repetitions with their
+        marks.
+        """
         return ceil(max(self.factor, 2) * self.latin.ceiling(text))
 
 
-def _take(places: Iterable[tuple[int, int]], text: str, cost: Callable[[str], int]) -> tuple[int, str]:
+def _take(
+    places: Iterable[tuple[int, int]], text: str, cost: Callable[[str], int]
+) -> tuple[int, str]:
     """The cost of some ranges of a text, and the text with a space instead of each."""
     kept, size, done = [], 0, 0
     for start, end in places:
@@ -83,14 +89,19 @@ def _spelled_out(text: str) -> int:
 
 
 def _repetitions(text: str) -> Iterator[tuple[int, int]]:
-    """The ranges in which a text repeats itself for `_REPEATED` characters or more, with a period of 4 to 6 or longer.
+    """The ranges in which a text repeats itself for `_REPEATED` characters or more, with a period
+    of 4 to 6 or longer.
 
     A period of one, two or three is also one of four or six.
     """
     done = 0
     for begin in range(0, len(text), _BLOCK):
         block = text[begin : begin + _BLOCK + _REPEATED]
-        data = block.encode("ascii") if block.isascii() else block.encode("utf-32-le", "surrogatepass")[::4]
+        data = (
+            block.encode("ascii")
+            if block.isascii()
+            else block.encode("utf-32-le", "surrogatepass")[::4]
+        )
         short = (place for period in (4, 5, 6) for place in _alike(data, period, _REPEATED))
         for start, end in sorted((*short, *_phrases(data))):
             if begin + end > done:
@@ -99,10 +110,14 @@ def _repetitions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _phrases(data: bytes) -> Iterator[tuple[int, int]]:
-    """The ranges in which a phrase of 7 to `_PHRASE` characters repeats itself, as far as probes find one."""
+    """The ranges in which a phrase of 7 to `_PHRASE` characters repeats itself, as far as probes
+    find one.
+    """
     position, stride = 0, max(_STRIDES[0], min(_STRIDES[1], len(data) // 32))
     while position < len(data):
-        again = data.find(data[position : position + _PROBE], position + 7, position + _PHRASE + _PROBE)
+        again = data.find(
+            data[position : position + _PROBE], position + 7, position + _PHRASE + _PROBE
+        )
         following = position + stride
         if again >= 0:
             period, first = again - position, max(0, position - stride)
@@ -114,7 +129,8 @@ def _phrases(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _alike(data: bytes, period: int, least: int) -> Iterator[tuple[int, int]]:
-    """The ranges of `least` bytes or more in which each byte equals the byte a period earlier, plus that first period.
+    """The ranges of `least` bytes or more in which each byte equals the byte a period earlier, plus
+    that first period.
 
     The data as one large integer, XORed with itself shifted by the period, is 0 there. This is many
     times faster than a loop over the bytes. Equal low bytes of a character are enough: a text does

@@ -11,7 +11,8 @@ from ctxtrim.tokenizers.claude_normalization import LETTERS, UNMARKED, ordered
 from ctxtrim.tokens import Exactness
 
 _MAY_BE_MARKED = re.compile(f"(?![\x00-\x7f])(?:[{LETTERS}]+|[^{UNMARKED}])")
-_UNCOUNTED = bytes(set(range(128)) - set(b"\0 ABCDEFGHIJKLMNOPQRSTUVWXYZ"))  # Claude reads NUL as a space
+# Claude reads NUL as a space
+_UNCOUNTED = bytes(set(range(128)) - set(b"\0 ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 
 
 @cache
@@ -55,7 +56,9 @@ class Reconstructed:
             text = normalize("NFC", ordered(text))
             marks += 4 * len(_MAY_BE_MARKED.findall(text))
         data = text.encode(errors="surrogatepass")
-        return len(data) + len(re.sub(rb"[\x80-\xff]+", b"", data).translate(None, _UNCOUNTED)) + marks
+        return (
+            len(data) + len(re.sub(rb"[\x80-\xff]+", b"", data).translate(None, _UNCOUNTED)) + marks
+        )
 
 
 @cache

@@ -1,4 +1,5 @@
-"""Claude's tokens as ctok counts them, computed much faster: the same vocabularies, the same numbers.
+"""Claude's tokens as ctok counts them, computed much faster: the same vocabularies, the same
+numbers.
 
 ctok writes a text as a stream, with marks at the start and end of words and at capitals. It covers
 the stream with as few pieces of the vocabulary as possible. No piece crosses the start or end of a
@@ -23,24 +24,40 @@ from ctok.constants import BOW_G, CAPS_G, EOW_G, LITERAL_MARKER_ESCAPE_TABLE, SH
 from ctok.main import _family, token_count
 from ctok.normalize import mark_case, nfc, stream_norm
 
-from ctxtrim.tokenizers.claude_normalization import CHANGED, LETTERS, PLAIN, QUOTES, SIGNS, UNMARKED, ordered
+from ctxtrim.tokenizers.claude_normalization import (
+    CHANGED,
+    LETTERS,
+    PLAIN,
+    QUOTES,
+    SIGNS,
+    UNMARKED,
+    ordered,
+)
 from ctxtrim.tokenizers.claude_vocabulary import Memo, Pieces, document
 
-# A contraction belongs to the word before it. Without one (`5's`) ctok writes it: the apostrophe is the
-# mark with which the suffix would start.
+# A contraction belongs to the word before it. Without one (`5's`) ctok writes it: the apostrophe is
+# the mark with which the suffix would start.
 _SUFFIX = rf"(?:s|t|d|m|ll|re|ve)(?![^{PLAIN}])"
-_LETTER = rf"[{LETTERS}](?<![^{PLAIN}].)"  # the first letter; a late lookbehind makes the search faster
+_LETTER = (
+    rf"[{LETTERS}](?<![^{PLAIN}].)"  # the first letter; a late lookbehind makes the search faster
+)
 _WORD = re.compile(rf"({_LETTER}(?<!'(?={_SUFFIX}).)[{LETTERS}]*+(?![^{PLAIN}])(?:'{_SUFFIX})*)")
 _CHANGED = re.compile(f"[{CHANGED}]")
 _PLAIN = re.compile(f"[{PLAIN}]*")
 _BEFORE_SPACE = re.compile(f"(?<=[{SIGNS}{QUOTES}]) (?! )")
-_AFTER_SPACE = re.compile(rf" (?=[{SIGNS}{QUOTES}])(?!'\Z)")  # an apostrophe before a word is not marked
+# an apostrophe before a word is not marked
+_AFTER_SPACE = re.compile(rf" (?=[{SIGNS}{QUOTES}])(?!'\Z)")
 _KINDS = re.compile(rf" +|\t+|\n+|[0-9]+|[{UNMARKED}]+|[^ \t\n0-9{UNMARKED}]+")
 _CUTS = re.compile(f"( +|\n+|[0-9{UNMARKED}]+)")
 
-_EDGE = "一"  # replaces the start and end of a text: like all unmarked characters, it causes no marks
+_EDGE = (
+    "一"  # replaces the start and end of a text: like all unmarked characters, it causes no marks
+)
 _BLOCK = 1 << 18  # characters whose words are in memory at a time
-_PROBE = "Ab ABC ABCD aBc it's 'x' ('y') - z -- \"q\", 5's (x) a\t( b )  c → d “e” 漢 字? \n 12 3x é É Él"
+_PROBE = (
+    "Ab ABC ABCD aBc it's 'x' ('y') - z -- \"q\", 5's (x) a\t( b )  c → "
+    "d “e” 漢 字? \n 12 3x é É Él"
+)
 
 
 def counter(version: str) -> Callable[[str], int]:
@@ -50,7 +67,10 @@ def counter(version: str) -> Callable[[str], int]:
     """
     family = _family(version)
     rules, tokens = document(family)
-    texts = Texts(Pieces(tokens), Rules(rules.get("frame_bow", True), rules["fold_quotes"], rules["allcaps_min"]))
+    texts = Texts(
+        Pieces(tokens),
+        Rules(rules.get("frame_bow", True), rules["fold_quotes"], rules["allcaps_min"]),
+    )
     if texts.are_as_expected():
         return texts.count
     return lambda text: int(token_count(text, version)) - int(rules["message_overhead"])
@@ -82,20 +102,30 @@ class Texts:
         self.chunks = Memo(self._chunk)
 
     def are_as_expected(self) -> bool:
-        """Whether the pieces are of one kind, and a line of all cases is written as ctok writes it."""
+        """Whether the pieces are of one kind, and a line of all cases is written as
+        ctok writes it.
+        """
         line = nfc(_PROBE, fold_quotes=self.rules.fold_quotes)
         stream = stream_norm(line, self.inner, raw_head_space=False)
         return self.pieces.are_of_one_kind() and self._alone(line) == self.pieces.tiles(stream)
 
     def count(self, text: str) -> int:
         """The tokens of a text."""
-        clean = nfc(ordered(text), fold_quotes=self.rules.fold_quotes) if _CHANGED.search(text) else text
+        clean = (
+            nfc(ordered(text), fold_quotes=self.rules.fold_quotes)
+            if _CHANGED.search(text)
+            else text
+        )
         body = clean.rstrip("\n")
         breaks = len(clean) - len(body)
         # The frame's line breaks merge with those at the end, and have at least one token.
         cost = self.kinds["\n" * (breaks + 2)] - 1 if breaks else 0
         is_spaced = body.startswith(" ")
-        if not self.rules.frame_bow or body.startswith("  ") or (is_spaced and not text.startswith(" ")):
+        if (
+            not self.rules.frame_bow
+            or body.startswith("  ")
+            or (is_spaced and not text.startswith(" "))
+        ):
             return cost + self._alone(body)
         # The mark at the end of the frame replaces a space, also one at the start of the text.
         return cost + self._after(" ", body[is_spaced:])
@@ -111,7 +141,9 @@ class Texts:
             parts = _WORD.split(block)
             parts[0] = gap + parts[0]
             gap = parts.pop()
-            cost += sum(map(self.words.__getitem__, parts[1::2])) + sum(map(self.gaps.__getitem__, parts[::2]))
+            cost += sum(map(self.words.__getitem__, parts[1::2])) + sum(
+                map(self.gaps.__getitem__, parts[::2])
+            )
         return cost + self.gaps[gap + _EDGE] - self.kinds[_EDGE]
 
     def _word(self, word: str) -> int:
@@ -151,13 +183,17 @@ class Texts:
         return self.pieces.tiles(run)
 
     def _strange(self, span: str) -> int:
-        """The tokens of any other span, cut at blanks and unmarked characters; ctok writes the chunks."""
+        """The tokens of any other span, cut at blanks and unmarked characters; ctok writes the
+        chunks.
+        """
         parts = _CUTS.split(span)
         cuts = ["", *parts[1::2], ""]
         cost, closes = 0, False
         for chunk, before, after in zip(parts[::2], cuts, cuts[1:], strict=False):
             edges = " " if before.startswith(" ") else ""
-            tokens, opens, closes_too = self.chunks[f"{edges}{chunk}{after if after == ' ' else ''}"]
+            tokens, opens, closes_too = self.chunks[
+                f"{edges}{chunk}{after if after == ' ' else ''}"
+            ]
             if before and not (before == " " and opens and closes):
                 cost += self.kinds[before]
             cost, closes = cost + tokens, closes_too

@@ -26,7 +26,9 @@ QUOTES = "\u2018\u2019\u201c\u201d"
 IDEOGRAPHS = "\u3001-\u3004\u3008-\u3020\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 """Ideographs with their punctuation, and Hangul."""
 UNMARKED = f"{IDEOGRAPHS}\U00010000-\U0010ffff"
-"""Characters without marks that share no piece with others: ideographs, Hangul, all astral characters."""
+"""Characters without marks that share no piece with others: ideographs, Hangul, all astral
+characters.
+"""
 PLAIN = f" \t\n0-9{SIGNS}{QUOTES}{UNMARKED}"
 """Characters that are certainly not part of a word: a word ends next to them."""
 CHANGED = f"^ \t\n0-9{LETTERS}{SIGNS}{IDEOGRAPHS}\U0001f000-\U0001faff"
@@ -48,8 +50,11 @@ def _in_order(text: str) -> Iterator[str]:
     for is_mark, run in groupby(text, lambda char: category(char)[0] == "M"):
         marks = "".join(run)
         if is_mark and len(marks) >= _LONG:
-            # A mark may decompose into several. Marks of class 0 keep their position, and others do not move past them.
-            for _, some in groupby("".join(map(_decomposed, marks)), lambda char: combining(char) > 0):
+            # A mark may decompose into several. Marks of class 0 keep their position, and others do
+            # not move past them.
+            for _, some in groupby(
+                "".join(map(_decomposed, marks)), lambda char: combining(char) > 0
+            ):
                 yield from sorted(some, key=combining)
         else:
             yield marks

@@ -1,4 +1,5 @@
-"""The minimum number of vocabulary pieces that cover a stream, from ctok's vocabularies, loaded quickly.
+"""The minimum number of vocabulary pieces that cover a stream, from ctok's vocabularies, loaded
+quickly.
 
 Imported only if ctok is installed.
 """
@@ -10,7 +11,16 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 import orjson
-from ctok.constants import ATOM_TO_GLYPH, BOW_G, CAPS_G, EOW_G, ESCAPED_MARKER_LITERALS, MARKER_GLYPHS, SHIFT_G, L
+from ctok.constants import (
+    ATOM_TO_GLYPH,
+    BOW_G,
+    CAPS_G,
+    EOW_G,
+    ESCAPED_MARKER_LITERALS,
+    MARKER_GLYPHS,
+    SHIFT_G,
+    L,
+)
 from ctok.engine import build_vocab
 from ctok.main import FAMILIES
 from ctok.notation import parse_marked
@@ -31,7 +41,9 @@ _OF_ONE_KIND = re.compile(rf"(?:(?:{_KIND})\0)*+")
 
 Value = TypeVar("Value")
 Branch = dict[str, Any]
-"""Pieces by their last character, then by the one before it, and so on: a tree that grows on demand."""
+"""Pieces by their last character, then by the one before it, and so on: a tree that grows on
+demand.
+"""
 
 
 class Memo(dict[str, Value]):
@@ -54,7 +66,9 @@ class Memo(dict[str, Value]):
 
 
 def document(family: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The data of a family in ctok: its rules, and its pieces by group, with marks as single characters."""
+    """The data of a family in ctok: its rules, and its pieces by group, with marks as single
+    characters.
+    """
     data = files("ctok").joinpath("data", FAMILIES[family].pieces).read_bytes()
     for atom, glyph in ATOM_TO_GLYPH.items():
         data = data.replace(atom.encode(), glyph.encode())
@@ -66,7 +80,9 @@ class Pieces:
     """A vocabulary."""
 
     def __init__(self, tokens: dict[str, Any]) -> None:
-        names = (name for group, names in tokens.items() if group != "bytes_fallback" for name in names)
+        names = (
+            name for group, names in tokens.items() if group != "bytes_fallback" for name in names
+        )
         self.vocabulary: frozenset[str] = build_vocab(
             (parse_marked(piece) if L in piece else piece for piece in names), tokens
         )
@@ -77,7 +93,8 @@ class Pieces:
         _grow(self.tree)
 
     def are_of_one_kind(self) -> bool:
-        """Whether marks are only at the edges of pieces, and blanks, digits and unmarked characters alone.
+        """Whether marks are only at the edges of pieces, and blanks, digits and unmarked characters
+        alone.
 
         One to three digits must be a piece, and the bytes of a character its beginning.
         """
@@ -125,7 +142,8 @@ class Pieces:
         return cost + least
 
     def shorten_runs(self, stream: str) -> tuple[str, int]:
-        """A stream with its very long runs of one character shortened, and the cost of the removed part.
+        """A stream with its very long runs of one character shortened, and the cost of the removed
+        part.
 
         Let n be the length of the longest piece of such a run. An optimal cover has fewer than n
         shorter pieces: among n of them, some would add up to a multiple of n, which takes fewer. So
@@ -137,7 +155,9 @@ class Pieces:
         parts, cost, done = [], 0, 0
         for run in _RUN.finditer(stream):
             char = run[1]
-            length = next((size for size in range(self.reach, 1, -1) if size * char in self.vocabulary), 1)
+            length = next(
+                (size for size in range(self.reach, 1, -1) if size * char in self.vocabulary), 1
+            )
             spare = (len(run[0]) - (length - 1) ** 2 - 2 * self.reach) // length
             if spare > 0:
                 parts.append(stream[done : run.end() - spare * length])
@@ -146,7 +166,9 @@ class Pieces:
         return "".join((*parts, stream[done:])), cost
 
     def _char(self, char: str) -> int:
-        """The tokens of one character: one, or the longest byte prefix that is a token plus its other bytes."""
+        """The tokens of one character: one, or the longest byte prefix that is a token plus its
+        other bytes.
+        """
         if char in self.vocabulary or char in MARKER_GLYPHS:
             return 1
         data = ESCAPED_MARKER_LITERALS.get(char, char).encode()

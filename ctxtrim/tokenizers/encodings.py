@@ -48,16 +48,19 @@ _NEVER = 1 << 30  # above every rank
 _REMEMBERED = 100_000  # cached words of the small engine
 _PIECE = 1 << 20  # characters counted at a time
 # The last character of a word in any context, for both patterns. A space starts a new word after
-# anything but a blank. So do ASCII digits after letters or the reverse, and signs and line breaks after either or
-# after an ideograph. An apostrophe may belong to the word before it.
+# anything but a blank. So do ASCII digits after letters or the reverse, and signs and line breaks
+# after either or after an ideograph. An apostrophe may belong to the word before it.
 _SIGNS = r"\n!-&(-/:-@\[-`{-~\u3001\u3002\uff0c"
 _END = re.compile(
     rf"\S(?= )|[A-Za-z](?=[0-9{_SIGNS}])|[0-9](?=[A-Za-z{_SIGNS}])"
     rf"|[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3](?=[{_SIGNS}])"
 )
-_BLANK = "[\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # except line breaks
+_BLANK = (
+    "[\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # except line breaks
+)
 _MANY_BLANKS = 100_000
-_BLANKS = re.compile(rf"(?<!{_BLANK}){_BLANK}{{{_MANY_BLANKS},}}+(?![\r\n])")  # on which tiktoken fails
+# on which tiktoken fails
+_BLANKS = re.compile(rf"(?<!{_BLANK}){_BLANK}{{{_MANY_BLANKS},}}+(?![\r\n])")
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,9 @@ class Encoding:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of about a million characters, cut at certain word ends: their counts add up to its count."""
+    """A text in pieces of about a million characters, cut at certain word ends: their counts add up
+    to its count.
+    """
     start = 0
     while len(text) - start > _PIECE and (last := _END.search(text, start + _PIECE)):
         yield text[start : last.end()]
@@ -101,7 +106,9 @@ def pieces(text: str) -> Iterator[str]:
 def _vocabulary(name: str) -> Path:
     path = VOCABULARIES / f"{name}.tiktoken"
     if not path.is_file():
-        raise TokenizerError(f"{path}: the vocabulary is missing from the installation; reinstall ctxtrim")
+        raise TokenizerError(
+            f"{path}: the vocabulary is missing from the installation; reinstall ctxtrim"
+        )
     return path
 
 
@@ -140,14 +147,17 @@ def tiktoken_encoder(name: str, path: Path) -> Callable[[str], list[int]]:
 
     fields = path.read_bytes().split()
     ranks = dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
-    encoding = tiktoken.Encoding(name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
+    encoding = tiktoken.Encoding(
+        name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={}
+    )
 
     def encode(text: str) -> list[int]:
         tokens: list[int] = []
         start = 0
         if len(text) >= _MANY_BLANKS:
             for blanks in _BLANKS.finditer(text):
-                end = blanks.end() - (blanks.end() < len(text))  # the last blank belongs to the next word
+                # the last blank belongs to the next word
+                end = blanks.end() - (blanks.end() < len(text))
                 tokens += encoding.encode_ordinary(text[start : blanks.start()])
                 tokens += encoding._encode_single_piece(text[blanks.start() : end])
                 start = end
@@ -165,7 +175,9 @@ def small_engine(name: str, path: Path) -> Callable[[str], int]:
     """
     import regex
 
-    words = regex.compile(PATTERNS[name].replace(r"\S", r"\P{White_Space}").replace(r"\s", r"\p{White_Space}"))
+    words = regex.compile(
+        PATTERNS[name].replace(r"\S", r"\P{White_Space}").replace(r"\s", r"\p{White_Space}")
+    )
     ranks = {token: rank for rank, token in enumerate(path.read_bytes().split()[::2])}
     fallback = cache(lambda: tiktoken_engine(name, path))
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-_SIZES = Path("/proc/self/statm")  # Linux: memory of this process in pages; the second number is the resident set
+# Linux: memory of this process in pages; the second number is the resident set
+_SIZES = Path("/proc/self/statm")
 _ROOM = 80_000_000  # bytes by which the process may grow before a rebuild
 _LOOK = 4_000_000  # characters between two measurements
 _BLIND = 64_000_000  # characters before a rebuild if memory cannot be measured
@@ -19,7 +20,8 @@ def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
-    """The token ids of a text, as an array, from a gigatoken tokenizer that is rebuilt when its cache grows too large.
+    """The token ids of a text, as an array, from a gigatoken tokenizer that is rebuilt when its
+    cache grows too large.
 
     Ordinary text repeats its words: the 1.3 million different words that gigatoken's authors found
     in a gigabyte of web pages fit. Texts of only new words would take ten times their size. The
@@ -54,7 +56,9 @@ def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
 
 
 def printable(text: str) -> str:
-    """The text as a provider can receive it: a lone surrogate has no UTF-8 form and becomes U+FFFD."""
+    """The text as a provider can receive it: a lone surrogate has no UTF-8 form and
+    becomes U+FFFD.
+    """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -8,7 +8,9 @@ from ctxtrim.tokens import Exactness, Tokenizer
 
 @dataclass(frozen=True)
 class PerUnit:
-    """One token for every four characters (code points), or for every four bytes of UTF-8, rounded up."""
+    """One token for every four characters (code points), or for every four bytes of UTF-8, rounded
+    up.
+    """
 
     name: Literal["chars4", "bytes4"]
     exactness: Exactness = "estimated"

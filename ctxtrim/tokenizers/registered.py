@@ -20,7 +20,11 @@ class Own:
 
     def count(self, text: str) -> int:
         """The object's count, or the length of its encoding."""
-        return int(self.made.count(text)) if hasattr(self.made, "count") else len(self.made.encode(text))
+        return (
+            int(self.made.count(text))
+            if hasattr(self.made, "count")
+            else len(self.made.encode(text))
+        )
 
     ceiling = count
 
@@ -42,8 +46,14 @@ def add(name: str, own: Any) -> None:
     default.
     """
     if not name or not (hasattr(own, "count") or hasattr(own, "encode")):
-        raise UsageError(f"tokenizer {name or '(no name)'}: expected a name, and an object with count or encode")
-    tokenizer = own if all(hasattr(own, attribute) for attribute in ("name", "exactness", "count", "ceiling")) else None
+        raise UsageError(
+            f"tokenizer {name or '(no name)'}: expected a name, and an object with count or encode"
+        )
+    tokenizer = (
+        own
+        if all(hasattr(own, attribute) for attribute in ("name", "exactness", "count", "ceiling"))
+        else None
+    )
     OWN[name.lower()] = tokenizer or (OwnEncoding if hasattr(own, "encode") else Own)(name, own)
 
 
@@ -55,11 +65,16 @@ def family_of(model: str) -> str | None:
 
 
 def _holds(spelled: str, name: str) -> bool:
-    """Whether a name occurs in another at the start of a word, and does not end inside a longer word."""
+    """Whether a name occurs in another at the start of a word, and does not end inside a longer
+    word.
+    """
     word = "".join(letter if letter.isalnum() else "-" for letter in name)
     position = spelled.find(word)
     while position >= 0:
-        before, after = spelled[position - 1 : position], spelled[position + len(word) : position + len(word) + 1]
+        before, after = (
+            spelled[position - 1 : position],
+            spelled[position + len(word) : position + len(word) + 1],
+        )
         if not before.isalnum() and not after.isalpha():
             return True
         position = spelled.find(word, position + 1)

@@ -1,4 +1,5 @@
-"""A user's tokenizer file: a Hugging Face `tokenizer.json` or a SentencePiece `.model`, read by gigatoken.
+"""A user's tokenizer file: a Hugging Face `tokenizer.json` or a SentencePiece `.model`, read by
+gigatoken.
 
 Texts are counted exactly as the model reads them. The file does not contain the additions of the
 chat template.
@@ -18,7 +19,8 @@ from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
 _GROWTH = 12  # maximum growth by a normalizer: U+FDFA becomes 33 bytes from 3
-# Maximum token id: gigatoken allocates memory up to the highest id, and aborts the process if it cannot.
+# Maximum token id: gigatoken allocates memory up to the highest id, and aborts the process if it
+# cannot.
 _HIGHEST = 1 << 22
 _ODD = (
     json.JSONDecodeError,
@@ -40,7 +42,9 @@ def is_path(name: str) -> bool:
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """The tokenizer in a file; a `UsageError` for an invalid file, a `TokenizerError` without gigatoken."""
+    """The tokenizer in a file; a `UsageError` for an invalid file, a `TokenizerError` without
+    gigatoken.
+    """
 
     path: str
     exactness: Exactness = "exact"
@@ -85,22 +89,30 @@ def _engine(path: str) -> Callable[[str], Any]:
 
     try:
         data = Path(path).read_bytes()
-        return bounded_encode(partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data))
+        return bounded_encode(
+            partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data)
+        )
     except OSError as error:
         reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
     except _ODD:
         reason = "is not a tokenizer"
-    except (ValueError, RuntimeError) as error:  # gigatoken's message; after the first line it names its source code
+    except (
+        ValueError,
+        RuntimeError,
+    ) as error:  # gigatoken's message; after the first line it names its source code
         reason = "cannot be used: " + str(error).partition("\n")[0]
     raise UsageError(
-        f"--tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a SentencePiece .model"
+        f"--tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a "
+        "SentencePiece .model"
     )
 
 
 def _plain(data: str | bytes) -> str:
     """The tokenizer without its special tokens, so that their names in a text count as text."""
     value = json.loads(data)
-    value["added_tokens"] = [token for token in value.get("added_tokens") or () if not token.get("special")]
+    value["added_tokens"] = [
+        token for token in value.get("added_tokens") or () if not token.get("special")
+    ]
     vocabulary = value["model"].get("vocab")
     numbers = [token["id"] for token in value["added_tokens"]]
     if isinstance(vocabulary, dict):

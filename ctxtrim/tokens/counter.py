@@ -72,7 +72,9 @@ class Counter:
     framing: Framing
     names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     tools: dict[str, Addends] = field(default_factory=dict, repr=False, compare=False)
-    _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(default_factory=dict, repr=False, compare=False)
+    _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
     _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
 
     def fresh(self) -> "Counter":
@@ -99,12 +101,16 @@ class Counter:
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            costs = [self.cost(message, fan) for message, fan in zip(messages, shape.fan, strict=True)]
+            costs = [
+                self.cost(message, fan) for message, fan in zip(messages, shape.fan, strict=True)
+            ]
             seen = self._seen[id(messages)] = (messages, shape, costs)
         return seen
 
     def fixed(self, transcript: Transcript) -> int:
-        """The tokens of the request without its messages: priming, tool schemas and other fields."""
+        """The tokens of the request without its messages: priming, tool schemas and
+        other fields.
+        """
         return sum(self.beside(transcript).values())
 
     def tokens(self, transcript: Transcript) -> int:
@@ -117,15 +123,20 @@ class Counter:
 
     def _exactness(self, transcript: Transcript, overhead: Addends) -> Exactness:
         sent = [message for message in transcript.messages if message.agent_visible]
-        if transcript.uncounted or any(_is_guessed(part) for message in sent for part in message.parts):
+        if transcript.uncounted or any(
+            _is_guessed(part) for message in sent for part in message.parts
+        ):
             return "estimated"
         request = self.framing.request.exactness(transcript.options, overhead)
         if request == "estimated":
             return "estimated"
-        if self.tokenizer.exactness != "exact":  # a reconstructed count may be too low even if the rest is bounded
+        if (
+            self.tokenizer.exactness != "exact"
+        ):  # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
-            message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
+            message.role != "tool"
+            and all(part.kind == "text" and part.span for part in message.parts)
             for message in sent
         )
         return request if is_plain and self.framing.is_verified else "bounded"
@@ -156,11 +167,16 @@ class Counter:
         return Count(total, exactness, by_role, by_kind, by_tool, framing, schemas, overhead)
 
     def cost(self, message: Message, fan: int) -> Cost:
-        """The cost of a message whose exchange makes `fan` parallel calls; 0 for a hidden message."""
+        """The cost of a message whose exchange makes `fan` parallel calls; 0 for a
+        hidden message.
+        """
         is_parallel = fan > 1
         cached = self._costs.get((id(message), is_parallel))
         if cached is None:
-            cached = self._costs[id(message), is_parallel] = (message, self._price(message, is_parallel))
+            cached = self._costs[id(message), is_parallel] = (
+                message,
+                self._price(message, is_parallel),
+            )
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
@@ -168,12 +184,18 @@ class Counter:
         return {name: tokens for name, tokens in self.cost(message, fan).addends.items() if tokens}
 
     def beside(self, transcript: Transcript) -> Addends:
-        """The tokens outside of messages by purpose: priming, tool schemas, and other request fields."""
-        return {"priming": self.framing.priming} | self.framing.request.costs(transcript, self._name, self._schemas)
+        """The tokens outside of messages by purpose: priming, tool schemas, and other request
+        fields.
+        """
+        return {"priming": self.framing.priming} | self.framing.request.costs(
+            transcript, self._name, self._schemas
+        )
 
     def _schemas(self, tools: str) -> Addends:
         cached = self.tools.get(tools)
-        return cached or keep(self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count))
+        return cached or keep(
+            self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count)
+        )
 
     def _price(self, message: Message, is_parallel: bool) -> Cost:
         """The cost of a message, summed from its addends; 0 for a hidden message."""
@@ -225,7 +247,11 @@ class Counter:
         if spelled is None:
             return {"tool_call": count(arguments), "call_names": names}
         texts = sum(self._name(name) + count(value) for name, value in spelled)
-        return {"tool_call": texts, "arguments": framing.argument * len(spelled), "call_names": names}
+        return {
+            "tool_call": texts,
+            "arguments": framing.argument * len(spelled),
+            "call_names": names,
+        }
 
     def _name(self, name: str) -> int:
         tokens = self.names.get(name)
@@ -244,10 +270,14 @@ def keep(cache: dict[K, T], key: K, value: T) -> T:
 
 
 def _is_guessed(part: Part) -> bool:
-    """Whether the cost of a part is an assumption: encrypted reasoning, or media of unknown length."""
+    """Whether the cost of a part is an assumption: encrypted reasoning, or media of
+    unknown length.
+    """
     media = part.media
     if part.sealed:
         return True
     if media is None or media.kind == "image":
         return False
-    return (media.pages if media.kind == "pdf" else media.seconds if media.kind == "audio" else None) is None
+    return (
+        media.pages if media.kind == "pdf" else media.seconds if media.kind == "audio" else None
+    ) is None

@@ -1,4 +1,6 @@
-"""Facts about what providers charge: a number, where it comes from, and how many recorded requests support it."""
+"""Facts about what providers charge: a number, where it comes from, and how many recorded requests
+support it.
+"""
 
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -8,7 +10,8 @@ from ctxtrim.tokens.request import RequestFraming
 
 
 class Fact(NamedTuple):
-    """One constant of a framing: its value (tokens, unless the field says otherwise) and its source.
+    """One constant of a framing: its value (tokens, unless the field says otherwise) and its
+    source.
 
     `pairs` counts the requests in `recorded-counts` that confirm the value; 0 if none has the
     feature, so that only the source supports the value.

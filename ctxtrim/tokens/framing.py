@@ -14,7 +14,8 @@ from ctxtrim.tokens.request import Addends, RequestFraming
 
 @dataclass(frozen=True)
 class Framing:
-    """The tokens of messages besides their texts; `request` has those of the request besides its messages.
+    """The tokens of messages besides their texts; `request` has those of the request besides its
+    messages.
 
     `priming`: once per request. `message`: per message, with its role; `system` instead for a
     system message, if different. `assistant`: extra per assistant message. `result`: extra per tool
@@ -62,7 +63,11 @@ class Framing:
         `is_parallel`: its exchange makes several calls at once. `count` returns the tokens of a
         name.
         """
-        addends = {"frame": self.message if message.role != "system" or self.system is None else self.system}
+        addends = {
+            "frame": self.message
+            if message.role != "system" or self.system is None
+            else self.system
+        }
         if message.name is not None:  # a name equal to the role costs nothing extra
             on_top = 0 if message.name == message.role else self.participant
             addends["participant"] = on_top + count(message.name)
@@ -70,7 +75,9 @@ class Framing:
             addends["result"] = self.result
         elif message.role == "assistant":
             addends["assistant"] = self.assistant
-            if self.preamble is not None and any(part.kind == "tool_call" for part in message.parts):
+            if self.preamble is not None and any(
+                part.kind == "tool_call" for part in message.parts
+            ):
                 if any(part.kind == "text" and part.text for part in message.parts):
                     addends["preamble"] = self.preamble
                 else:

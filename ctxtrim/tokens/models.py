@@ -53,8 +53,12 @@ DEFAULT = Model("", 128_000, None, "o200k_base", "openai", is_known=False)
 UNKNOWN = Model("", 128_000, None, "unknown", "openai-reasoning", is_known=False)
 """The assumed facts of a model that is not in the registry. They overestimate its tokens."""
 
-UNKNOWN_CLAUDE = Model("", 200_000, None, "claude-v4.7", "anthropic-v4.7", "anthropic-high", is_known=False)
-"""The same for an unknown Claude model: Claude's tokenizers make far more tokens of a text than others."""
+UNKNOWN_CLAUDE = Model(
+    "", 200_000, None, "claude-v4.7", "anthropic-v4.7", "anthropic-high", is_known=False
+)
+"""The same for an unknown Claude model: Claude's tokenizers make far more tokens of a text than
+others.
+"""
 
 _REGISTRY = Path(__file__).with_name("registry.json")
 # Bedrock's region and vendor: us.anthropic.claude-…
@@ -79,14 +83,15 @@ _SPELLINGS = (
     (r"^(claude-(?:opus|sonnet)-4)-0(?=-|$)", r"\1"),  # Anthropic's aliases of version 4.0
     (r"^open-(?=mistral-7b|mixtral)", ""),  # Mistral's first names of open models
 )
-# A name may be followed by a hyphen and anything but another version number. 2024-08-06, 05-20 and 08-2024 are
-# dates, 8b is a size.
+# A name may be followed by a hyphen and anything but another version number. 2024-08-06, 05-20 and
+# 08-2024 are dates, 8b is a size.
 _FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
 _LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
 
 
 def find_model(name: str) -> Model | None:
-    """The model of a name: the longest registry name that equals or begins it; None if there is none.
+    """The model of a name: the longest registry name that equals or begins it; None if there is
+    none.
 
     Prefixes and suffixes of hosts are ignored (`openai/…`, `us.anthropic.…-v1:0`, ARNs,
     `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
@@ -96,12 +101,22 @@ def find_model(name: str) -> Model | None:
     bare = _bare(name)
     spellings = (_normal_form(_VENDOR.sub("", bare)), _normal_form(bare))
     for spelled in spellings:
-        ends = [len(spelled), *(end for end in range(len(spelled) - 1, 0, -1) if spelled[end] == "-")]
+        ends = [
+            len(spelled),
+            *(end for end in range(len(spelled) - 1, 0, -1) if spelled[end] == "-"),
+        ]
         for end in ends:
             found = models.get(spelled[:end])
             if found is not None and _FOLLOWS.match(spelled, end):
-                return replace(found, context_window=1_000_000) if _LONG.search(name.lower()) else found
-    return next((models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models), None)
+                return (
+                    replace(found, context_window=1_000_000)
+                    if _LONG.search(name.lower())
+                    else found
+                )
+    return next(
+        (models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models),
+        None,
+    )
 
 
 def assumed_model(name: str | None) -> Model:
@@ -122,7 +137,9 @@ def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tu
     framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:
         tools, forced = model.tool_prompt
-        framing = replace(framing, request=replace(framing.request, tools=tools, tools_forced=forced))
+        framing = replace(
+            framing, request=replace(framing.request, tools=tools, tools_forced=forced)
+        )
     return name, framing
 
 
@@ -141,7 +158,11 @@ def known_models() -> tuple[Model, ...]:
     for row in data["models"]:
         fields = dict(zip(data["columns"], row, strict=True))
         source, prompt = data["sources"][fields.pop("source")], fields.pop("tool_prompt")
-        fields |= {"source": source["text"], "date": source["date"], "tool_prompt": tuple(prompt) if prompt else None}
+        fields |= {
+            "source": source["text"],
+            "date": source["date"],
+            "tool_prompt": tuple(prompt) if prompt else None,
+        }
         models.append(Model(**fields))
     return tuple(models)
 

@@ -1,4 +1,6 @@
-"""The tokens of a request besides its messages: tool schemas, tool choice, structured output, reasoning."""
+"""The tokens of a request besides its messages: tool schemas, tool choice, structured output,
+reasoning.
+"""
 
 import json
 from collections.abc import Callable
@@ -62,7 +64,9 @@ class RequestFraming:
     citations: int = 0
     estimates: tuple[str, ...] = ()
 
-    def costs(self, transcript: Transcript, count: Count, schemas: Callable[[str], Addends]) -> Addends:
+    def costs(
+        self, transcript: Transcript, count: Count, schemas: Callable[[str], Addends]
+    ) -> Addends:
         """The tokens of a request besides its messages.
 
         `schemas` counts the text of tool schemas.
@@ -75,7 +79,9 @@ class RequestFraming:
                 costs["tool_prompt"] = self._forced_prompt()
         answers = sum(message.role == "assistant" for message in transcript.messages)
         if options.output is not None and self.writes_output is not None:
-            costs["output_format"] = count(self.writes_output(options.output)) + self._output(options)
+            costs["output_format"] = count(self.writes_output(options.output)) + self._output(
+                options
+            )
             costs["output_format"] += self.output_answer * answers
         costs |= self._reasoning(options, answers)
         if options.task_budget:
@@ -85,7 +91,9 @@ class RequestFraming:
         return costs
 
     def schemas(self, tools: str, count: Count) -> Addends:
-        """The tokens of tool schemas (JSON text): as declarations if possible, else as Python's JSON."""
+        """The tokens of tool schemas (JSON text): as declarations if possible, else as Python's
+        JSON.
+        """
         declarations = self.declares(tools) if self.declares is not None else None
         if declarations is not None:
             return {"schemas": count(declarations), "declarations": self.declared}
@@ -138,7 +146,11 @@ class RequestFraming:
 def _own_kinds(schemas: Any) -> list[str]:
     """The types of the provider's own tools among some schemas."""
     tools = schemas if isinstance(schemas, list) else []
-    kinds = [tool["type"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("type"), str)]
+    kinds = [
+        tool["type"]
+        for tool in tools
+        if isinstance(tool, dict) and isinstance(tool.get("type"), str)
+    ]
     return [kind for kind in kinds if kind not in ("function", "custom")]
 
 
@@ -150,13 +162,16 @@ def _read_by_model(schemas: Any) -> Any:
     if not isinstance(schemas, list):
         return schemas
     return [
-        {key: value for key, value in tool.items() if key not in _UNREAD} if isinstance(tool, dict) else tool
+        {key: value for key, value in tool.items() if key not in _UNREAD}
+        if isinstance(tool, dict)
+        else tool
         for tool in schemas
     ]
 
 
 def openai_output(output: OutputFormat) -> str:
-    """Structured output as OpenAI writes it: a heading, the description as a comment, a short JSON schema.
+    """Structured output as OpenAI writes it: a heading, the description as a comment, a short JSON
+    schema.
 
     `additionalProperties`, `required` and `$schema` are left out.
     """

@@ -13,7 +13,9 @@ ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated"
 """Exactness levels, best first. A sum is as exact as its worst addend."""
 MARKS: dict[Exactness, str] = {"exact": "", "reconstructed": "≈", "bounded": "≤", "estimated": "≈"}
 MEANINGS: dict[Exactness, str] = {
-    "exact": "exact", "reconstructed": "reconstructed", "bounded": "an upper bound", "estimated": "an estimate",
+    "exact": "exact", "reconstructed": "reconstructed", "bounded": "an upper bound",
+    "estimated": "an "
+"estimate",
 }  # fmt: skip
 
 
@@ -31,7 +33,9 @@ class Tokenizer(Protocol):
         ...
 
     def count(self, text: str) -> int:
-        """The number of tokens of any text, including special tokens, lone surrogates and very long lines."""
+        """The number of tokens of any text, including special tokens, lone surrogates and very long
+        lines.
+        """
         ...
 
     def ceiling(self, text: str) -> int:
@@ -94,7 +98,9 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A tokenizer whose counts are multiplied by a factor of at least 1, rounded up, as estimates."""
+    """A tokenizer whose counts are multiplied by a factor of at least 1, rounded
+    up, as estimates.
+    """
 
     tokenizer: Tokenizer
     factor: float
@@ -153,7 +159,9 @@ def head(count: Tokenizer, text: str, limit: int) -> str:
 
 def tail(count: Tokenizer, text: str, limit: int) -> str:
     """The longest end of a text with at most `limit` tokens. Never splits a grapheme cluster."""
-    found = len(text) - _fit(lambda length: count.count(text[len(text) - length :]), len(text), limit)
+    found = len(text) - _fit(
+        lambda length: count.count(text[len(text) - length :]), len(text), limit
+    )
     cut = cut_after(text, found)
     while cut > found and count.count(text[cut:]) > limit:
         found, cut = cut, cut_after(text, cut + 1)

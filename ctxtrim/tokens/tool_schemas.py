@@ -11,7 +11,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+_TYPES = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
 _UNIONS = ("anyOf", "oneOf")
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
 
@@ -21,12 +27,20 @@ class _NoToolError(Exception):
 
 
 def render(tools: str) -> str | None:
-    """Tool schemas (JSON text) as a model reads them; None if they are not a list of named functions."""
+    """Tool schemas (JSON text) as a model reads them; None if they are not a list of named
+    functions.
+    """
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]
     except (_NoToolError, AttributeError, KeyError, TypeError, RecursionError):
         return None
-    return "\n".join(("# Tools\n\n## functions\n\nnamespace functions {\n", *declarations, "} // namespace functions"))
+    return "\n".join(
+        (
+            "# Tools\n\n## functions\n\nnamespace functions {\n",
+            *declarations,
+            "} // namespace functions",
+        )
+    )
 
 
 def _declaration(tool: dict[str, Any]) -> str:
@@ -39,7 +53,9 @@ def _declaration(tool: dict[str, Any]) -> str:
     if not members:
         return "\n".join((*comments, f"type {function['name']} = () => any;\n"))
     title = _title(parameters)
-    return "\n".join((*comments, f"type {function['name']} = (_: {{", *title, *members, "}) => any;\n"))
+    return "\n".join(
+        (*comments, f"type {function['name']} = (_: {{", *title, *members, "}) => any;\n")
+    )
 
 
 class _Schema:
@@ -71,7 +87,10 @@ class _Schema:
             return _json(schema["const"])
         for union in _UNIONS:
             if isinstance(schema.get(union), list):
-                return "".join(f"\n | {self.type(inner)}{_format(inner)}" for inner in schema[union]) + "\n"
+                return (
+                    "".join(f"\n | {self.type(inner)}{_format(inner)}" for inner in schema[union])
+                    + "\n"
+                )
         kind = schema.get("type")
         if isinstance(kind, list):
             return " | ".join(self.type(schema | {"type": one_of}) for one_of in kind)
@@ -92,7 +111,8 @@ class _Schema:
         properties = items.get("properties")
         inner = properties.values() if isinstance(properties, dict) else ()
         if any(isinstance(each, dict) and isinstance(each.get("type"), list) for each in inner):
-            return f"{_json({key: items[key] for key in items if key not in ('required', 'additionalProperties')})}[]"
+            free = ("required", "additionalProperties")
+            return f"{_json({key: items[key] for key in items if key not in free})}[]"
         return f"{self.type(items)}[]"
 
     def _referred(self, reference: Any) -> str:

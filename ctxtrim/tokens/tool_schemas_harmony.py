@@ -13,19 +13,29 @@ _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean"
 
 
 def render(tools: str) -> str | None:
-    """Tool schemas (JSON text) as gpt-oss reads them; None if they are not a list of named functions."""
+    """Tool schemas (JSON text) as gpt-oss reads them; None if they are not a list of named
+    functions.
+    """
     try:
         declarations = [_declaration(tool.get("function", tool)) for tool in json.loads(tools)]
     except (AttributeError, KeyError, TypeError, RecursionError):
         return None
-    return "\n".join(("# Tools\n\n## functions\n\nnamespace functions {\n", *declarations, "} // namespace functions"))
+    return "\n".join(
+        (
+            "# Tools\n\n## functions\n\nnamespace functions {\n",
+            *declarations,
+            "} // namespace functions",
+        )
+    )
 
 
 def _declaration(function: dict[str, Any]) -> str:
     parameters, description = function.get("parameters"), function.get("description") or ""
     lines = description.removesuffix("\n").replace("\r\n", "\n").split("\n") if description else ()
     takes = "" if parameters is None else f"_: {_type(parameters, '')}"
-    return "\n".join((*(f"// {line}" for line in lines), f"type {function['name']} = ({takes}) => any;\n"))
+    return "\n".join(
+        (*(f"// {line}" for line in lines), f"type {function['name']} = ({takes}) => any;\n")
+    )
 
 
 def _type(schema: Any, indent: str) -> str:
@@ -34,7 +44,8 @@ def _type(schema: Any, indent: str) -> str:
     kind = schema.get("type")
     if isinstance(schema.get("oneOf"), list):
         return "".join(
-            f"\n{indent} | {_nullable(variant, indent + '   ')}{_remark(_text(variant, 'description'), variant, True)}"
+            f"\n{indent} | {_nullable(variant, indent + '   ')}"
+            f"{_remark(_text(variant, 'description'), variant, True)}"
             for variant in schema["oneOf"]
         )
     if isinstance(kind, list) and (kinds := [name for name in kind if isinstance(name, str)]):
@@ -44,7 +55,10 @@ def _type(schema: Any, indent: str) -> str:
     if kind == "array":
         return f"{_type(schema['items'], indent)}[]" if "items" in schema else "Array<any>"
     if kind == "string" and isinstance(schema.get("enum"), list):
-        return " | ".join(f'"{value}"' for value in schema["enum"] if isinstance(value, str)) or "string"
+        return (
+            " | ".join(f'"{value}"' for value in schema["enum"] if isinstance(value, str))
+            or "string"
+        )
     return _TYPES.get(kind, "any") if isinstance(kind, str) else "any"
 
 
@@ -55,7 +69,11 @@ def _nullable(schema: Any, indent: str) -> str:
 
 
 def _object(schema: dict[str, Any], indent: str) -> str:
-    description, properties, required = _text(schema, "description"), schema.get("properties"), schema.get("required")
+    description, properties, required = (
+        _text(schema, "description"),
+        schema.get("properties"),
+        schema.get("required"),
+    )
     lines = [f"{indent}// {description}"] if description is not None else []
     lines.append("{")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
@@ -67,7 +85,11 @@ def _object(schema: dict[str, Any], indent: str) -> str:
 def _property(name: str, schema: Any, indent: str) -> Iterator[str]:
     """The lines of a property: comments, name, type or union of types, and default."""
     schema = schema if isinstance(schema, dict) else {}
-    title, description, examples = _text(schema, "title"), _text(schema, "description"), schema.get("examples")
+    title, description, examples = (
+        _text(schema, "title"),
+        _text(schema, "description"),
+        schema.get("examples"),
+    )
     variants = schema.get("oneOf")
     if title is not None:
         yield from (f"{indent}// {title}", f"{indent}//")
@@ -77,9 +99,12 @@ def _property(name: str, schema: Any, indent: str) -> Iterator[str]:
         yield f"{indent}// Examples:"
         yield from (f'{indent}// - "{example}"' for example in examples if isinstance(example, str))
     if not isinstance(variants, list):
-        yield f"{name} {_nullable(schema, indent + '    ')},{_remark(None, schema) if 'oneOf' not in schema else ''}"
+        remark = _remark(None, schema) if "oneOf" not in schema else ""
+        yield f"{name} {_nullable(schema, indent + '    ')},{remark}"
         return
-    is_told = description is not None and description != (_text(variants[0], "description") if variants else None)
+    is_told = description is not None and description != (
+        _text(variants[0], "description") if variants else None
+    )
     if is_told:
         yield f"{indent}// {description}"
     if "default" in schema:

@@ -1,6 +1,8 @@
-"""Claude's tokens are those of ctok, which needs Python 3.12: `.ci/run` runs this folder with a newer Python.
+"""Claude's tokens are those of ctok, which needs Python 3.12: `.ci/run` runs this folder with a
+newer Python.
 
-In every test ctok's own count, less the frame of a message, is what ours has to be, for each family of versions.
+In every test ctok's own count, less the frame of a message, is what ours has to be, for each family
+of versions.
 """
 
 import random
@@ -18,23 +20,31 @@ from ctxtrim.tokenizers import TOKENIZERS, claude_fast, claude_vocabulary
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, _counter, available
 from ctxtrim.tokenizers.encodings import printable
 
-FRAMES = {"3.7": 7, "4.5": 7, "4.7": 11, "4.8": 6, "5.5": 6}  # versions by the tokens of a message's frame
+FRAMES = {
+    "3.7": 7,
+    "4.5": 7,
+    "4.7": 11,
+    "4.8": 6,
+    "5.5": 6,
+}  # versions by the tokens of a message's frame
 FAMILIES = ("4.5", "4.7", "4.8")  # a version of each
 COUNTERS = {version: Reconstructed("claude", version) for version in FRAMES}
 
-# What the rules of the stream tell apart: cases, contractions, borders of words, signs, digits and blanks, what
-# normalizing changes or strips, letters that form no words, marks with and without a base, ctok's own marks as text.
+# What the rules of the stream tell apart: cases, contractions, borders of words, signs, digits and
+# blanks, what normalizing changes or strips, letters that form no words, marks with and without a
+# base, ctok's own marks as text.
 PIECES = (
-    "a", "b", "Z", "hello", "World", "HTTP", "Getter", "getUserName", "MAX_LEN", "it", "s", "t", "ll", "S", "'",
-    "''", "'s", "'ll", "'S", "x's", "5's", '"', "`", " ", "  ", "   ", "\t", "\n", "\n\n", "\r\n", "\r", "\x00",
-    "\x7f", "0", "12", "007", "1234567", ".", ",", "!", "?", "(", ");", "==", "=>", "--", "_", "/", "\\", "|",
-    "$", "^", "~", "#", "→", "—", "…", "’", "‘", "“", "„", "·", "\xa0", "\u2009", "\u2028", "\u3000", "é",
-    "e\u0301", "ß", "ẞ", "İ", "ı", "Ǆ", "ǅ", "ϴ", "Σ", "ς", "Ⱥ", "Привет", "МОСКВА", "и\u0306", "\u2126",
-    "漢字", "。", "？", "々", "〇", "（", "カタカナ", "ー", "한국어", "\u1100\u1161", "عربى", "٣", "۴",
-    "हिन्दी", "\u093f", "ไทย", "\u0e4d\u0e32", "½", "²", "①", "Ⅳ", "ⓐ", "𝒳", "😀", "👩\u200d👧", "✈️", "\ufe0f",
-    "\u200d", "\u200b", "\u0301", "\u034f", "\u0711", "\u0730", "\ufdd0", "\ufdd1", "\ufdd3", "\ue000",
-    "\ufffd", "\uffff", "\U0001d15e", "\U0002f800", "\u0958", "\u2329", "\u212b", "𐐀", "\u1c89", "\ua7cb",
-    "\ud800", "\udc00", "⟨bow⟩", "<|endoftext|>", "✓", "└──", "\u0483", "\u02b0", "\u0345", "ŉ", "ǰ",
+    "a", "b", "Z", "hello", "World", "HTTP", "Getter", "getUserName", "MAX_LEN", "it", "s", "t",
+    "ll", "S", "'", "''", "'s", "'ll", "'S", "x's", "5's", '"', "`", " ", "  ", "   ", "\t", "\n",
+    "\n\n", "\r\n", "\r", "\x00", "\x7f", "0", "12", "007", "1234567", ".", ",", "!", "?", "(",
+    ");", "==", "=>", "--", "_", "/", "\\", "|", "$", "^", "~", "#", "→", "—", "…", "’", "‘", "“",
+    "„", "·", "\xa0", "\u2009", "\u2028", "\u3000", "é", "e\u0301", "ß", "ẞ", "İ", "ı", "Ǆ", "ǅ",
+    "ϴ", "Σ", "ς", "Ⱥ", "Привет", "МОСКВА", "и\u0306", "\u2126", "漢字", "。", "？", "々", "〇", "（",
+    "カタカナ", "ー", "한국어", "\u1100\u1161", "عربى", "٣", "۴", "हिन्दी", "\u093f", "ไทย", "\u0e4d\u0e32",
+    "½", "²", "①", "Ⅳ", "ⓐ", "𝒳", "😀", "👩\u200d👧", "✈️", "\ufe0f", "\u200d", "\u200b", "\u0301",
+    "\u034f", "\u0711", "\u0730", "\ufdd0", "\ufdd1", "\ufdd3", "\ue000", "\ufffd", "\uffff",
+    "\U0001d15e", "\U0002f800", "\u0958", "\u2329", "\u212b", "𐐀", "\u1c89", "\ua7cb", "\ud800",
+    "\udc00", "⟨bow⟩", "<|endoftext|>", "✓", "└──", "\u0483", "\u02b0", "\u0345", "ŉ", "ǰ",
 )  # fmt: skip
 TEXTS = (
     "",
@@ -46,10 +56,13 @@ TEXTS = (
     "\n",
     "\n" * 29,
     "a" + "\n" * 40,
-    "'First' and 'second', the '90s, rock 'n' roll, it's, don't, they'll, x'S, x'llo, x''s, 5's, ('s, 's",
+    "'First' and 'second', the '90s, rock 'n' roll, it's, don't, they'll, x'S, x'llo, "
+    "x''s, 5's, ('s, 's",
     "A a AB ABC ABCD Abcd aBCD GaN WiFi HTTPServer XMLHttpRequest SCREAMING_SNAKE_CASE v2Beta",
-    "def f(x: int) -> str:\n    return f\"{x!r:>{width}}\"  # it's\n\n\nif __name__ == '__main__':\n\tf(1_000_000)\n",
-    '{"name": "Bash", "input": {"command": "ls -la /tmp && echo \\"done\\"\\n"}, "é": null, "n": [1.5e-10, 42]}',
+    'def f(x: int) -> str:\n    return f"{x!r:>{width}}"  # it\'s\n\n\nif __name__ == '
+    "'__main__':\n\tf(1_000_000)\n",
+    '{"name": "Bash", "input": {"command": "ls -la /tmp && echo \\"done\\"\\n"}, "é": '
+    'null, "n": [1.5e-10, 42]}',
     "     1→import os\n     2→\n    13→    café = 'naïve'\n",
     "550e8400-e29b-41d4-a716-446655440000 0xDEADBEEF 3.14159265358979 2026-11-21T23:59:59.999Z",
     "! ! ? ! a ! b ; ] ^ ~ $ + / @ [ Z Q J ZZ ZQ A.B.C.D.",
@@ -61,9 +74,13 @@ TEXTS = (
 CODE_POINTS = random.Random(1)
 ALPHABETS = (
     PIECES,
-    ("It", "it's", "don't", "they'll", "'tis", " ", ", ", ". ", "“", "”", "’s", "naïve", "Zürich", " — ", "\n"),
+    ("It", "it's", "don't", "they'll", "'tis", " ", ", ", ". ", "“", "”", "’s", "naïve", "Zürich", " "
+"— ", "\n"),
+
     ("def ", "get_name", "HTTPServer", "x1", "(", "):", " = ", "->", "    ", "\n", "\t", "'", '"', "{", "};", "!="),
-    ('{"', '": ', '", "', "[", "]", "},", ":", "null", "1.5e-3", '\\"', "\\n", "\\u00e9", "Value_2", " ", "\n  "),
+    ('{"', '": ', '", "', "[", "]", "},", ":", "null", "1.5e-3", '\\"', "\\n", "\\u00e9", "Value_2", " ", "\n "
+" "),
+
     ("A", "AB", "ABC", "ABCD", "Abc", "aBC", "É", "ÉCOLE", "École", "ΑΒΓΔ", "Ёж", "ЁЖИК", "ՀԱՅ", "İ", "ẞ", " ", "_"),
     tuple("'stdmlrevSTD \n.a5é漢(→"),
     tuple(char * times for char, times in product(" \t\n='-.a漢😀é0\u0301", (1, 2, 3, 4, 9, 16))),
@@ -73,7 +90,9 @@ ALPHABETS = (
     tuple(chr(CODE_POINTS.randrange(0xA0, 0xD800)) for _ in range(3000)) + tuple(" a'") * 300,
     tuple(chr(CODE_POINTS.randrange(0xE000, 0x110000)) for _ in range(2000)) + tuple(" a'") * 200,
 )  # fmt: skip
-"""What generated texts are made of: pieces, prose, code, JSON, capitals, contractions, runs, scripts, code points."""
+"""What generated texts are made of: pieces, prose, code, JSON, capitals, contractions, runs,
+scripts, code points.
+"""
 
 
 def expected(text: str, version: str) -> int:
@@ -116,7 +135,12 @@ def test_where_a_long_text_is_divided_changes_nothing(text: str, size: int) -> N
 @needs_corpus
 @files([path for path in FILES if path.stat().st_size < 2_000_000])
 def test_every_real_text_counts_what_ctok_counts(path: Path) -> None:
-    texts = {part.text for one in transcripts(path.read_bytes()) for message in one.messages for part in message.parts}
+    texts = {
+        part.text
+        for one in transcripts(path.read_bytes())
+        for message in one.messages
+        for part in message.parts
+    }
     for version in FAMILIES:
         for text in texts:
             assert COUNTERS[version].count(text) == expected(text, version)
@@ -127,7 +151,9 @@ def test_a_lone_surrogate_counts_as_what_a_provider_can_receive() -> None:
         assert COUNTERS["4.8"].count(text) == COUNTERS["4.8"].count(printable(text))
 
 
-def test_between_the_newest_families_a_text_differs_by_one_at_most_and_only_for_its_beginning() -> None:
+def test_between_the_newest_families_a_text_differs_by_one_at_most_and_only_for_its_beginning() -> (
+    None
+):
     newer, newest = COUNTERS["4.7"].count, COUNTERS["4.8"].count
     for text, more in (
         ("", 1),
@@ -145,7 +171,18 @@ def test_between_the_newest_families_a_text_differs_by_one_at_most_and_only_for_
 
 
 # A character, and how many of it are surely covered mostly by the longest piece of it, by family.
-LONG = {" ": 600, "\t": 600, "\n": 17_000, "=": 4500, "a": 600, "A": 600, "é": 300, "漢": 300, "😀": 300, "7": 300}
+LONG = {
+    " ": 600,
+    "\t": 600,
+    "\n": 17_000,
+    "=": 4500,
+    "a": 600,
+    "A": 600,
+    "é": 300,
+    "漢": 300,
+    "😀": 300,
+    "7": 300,
+}
 ROUND = 128 * 3  # a multiple of the length of each longest piece
 
 
@@ -165,7 +202,9 @@ def test_long_runs_cost_what_they_cost_beside_anything() -> None:
     chance = random.Random(7)
     for _ in range(60):
         text = "".join(
-            chance.choice(PIECES) + chance.choice(" =-#.*\t\u0301\u200d�éA") * chance.randint(250, 900) for _ in "ab"
+            chance.choice(PIECES)
+            + chance.choice(" =-#.*\t\u0301\u200d�éA") * chance.randint(250, 900)
+            for _ in "ab"
         )
         for version in FAMILIES:
             assert COUNTERS[version].count(text) == expected(text, version), (version, text)
@@ -177,10 +216,14 @@ def test_the_bound_is_above_what_repeats_itself_after_one_to_six_characters(vers
     bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count
     chance = random.Random(11)
     for number in range(3000):
-        signs = ("=-'its\" ,.a|", "abcXYZ =-_.,*#|/\\\"'(){}[]<>:;0123456789\n\t!?é漢😀я")[number % 2]
+        signs = ("=-'its\" ,.a|", "abcXYZ =-_.,*#|/\\\"'(){}[]<>:;0123456789\n\t!?é漢😀я")[
+            number % 2
+        ]
         cycle = "".join(chance.choices(signs, k=chance.randint(1, 6)))
         text = cycle * (chance.choice((16, 24, 40, 100, 600)) // len(cycle) + 1)
-        text = (text, f"Some words before, then {text} and after it.\n", f"{text} word " * 5)[number % 3]
+        text = (text, f"Some words before, then {text} and after it.\n", f"{text} word " * 5)[
+            number % 3
+        ]
         assert bound(text) + 12 >= token_count(text, version), text
 
 
@@ -210,7 +253,9 @@ def test_the_bound_is_above_words_and_phrases_that_repeat_themselves(version: st
     ]
     chance = random.Random(5)
     for _ in range(300):
-        phrase = " ".join(chance.choices(words, k=chance.randint(1, 3))) + chance.choice([" ", "\n", ", ", "; "])
+        phrase = " ".join(chance.choices(words, k=chance.randint(1, 3))) + chance.choice(
+            [" ", "\n", ", ", "; "]
+        )
         text = phrase * chance.choice((10, 60, 400))
         text = chance.choice([text, f"Some words before, then {text}and after it.\n"])
         assert bound(text) + 12 >= token_count(text, version), text
@@ -227,13 +272,19 @@ def test_no_long_text_is_too_long() -> None:
 
 def test_marks_in_any_order_cost_the_same_and_a_hundred_thousand_of_them_are_no_trouble() -> None:
     count = COUNTERS["4.8"].count
-    assert count("a" + "\u0301\u0327" * 50_000) == count("a" + "\u0327" * 50_000 + "\u0301" * 50_000)
+    assert count("a" + "\u0301\u0327" * 50_000) == count(
+        "a" + "\u0327" * 50_000 + "\u0301" * 50_000
+    )
 
 
-def test_a_vocabulary_or_rules_of_another_build_are_left_to_ctok(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vocabulary_or_rules_of_another_build_are_left_to_ctok(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     odd = claude_vocabulary.document("v4.8")[1]
     odd["punctuation"]["a\n"] = {}
-    monkeypatch.setattr(claude_fast, "document", lambda family: ({**claude_vocabulary.document(family)[0]}, odd))
+    monkeypatch.setattr(
+        claude_fast, "document", lambda family: ({**claude_vocabulary.document(family)[0]}, odd)
+    )
     assert claude_fast.counter("4.8")("it's 1234\n") == expected("it's 1234\n", "4.8")
     monkeypatch.undo()
     monkeypatch.setattr(claude_fast, "stream_norm", lambda text, rules, raw_head_space: text)

@@ -7,11 +7,27 @@ import unicodedata
 import pytest
 from ctok.engine import char_cost
 from ctok.main import _model
-from ctok.normalize import _digit_border, _is_selector, _marks_like_punct, _stray_mark, classify, is_separator, nfc
+from ctok.normalize import (
+    _digit_border,
+    _is_selector,
+    _marks_like_punct,
+    _stray_mark,
+    classify,
+    is_separator,
+    nfc,
+)
 
 from ctxtrim.tokenizers import claude_vocabulary
 from ctxtrim.tokenizers.claude_fast import Rules, Texts
-from ctxtrim.tokenizers.claude_normalization import CHANGED, LETTERS, PLAIN, QUOTES, SIGNS, UNMARKED, ordered
+from ctxtrim.tokenizers.claude_normalization import (
+    CHANGED,
+    LETTERS,
+    PLAIN,
+    QUOTES,
+    SIGNS,
+    UNMARKED,
+    ordered,
+)
 from ctxtrim.tokenizers.claude_vocabulary import Pieces, document
 
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -56,7 +72,10 @@ def test_what_normalizing_may_change_is_known() -> None:
 def test_marks_in_order_are_the_same_text() -> None:
     chance = random.Random(5)
     for _ in range(500):
-        words = ["".join((chance.choice("aé漢 "), *chance.choices(MARKS, k=chance.randint(0, 150)))) for _ in "abc"]
+        words = [
+            "".join((chance.choice("aé漢 "), *chance.choices(MARKS, k=chance.randint(0, 150))))
+            for _ in "abc"
+        ]
         text = "".join(words)
         assert unicodedata.normalize("NFC", ordered(text)) == unicodedata.normalize("NFC", text)
     assert ordered("e\u0301 " * 100) == "e\u0301 " * 100
@@ -72,7 +91,9 @@ def test_the_pieces_are_those_of_ctok(family: str) -> None:
         assert char in "\ufdd0\ufdd1\ufdd3\ufdd4" or pieces.chars[char] == char_cost(model, char)
 
 
-@pytest.mark.parametrize("odd", ["a\n", "12a", "1234", "a b", "a漢", "漢字", "a\ufdd1b", "\ufdd0\ufdd3a", "a\ufdd0"])
+@pytest.mark.parametrize(
+    "odd", ["a\n", "12a", "1234", "a b", "a漢", "漢字", "a\ufdd1b", "\ufdd0\ufdd3a", "a\ufdd0"]
+)
 def test_a_piece_of_two_kinds_is_found_out(odd: str) -> None:
     pieces = Pieces(document("v4.8")[1])
     pieces.vocabulary |= {odd}
@@ -89,8 +110,13 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude_vocabulary, "_ROOM", 5000)
     texts = Texts(Pieces(document("v3")[1]), Rules(True, True, 4))
     chance = random.Random(1)
-    words = ["".join(chance.choices("abcdefgh", k=8)) + "!" * chance.randint(1, 2000) for _ in range(600)]
+    words = [
+        "".join(chance.choices("abcdefgh", k=8)) + "!" * chance.randint(1, 2000) for _ in range(600)
+    ]
     fresh = Texts(texts.pieces, texts.rules)
     assert texts.count(" ".join(words)) == fresh.count(" ".join(words))
     for memo in (texts.words, texts.gaps, texts.kinds, texts.chunks, texts.pieces.chars):
-        assert sum(map(len, memo)) + claude_vocabulary._ENTRY * len(memo) <= 5000 + claude_vocabulary._LONGEST
+        assert (
+            sum(map(len, memo)) + claude_vocabulary._ENTRY * len(memo)
+            <= 5000 + claude_vocabulary._LONGEST
+        )

@@ -2,14 +2,15 @@
 
 import ctok
 import pytest
-from building import transcript, user
-from test_claude_frames import ASKED, SCIENTIST, WEATHER, counted
+from builders import transcript, user
+from claude_requests import ASKED, SCIENTIST, WEATHER, counted
 
 MODELS = {"3.0": "claude-opus-4-5", "4.7": "claude-opus-4-7"}
 
 
 def test_the_documented_examples() -> None:
-    """14 tokens to the token; of the 403 the tool's schema is 41, which its JSON never falls short of.
+    """14 tokens to the token; of the 403 the tool's schema is 41, which its JSON never falls short
+    of.
 
     The 403 has a prompt of 346 tokens, which later documentation and recorded requests give as 313.
     """
@@ -21,12 +22,23 @@ def test_the_documented_examples() -> None:
 
 
 @pytest.mark.parametrize("version", MODELS)
-def test_every_recorded_message_counts_what_the_api_counted_and_its_bound_no_less(version: str) -> None:
-    """ctok carries, for each piece of its vocabularies, a message and the count that the API gave for it."""
-    recorded = {one["probe"]: one["raw"] for one in ctok.pieces(version).values() if one.get("raw") is not None}
+def test_every_recorded_message_counts_what_the_api_counted_and_its_bound_no_less(
+    version: str,
+) -> None:
+    """ctok carries, for each piece of its vocabularies, a message and the count that the API gave
+    for it.
+    """
+    recorded = {
+        one["probe"]: one["raw"]
+        for one in ctok.pieces(version).values()
+        if one.get("raw") is not None
+    }
     assert len(recorded) > 10_000
     talks = {probe: transcript([user(probe)]) for probe in list(recorded)[::7]}
-    own, bound = f"claude-v{version.removesuffix('.0')}", f"claude-v{version.removesuffix('.0')}-bound"
+    own, bound = (
+        f"claude-v{version.removesuffix('.0')}",
+        f"claude-v{version.removesuffix('.0')}-bound",
+    )
     for probe, talk in talks.items():
         assert counted(talk, MODELS[version], own).tokens == recorded[probe]
         assert counted(talk, MODELS[version], bound).tokens >= recorded[probe]

@@ -30,17 +30,27 @@ def main() -> None:
 @_APP.command(context_settings={"max_content_width": 120})
 def show(
     config: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Read settings from this file before those of the project.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Read settings from this file before those of the project."
+        ),
     ] = None,
-    preset: Annotated[str | None, typer.Option(metavar="NAME", help="Apply a named preset.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Apply a named preset.")
+    ] = None,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Show every setting, its value and its origin: an environment variable, a key in a file, a preset or the default.
+    """Show every setting, its value and its origin: an environment variable, a key in a file, a
+    preset or the default.
 
     Settings of a stage begin with its name. A "-" means that the transcript or its model decides.
     """
-    raise typer.Exit(exit_code_of(lambda: _show({"config": config, "preset": preset}, is_json), shows_traceback=debug))
+    raise typer.Exit(
+        exit_code_of(
+            lambda: _show({"config": config, "preset": preset}, is_json), shows_traceback=debug
+        )
+    )
 
 
 def _show(values: dict[str, Any], is_json: bool) -> int:

@@ -2,4 +2,9 @@
 
 from ctxtrim.cli.options import command
 
-COMMAND = command("count", "Count the tokens of transcripts and show where they are.", stages=["count"], writes=False)
+COMMAND = command(
+    "count",
+    "Count the tokens of transcripts and show where they are.",
+    stages=["count"],
+    writes=False,
+)

@@ -20,7 +20,9 @@ _SIMILAR = 8  # names of similar models to show
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A model, or part of its name.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A model, or part of its name.")
+    ] = None,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
@@ -44,7 +46,10 @@ def _models(name: str | None, is_json: bool) -> int:
         )
         return 1
     if is_json:
-        document = {"version": 1, "models": [_fields(each) for each in ([model] if model else listed)]}
+        document = {
+            "version": 1,
+            "models": [_fields(each) for each in ([model] if model else listed)],
+        }
         text = json_text(document, indent=2) + "\n"
     elif model is not None:
         text = _details(model, [similar.name for similar in listed if similar.name != model.name])
@@ -86,7 +91,9 @@ def _exactness(model: Model) -> Exactness:
 
 
 def _tool_prompt(framing: Framing) -> dict[str, int] | None:
-    """Tokens charged once with tool schemas, also with a forced tool call; None if they depend on the schemas."""
+    """Tokens charged once with tool schemas, also with a forced tool call; None if they depend on
+    the schemas.
+    """
     request = framing.request
     if request.declares is not None:
         return None
@@ -95,7 +102,11 @@ def _tool_prompt(framing: Framing) -> dict[str, int] | None:
 
 
 def _tool_prompt_text(prompt: Mapping[str, int]) -> str:
-    forced = f", {prompt['forced']} with a forced tool call" if prompt["forced"] != prompt["auto"] else ""
+    forced = (
+        f", {prompt['forced']} with a forced tool call"
+        if prompt["forced"] != prompt["auto"]
+        else ""
+    )
     return f"{prompt['auto']} tokens in addition to tool schemas{forced}"
 
 
@@ -126,7 +137,16 @@ def _details(model: Model, others: Sequence[str]) -> str:
 
 
 def _table(listed: Sequence[Model]) -> Table:
-    columns = ("model", "provider", ">window", ">max input", ">max output", "tokenizer", "counts", "date")
+    columns = (
+        "model",
+        "provider",
+        ">window",
+        ">max input",
+        ">max output",
+        "tokenizer",
+        "counts",
+        "date",
+    )
     rows = tuple(
         (
             model.name,

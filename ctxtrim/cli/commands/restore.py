@@ -20,23 +20,39 @@ from ctxtrim.io.outputs import Stdout, write_to
 def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
     archive: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The archive of the run. [default: in the user's data folder]")
+        str | None,
+        typer.Option(
+            metavar="DIR", help="The archive of the run. [default: in the user's data folder]"
+        ),
     ] = None,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")
+    ] = None,
     source: Annotated[
-        str | None, typer.Option("--input", metavar="SHA", help="Which input, if several gave the same output.")
+        str | None,
+        typer.Option(
+            "--input", metavar="SHA", help="Which input, if several gave the same output."
+        ),
     ] = None,
-    max_size: Annotated[str, typer.Option(metavar="BYTES", help="Refuse longer lines, after decompression.")] = "1GiB",
+    max_size: Annotated[
+        str, typer.Option(metavar="BYTES", help="Refuse longer lines, after decompression.")
+    ] = "1GiB",
     debug: Debug = False,
 ) -> None:
     """Restore the input of a run, byte for byte, from its output and an archive.
 
     A compressed input is restored uncompressed. Undo two runs in a row one at a time.
     """
-    raise typer.Exit(exit_code_of(lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug))
+    raise typer.Exit(
+        exit_code_of(
+            lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug
+        )
+    )
 
 
-def _restore(file: str, folder: str | None, output: str | None, source: str | None, max_size: str) -> int:
+def _restore(
+    file: str, folder: str | None, output: str | None, source: str | None, max_size: str
+) -> int:
     archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
     most = checked_value("--max-size", SHARED["max_size"], max_size)
     name = source_name(file)
@@ -46,14 +62,22 @@ def _restore(file: str, folder: str | None, output: str | None, source: str | No
     except InputError as error:
         place = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{place}: {error}") from error
-    runs = [run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)]
+    runs = [
+        run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)
+    ]
     if not runs:
         raise ArchiveError(
             f"{name}: no run in {archive.folder} gave this output"
-            + (f" from an input {source}" if source else "; the file was edited, or the archive is another one")
+            + (
+                f" from an input {source}"
+                if source
+                else "; the file was edited, or the archive is another one"
+            )
         )
     if len({run.input for run in runs}) > 1:
-        print_error(f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:")
+        print_error(
+            f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:"
+        )
         for run in runs:
             print_error(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
         return 1
@@ -69,7 +93,8 @@ def _input(archive: Archive, run: Run, output: bytes) -> bytes:
     whole = b"".join(archive.restored(run, output))
     if sha256(whole) != run.input:
         raise ArchiveError(
-            f"{archive.folder}: the archive was changed: the restored bytes are not the input {run.input}"
+            f"{archive.folder}: the archive was changed: the restored bytes are not the "
+            f"input {run.input}"
         )
     return whole
 

@@ -19,15 +19,18 @@ def rolling_context(
     wanted: Annotated[
         str | None,
         typer.Argument(
-            metavar="[on|off|status]", help="Turn the pipeline on or off (also enable, disable), or show the status."
+            metavar="[on|off|status]",
+            help="Turn the pipeline on or off (also enable, disable), or show the status.",
         ),
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Turn the configured pipeline on or off. `ctxtrim run` runs it if no stage and no preset is named.
+    """Turn the configured pipeline on or off.
 
-    Without an argument, toggles it. The stored preference takes precedence over configuration files, but not over
-    CTXTRIM_ENABLED and --enabled.
+    `ctxtrim run` runs it if no stage and no preset is named.
+
+    Without an argument, toggles it. The stored preference takes precedence over configuration
+    files, but not over CTXTRIM_ENABLED and --enabled.
     """
     raise typer.Exit(exit_code_of(lambda: _rolling_context(wanted), shows_traceback=debug))
 
@@ -56,7 +59,9 @@ def _description(config: Config) -> str:
     state = f"rolling context is {'on' if value else 'off'}"
     if stored is not None and origin == stored.origin:
         return f"{state} (stored in {origin})"
-    preference = "no preference" if stored is None else f"the preference {'on' if stored.value else 'off'}"
+    preference = (
+        "no preference" if stored is None else f"the preference {'on' if stored.value else 'off'}"
+    )
     return f"{state} (origin: {origin}; {preference} is stored in {config.preference.path})"
 
 

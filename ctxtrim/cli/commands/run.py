@@ -3,5 +3,8 @@
 from ctxtrim.cli.options import command
 
 COMMAND = command(
-    "run", "Run several stages in one pass: -s truncate:max-age=5 -s trim -s check.", stages=[], writes=True
+    "run",
+    "Run several stages in one pass: -s truncate:max-age=5 -s trim -s check.",
+    stages=[],
+    writes=True,
 )

@@ -14,7 +14,10 @@ from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.text import Table, plain
 
 Folder = Annotated[
-    str | None, typer.Option("--archive", metavar="DIR", help="The archive. [default: in the user's data folder]")
+    str | None,
+    typer.Option(
+        "--archive", metavar="DIR", help="The archive. [default: in the user's data folder]"
+    ),
 ]
 _APP = typer.Typer(
     add_completion=False,
@@ -27,9 +30,13 @@ _CONTEXT = {"max_content_width": 120}
 
 @_APP.command(context_settings=_CONTEXT)
 def get(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The trace id or call id of a tool result.")],
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="The trace id or call id of a tool result.")
+    ],
     archive: Folder = None,
-    sha256: Annotated[str | None, typer.Option(metavar="SHA", help="Which original, if there are several.")] = None,
+    sha256: Annotated[
+        str | None, typer.Option(metavar="SHA", help="Which original, if there are several.")
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Print the original of a tool result, byte for byte."""
@@ -59,14 +66,20 @@ def _get(name: str, folder: str | None, wanted: str | None) -> int:
         archive = _opened(folder)
     except NoArchiveError as error:
         raise ArchiveError(f"TRACE_NOT_FOUND: {name}: {error}") from error
-    traces = [trace for trace in archive.traces(name) if wanted is None or trace.sha256.startswith(wanted)]
+    traces = [
+        trace for trace in archive.traces(name) if wanted is None or trace.sha256.startswith(wanted)
+    ]
     names = list(dict.fromkeys(trace.sha256 for trace in traces))
     if not names:
-        raise ArchiveError(f"TRACE_NOT_FOUND: {name}: the archive {archive.folder} has no tool result with this id")
+        raise ArchiveError(
+            f"TRACE_NOT_FOUND: {name}: the archive {archive.folder} has no tool result with this id"
+        )
     if len(names) > 1:
         print_error(f"ctxtrim: {name}: several results have this id; choose one with --sha256 SHA:")
         for trace in traces:
-            print_error(f"  {trace.sha256}  {trace.path}:{trace.line}  ({trace.stage}, {trace.time})")
+            print_error(
+                f"  {trace.sha256}  {trace.path}:{trace.line}  ({trace.stage}, {trace.time})"
+            )
         return 1
     Stdout().write(archive.original(traces[0]))
     return 0

@@ -32,11 +32,21 @@ from ctxtrim.text.records import Record, document, dump, split
 CLEARED = "[Old tool result content cleared]"
 """The text that the client sends for a cleared result (named by a `microcompact_boundary`)."""
 
-_TYPES = ("user", "assistant", "system", "progress", "attachment", "summary", "file-history-snapshot")
+_TYPES = (
+    "user",
+    "assistant",
+    "system",
+    "progress",
+    "attachment",
+    "summary",
+    "file-history-snapshot",
+)
 
 
 def sniff(value: object) -> Layout | None:
-    """Whether a value is an event, by its type and one of the keys of every event, or a document of events."""
+    """Whether a value is an event, by its type and one of the keys of every event, or a document of
+    events.
+    """
     if isinstance(value, dict) and isinstance(value.get("loglines"), list):
         return "events" if any(_is_event(item) for item in value["loglines"][:8]) else None
     return "events" if _is_event(value) else None
@@ -54,7 +64,9 @@ def _is_event(value: object) -> bool:
 
 
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-    """The one conversation of the session: its live context, or a sidechain if there is nothing else."""
+    """The one conversation of the session: its live context, or a sidechain if there is nothing
+    else.
+    """
     events = list(events_in([record.value for record in records]))
     current = GRAPH.live(events)
     messages = tuple(with_companions(tuple(_messages(current, _cleared(events))), events))
@@ -63,17 +75,32 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     cut = max((event.span for event in events if _is_cut(event)), default=Span(-1))
     since = [event for event in current if event.span > cut]
     models = [event.message.get("model") for event in events if event.kind == "assistant"]
-    model = next((name for name in reversed(models) if isinstance(name, str) and name != SYNTHETIC), None)
+    model = next(
+        (name for name in reversed(models) if isinstance(name, str) and name != SYNTHETIC), None
+    )
     session = next(
-        (event.value["sessionId"] for event in events if isinstance(event.value.get("sessionId"), str)), None
+        (
+            event.value["sessionId"]
+            for event in events
+            if isinstance(event.value.get("sessionId"), str)
+        ),
+        None,
     )
     return [
-        Transcript(messages, Source(lines, messages), model=model, id=session, usages=tuple(_usages(since, messages)))
+        Transcript(
+            messages,
+            Source(lines, messages),
+            model=model,
+            id=session,
+            usages=tuple(_usages(since, messages)),
+        )
     ]
 
 
 def _is_cut(event: Event) -> bool:
-    """Whether earlier usage is outdated because the client compacted the context or cleared results."""
+    """Whether earlier usage is outdated because the client compacted the context or cleared
+    results.
+    """
     return is_compaction(event) or "microcompactMetadata" in event.value
 
 
@@ -82,10 +109,17 @@ def _usages(events: Sequence[Event], messages: Sequence[Message]) -> Iterator[Us
 
     Every line of a message repeats its usage; the last line has the right one.
     """
-    answers = {span: message.index for message in messages if message.role == "assistant" for span in message.spans}
+    answers = {
+        span: message.index
+        for message in messages
+        if message.role == "assistant"
+        for span in message.spans
+    }
     found: dict[int | None, Usage] = {}
     for event in events:
-        is_answer = event.kind == "assistant" and is_complete(event.message) and is_complete(event.value)
+        is_answer = (
+            event.kind == "assistant" and is_complete(event.message) and is_complete(event.value)
+        )
         usage = anthropic_usage(event.message.get("usage")) if is_answer else None
         if usage is not None:
             answer = answers[event.span]
@@ -117,12 +151,17 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     is_after = after is None or (run[0].role == "tool" and before is not None)
     span = (before if is_after else after) or _event(site.any.spans[0])
     neighbour = site.value_of(span)
-    return [Insertion(_event_of(message, neighbour, number), span, is_after) for number, message in enumerate(run)]
+    return [
+        Insertion(_event_of(message, neighbour, number), span, is_after)
+        for number, message in enumerate(run)
+    ]
 
 
 def _event(span: Span) -> Span:
     """The span of the event that contains a message or block."""
-    return Span(span.line, span.path[: span.path.index("message")]) if "message" in span.path else span
+    return (
+        Span(span.line, span.path[: span.path.index("message")]) if "message" in span.path else span
+    )
 
 
 def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
@@ -138,10 +177,16 @@ def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[
     value |= {"type": role, "message": {"role": role, "content": content}}
     if "uuid" in neighbour:
         value["uuid"] = event_id(neighbour["uuid"], dump(content), number)
-    return value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True} if message.is_summary else value
+    return (
+        value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+        if message.is_summary
+        else value
+    )
 
 
-def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+def relink(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
     """The edits with updated links.
 
     The first half of a split event keeps its uuid; the rest is a new event.
@@ -150,7 +195,9 @@ def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted:
     if not cuts:
         return GRAPH.relink(lines, removed, kept, inserted)
     dropped, additions = set(removed), [insertion for insertion in inserted if not insertion.cuts]
-    values = [record.value for record in (document(line.data) or split(line.data, 1)[0] for line in lines)]
+    values = [
+        record.value for record in (document(line.data) or split(line.data, 1)[0] for line in lines)
+    ]
     events = {event.span: event for event in events_in(values)}
     for home in dict.fromkeys(cuts.values()):
         content = events[home].message["content"]
@@ -171,14 +218,18 @@ def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted:
 
 def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     """A copy of an event with other content, without the fields that belong only to its results."""
-    like = {key: value[key] for key in value if key not in ("toolUseResult", "sourceToolAssistantUUID")}
+    like = {
+        key: value[key] for key in value if key not in ("toolUseResult", "sourceToolAssistantUUID")
+    }
     return like | {
         "uuid": event_id(value.get("uuid"), dump(content)),
         "message": value["message"] | {"content": list(content)},
     }
 
 
-FORMAT = Format("claude-code", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_block)
+FORMAT = Format(
+    "claude-code", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_block
+)
 
 
 def _cleared(events: Sequence[Event]) -> set[str]:
@@ -204,7 +255,9 @@ def _messages(events: Sequence[Event], cleared: set[str]) -> Iterator[Message]:
             if together[0] is not event:
                 continue
             parts = tuple(part for message in together for part in _content(message))
-            yield Message("assistant", parts, index=index, spans=tuple(message.span for message in together))
+            yield Message(
+                "assistant", parts, index=index, spans=tuple(message.span for message in together)
+            )
             index += 1
         elif event.kind == "attachment":
             yield _attachment(event, index)
@@ -225,7 +278,9 @@ def _user(event: Event, index: int, cleared: set[str]) -> Iterator[Message]:
     content = event.message.get("content")
     if isinstance(content, str):
         part = Part("text", content, span=event.span.inside("message", "content"))
-        yield Message("user", (part,), None, *_origin(event, content), index=index, spans=(event.span,))
+        yield Message(
+            "user", (part,), None, *_origin(event, content), index=index, spans=(event.span,)
+        )
         return
     span = event.span.inside("message", "content")
     for message in user_messages(content if isinstance(content, list) else (), span, index):
@@ -234,7 +289,9 @@ def _user(event: Event, index: int, cleared: set[str]) -> Iterator[Message]:
         else:
             text = next((part.text for part in message.parts if part.kind == "text"), "")
             by_client, is_summary = _origin(event, text)
-            yield replace(message, is_injected=True, is_summary=is_summary) if by_client else message
+            yield (
+                replace(message, is_injected=True, is_summary=is_summary) if by_client else message
+            )
 
 
 def _cleared_if_named(message: Message, cleared: set[str]) -> Message:

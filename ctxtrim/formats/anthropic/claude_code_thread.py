@@ -16,8 +16,8 @@ from ctxtrim.formats.event_links import EventGraph, EventIndex, text
 from ctxtrim.model import Companion, Message, Span
 
 ENVELOPE = (
-    "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug", "entrypoint",
-    "agentId", "sessionKind", "timestamp",
+    "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug",
+    "entrypoint", "agentId", "sessionKind", "timestamp",
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
@@ -26,9 +26,10 @@ SYNTHETIC = "<synthetic>"
 
 # Attachments that the client sends to the model.
 _VISIBLE = (
-    "file", "queued_command", "edited_text_file", "nested_memory", "skill_listing", "invoked_skills", "plan_mode",
-    "hook_additional_context", "hook_blocking_error", "todo_reminder", "task_reminder", "compact_file_reference",
-    "total_tokens_reminder", "selected_lines_in_ide", "opened_file_in_ide", "diagnostics", "mcp_resource",
+    "file", "queued_command", "edited_text_file", "nested_memory", "skill_listing",
+    "invoked_skills", "plan_mode", "hook_additional_context", "hook_blocking_error",
+    "todo_reminder", "task_reminder", "compact_file_reference", "total_tokens_reminder",
+    "selected_lines_in_ide", "opened_file_in_ide", "diagnostics", "mcp_resource",
 )  # fmt: skip
 
 
@@ -51,7 +52,9 @@ class Event(event_links.Event):
         self.message_id = text(self.message.get("id"))
         if self.kind == "attachment":
             attachment = value.get("attachment")
-            self.speaks = self.is_context = isinstance(attachment, dict) and attachment.get("type") in _VISIBLE
+            self.speaks = self.is_context = (
+                isinstance(attachment, dict) and attachment.get("type") in _VISIBLE
+            )
             return
         content = self.message.get("content") if self.kind in ("user", "assistant") else None
         self.speaks = isinstance(content, str) or (
@@ -80,18 +83,30 @@ def _thread(events: Sequence[Event]) -> set[int]:
         return set()
     lookup = EventIndex(events)
     if lookup.is_linked:
-        chain = set(takewhile(lambda index: not is_compaction(events[index]), lookup.walk(main[-1])))
+        chain = set(
+            takewhile(lambda index: not is_compaction(events[index]), lookup.walk(main[-1]))
+        )
     else:
         chain = set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
     chain = {index for index in chain if events[index].is_sidechain == side}
     first = min(chain, default=0)
-    main = [index for index in main if index > first]  # compacted events stay out, even if they share an id
-    ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {None}
-    chain.update(index for index in main if events[index].message_id in ids and events[index].kind == "assistant")
+    main = [
+        index for index in main if index > first
+    ]  # compacted events stay out, even if they share an id
+    ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {
+        None
+    }
+    chain.update(
+        index
+        for index in main
+        if events[index].message_id in ids and events[index].kind == "assistant"
+    )
     calls = {name for index in chain for name in _field_values(events[index], "tool_use", "id")}
     chain.update(
-        index for index in main if not calls.isdisjoint(_field_values(events[index], "tool_result", "tool_use_id"))
+        index
+        for index in main
+        if not calls.isdisjoint(_field_values(events[index], "tool_result", "tool_use_id"))
     )
     return chain
 
@@ -110,7 +125,11 @@ def _field_values(event: Event, kind: str, field: str) -> list[str]:
     content = event.message.get("content")
     if not isinstance(content, list):
         return []
-    names = (block.get(field) for block in content if isinstance(block, dict) and block.get("type") == kind)
+    names = (
+        block.get(field)
+        for block in content
+        if isinstance(block, dict) and block.get("type") == kind
+    )
     return [name for name in names if isinstance(name, str)]
 
 
@@ -125,7 +144,9 @@ def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Ite
     calls: dict[str | None, list[Companion]] = {}
     for event in events:
         if event.kind == "file-history-snapshot":
-            prompts.setdefault(text(event.value.get("messageId")), []).append(Companion(event.span, event.kind))
+            prompts.setdefault(text(event.value.get("messageId")), []).append(
+                Companion(event.span, event.kind)
+            )
         elif event.kind == "progress":
             call = event.value.get("parentToolUseID") or event.value.get("toolUseID")
             calls.setdefault(text(call), []).append(Companion(event.span, event.kind))
@@ -135,7 +156,9 @@ def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Ite
     uuids = {event.span: event.uuid for event in events if event.uuid is not None}
     for message in messages:
         names = dict.fromkeys(uuids.get(span) for span in message.spans)
-        found = [companion for name in names if name is not None for companion in prompts.pop(name, ())]
+        found = [
+            companion for name in names if name is not None for companion in prompts.pop(name, ())
+        ]
         found += [companion for call in message.calls for companion in calls.pop(call.call_id, ())]
         yield replace(message, companions=tuple(found)) if found else message
 

@@ -16,12 +16,34 @@ ROLES = ("user", "assistant", "system")
 
 _DATED = re.compile(r"_20\d{6}$")
 
-_BLOCKS = ("tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")
+_BLOCKS = (
+    "tool_use",
+    "tool_result",
+    "redacted_thinking",
+    "server_tool_use",
+    "mcp_tool_use",
+    "compaction",
+)
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
 _FOREIGN_KEYS = frozenset(
-    ("tool_calls", "function_call", "tool_call_id", "finish_reason", "reasoning_content", "stopReason")
+    (
+        "tool_calls",
+        "function_call",
+        "tool_call_id",
+        "finish_reason",
+        "reasoning_content",
+        "stopReason",
+    )
 )
-_FOREIGN_BLOCKS = ("image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall")
+_FOREIGN_BLOCKS = (
+    "image_url",
+    "input_audio",
+    "input_text",
+    "output_text",
+    "input_image",
+    "file",
+    "toolCall",
+)
 
 
 def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
@@ -32,7 +54,11 @@ def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
     if not isinstance(value, dict):
         return {}, None, ()
     message = value.get("message")
-    if isinstance(message, dict) and "content" not in value and value.get("type") in (None, "message"):
+    if (
+        isinstance(message, dict)
+        and "content" not in value
+        and value.get("type") in (None, "message")
+    ):
         return message, message.get("role", value.get("role")), ("message",)
     return value, value.get("role"), ()
 
@@ -66,7 +92,9 @@ def _is_foreign_block(block: object) -> bool:
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Anthropic."""
-    return (_envelope_tells(around, items) or any(map(_tells, items))) and not any(map(is_foreign, items))
+    return (_envelope_tells(around, items) or any(map(_tells, items))) and not any(
+        map(is_foreign, items)
+    )
 
 
 def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
@@ -78,12 +106,18 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
         or "mcp_servers" in around
         or any(map(_is_own_tool, schemas))
         or anthropic_usage(around.get("usage")) is not None
-        or (_is_claude(around.get("model")) and not schemas and not (items and inner(items[0])[1] == "system"))
+        or (
+            _is_claude(around.get("model"))
+            and not schemas
+            and not (items and inner(items[0])[1] == "system")
+        )
     )
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool has Anthropic's schema key, or a dated Anthropic type such as `memory_20250818`."""
+    """Whether a tool has Anthropic's schema key, or a dated Anthropic type such as
+    `memory_20250818`.
+    """
     kind = tool.get("type")
     return "input_schema" in tool or (isinstance(kind, str) and _DATED.search(kind) is not None)
 
@@ -91,8 +125,11 @@ def _is_own_tool(tool: Mapping[str, Any]) -> bool:
 def _tells(value: object) -> bool:
     message, role, keys = inner(value)
     if role not in ROLES:
-        return message.get("type") == "session_start" and "cwd" in message  # the first line of Droid's sessions
-    if not keys and (anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))):
+        # the first line of Droid's sessions
+        return message.get("type") == "session_start" and "cwd" in message
+    if not keys and (
+        anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))
+    ):
         return True
     is_cursor = bool(keys) and "role" not in message
     return any(is_cursor or _is_own(block) for block in _blocks(message))
@@ -113,4 +150,8 @@ def _is_claude(model: object) -> bool:
 
 def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     content = message.get("content")
-    return (block for block in content if isinstance(block, dict)) if isinstance(content, list) else iter(())
+    return (
+        (block for block in content if isinstance(block, dict))
+        if isinstance(content, list)
+        else iter(())
+    )

@@ -74,7 +74,9 @@ def _by_order(messages: Sequence[Message]) -> Iterator[Message]:
         result = message.result
         if waiting and result is not None and result.call_id not in calls:
             waiting -= 1
-            message = replace(message, parts=tuple(replace(part, call_id=None) for part in message.parts))
+            message = replace(
+                message, parts=tuple(replace(part, call_id=None) for part in message.parts)
+            )
         ids = [call.call_id for call in message.calls]
         waiting += ids.count(None)
         calls.update(ids)
@@ -99,7 +101,11 @@ def _after_compaction(content: Any) -> int:
     if isinstance(content, list):
         for index in range(len(content) - 1, -1, -1):
             block = content[index]
-            if isinstance(block, dict) and block.get("type") == "compaction" and isinstance(block.get("content"), str):
+            if (
+                isinstance(block, dict)
+                and block.get("type") == "compaction"
+                and isinstance(block.get("content"), str)
+            ):
                 return index + 1
     return 0
 
@@ -117,23 +123,36 @@ def _compacted(
     return Message(role, (part,), None, True, True, index=index, spans=spans)
 
 
-def _messages(role: Role, content: Any, span: Span, whole: Span, index: int, first: int) -> Iterator[Message]:
+def _messages(
+    role: Role, content: Any, span: Span, whole: Span, index: int, first: int
+) -> Iterator[Message]:
     """The messages in the content of an element, from block `first` on."""
     if role == "user" and isinstance(content, list) and content:
         for message in user_messages(content, span, index, first):
             yield replace(message, is_injected=True) if _is_client(message) else message
     elif not first or first < len(content):
         parts = _parts(content, span, first)
-        spans = (whole,) if not first else tuple(span.inside(position) for position in range(first, len(content)))
+        spans = (
+            (whole,)
+            if not first
+            else tuple(span.inside(position) for position in range(first, len(content)))
+        )
         message = Message(role, parts, index=index, spans=spans)
-        yield replace(message, is_injected=True) if role == "user" and _is_client(message) else message
+        yield (
+            replace(message, is_injected=True)
+            if role == "user" and _is_client(message)
+            else message
+        )
 
 
 def _parts(content: Any, span: Span, first: int = 0) -> tuple[Part, ...]:
     if isinstance(content, str):
         return (Part("text", content, span=span),)
     if isinstance(content, list):
-        return tuple(block(content[position], span.inside(position)) for position in range(first, len(content)))
+        return tuple(
+            block(content[position], span.inside(position))
+            for position in range(first, len(content))
+        )
     return () if content is None else (Part("text", dump(content)),)
 
 
@@ -148,7 +167,9 @@ def _is_client(message: Message) -> bool:
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The tools, tool choice, model, id and usage next to the messages, and the system prompt as a message."""
+    """The tools, tool choice, model, id and usage next to the messages, and the system prompt as a
+    message.
+    """
     tools, model, name, system = (value.get(key) for key in ("tools", "model", "id", "system"))
     home = span.inside("system")
     spoken = isinstance(system, (str, list)) and bool(system)
@@ -172,7 +193,9 @@ def _choice(choice: Any) -> str | None:
 
 
 def owner(array: Path) -> Path | None:
-    """An element is removed with the last block of its content, and a system prompt with its last block."""
+    """An element is removed with the last block of its content, and a system prompt with its last
+    block.
+    """
     if array[-1] == "system":
         return array
     is_result = array[-3:-2] == ("content",) and isinstance(array[-2], int)
@@ -192,9 +215,15 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     results = list(takewhile(lambda message: message.role == "tool", run))
     rest = run[len(results) :]
     found: list[Insertion] = []
-    host = next((message for message in (earlier, later) if message is not None and message.role == "tool"), None)
+    host = next(
+        (message for message in (earlier, later) if message is not None and message.role == "tool"),
+        None,
+    )
     if host is not None and (not rest or (host is earlier and before != after)):
-        found = [Insertion(json_value(message), host.spans[0], is_after=host is earlier) for message in results]
+        found = [
+            Insertion(json_value(message), host.spans[0], is_after=host is earlier)
+            for message in results
+        ]
         results = []
     near = before or after or _element(site.any) or _first(site.any)
     neighbour = site.value_of(near) or {}
@@ -202,12 +231,17 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     others = [_json_value([message], neighbour, number) for number, message in enumerate(rest)]
     if later is not None and before is not None and before == after:
         return found + [Insertion(value, later.spans[0], cuts=True) for value in (*answer, *others)]
-    found += [Insertion(value, before or near, is_after=before is not None or after is None) for value in answer]
+    found += [
+        Insertion(value, before or near, is_after=before is not None or after is None)
+        for value in answer
+    ]
     return found + [Insertion(value, after or near, is_after=after is None) for value in others]
 
 
 def _element(message: Message | None) -> Span | None:
-    """The span of the element that contains a message; None for the system prompt, which is outside the list."""
+    """The span of the element that contains a message; None for the system prompt, which is outside
+    the list.
+    """
     if message is None or message.spans[0].path[-1:] == ("system",):
         return None
     line, path = message.spans[0]
@@ -221,12 +255,17 @@ def _first(system: Message) -> Span:
     return Span(line, (*path[:-1], "messages", 0))
 
 
-def _json_value(together: Sequence[Message], neighbour: Mapping[str, Any], number: int = 0) -> dict[str, Any]:
+def _json_value(
+    together: Sequence[Message], neighbour: Mapping[str, Any], number: int = 0
+) -> dict[str, Any]:
     """An element of results, or of one other message, in the form of the neighbouring element."""
     role = together[0].role if together[0].role in ROLES else "user"
     blocks = [json_value(message) for message in together]
     if not inner(neighbour)[2]:
-        return {"role": role, "content": blocks if together[0].role == "tool" else blocks[0]["text"]}
+        return {
+            "role": role,
+            "content": blocks if together[0].role == "tool" else blocks[0]["text"],
+        }
     if "role" in neighbour:  # Cursor
         return {"role": role, "message": {"content": blocks}}
     name = event_id(neighbour.get("id"), dump(blocks), number)
@@ -235,6 +274,6 @@ def _json_value(together: Sequence[Message], neighbour: Mapping[str, Any], numbe
 
 
 DIALECT = Dialect(
-    "anthropic", knows, read, envelope, owner, insert, PLACES, takes_empty=True, claims=claims, is_foreign=is_foreign,
-    relink=relink, must_alternate=True, text_block=text_block,
+    "anthropic", knows, read, envelope, owner, insert, PLACES, takes_empty=True, claims=claims,
+    is_foreign=is_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

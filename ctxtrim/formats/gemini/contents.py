@@ -31,12 +31,19 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 _SYSTEM = ("systemInstruction", "system_instruction")
-_EVENT = ("invocation_id", "invocationId", "timestamp")  # keys that an inserted event copies from its neighbour
+# keys that an inserted event copies from its neighbour
+_EVENT = (
+    "invocation_id",
+    "invocationId",
+    "timestamp",
+)
 
 
 def knows(value: object) -> bool:
     """Whether a value is a content, or an event that contains one."""
-    return is_content(value) or (isinstance(value, dict) and "author" in value and is_content(value.get("content")))
+    return is_content(value) or (
+        isinstance(value, dict) and "author" in value and is_content(value.get("content"))
+    )
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
@@ -56,10 +63,14 @@ def read(elements: Sequence[Element], found: Found) -> None:
             continue
         if value.get("partial") is True:
             continue
-        pieces = [(part, home.inside("parts", position)) for position, part in enumerate(parts or ())]
+        pieces = [
+            (part, home.inside("parts", position)) for position, part in enumerate(parts or ())
+        ]
         messages = messages_of(role, pieces, (whole,), len(found.messages))
         if role == "assistant" and is_complete(value):
-            usage = gemini_usage(value.get("usageMetadata", value.get("usage_metadata")), len(found.messages))
+            usage = gemini_usage(
+                value.get("usageMetadata", value.get("usage_metadata")), len(found.messages)
+            )
             if usage is not None:
                 found.usages.append(usage)
         found.messages += messages
@@ -77,12 +88,18 @@ def _content(value: Any, span: Span) -> tuple[dict[str, Any] | None, Span]:
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The system instruction, tools, tool choice and model, next to the contents or under `config`."""
+    """The system instruction, tools, tool choice and model, next to the contents or
+    under `config`.
+    """
     around = [(value, span)]
     if isinstance(value.get("config"), dict):
         around.append((value["config"], span.inside("config")))
     members = {key: inner for outer, _ in reversed(around) for key, inner in outer.items()}
-    tools, model, name = members.get("tools"), members.get("model", members.get("modelVersion")), members.get("id")
+    tools, model, name = (
+        members.get("tools"),
+        members.get("model", members.get("modelVersion")),
+        members.get("id"),
+    )
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
         _choice(members),
@@ -101,8 +118,13 @@ def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
             if isinstance(inner, str):
                 pieces = [(inner, inner_span)]
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
-                pieces = [(part, inner_span.inside("parts", position)) for position, part in enumerate(inner["parts"])]
-            elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):  # the API also accepts a single part
+                pieces = [
+                    (part, inner_span.inside("parts", position))
+                    for position, part in enumerate(inner["parts"])
+                ]
+            elif isinstance(inner, dict) and isinstance(
+                inner.get("parts"), dict
+            ):  # the API also accepts a single part
                 pieces = [(inner["parts"], inner_span.inside("parts"))]
             else:
                 continue
@@ -115,7 +137,9 @@ def _choice(members: dict[str, Any]) -> str | None:
     """The name of the only allowed function, or a word like `auto` or `none`."""
     config = members.get("toolConfig", members.get("tool_config"))
     inner = (
-        config.get("functionCallingConfig", config.get("function_calling_config")) if isinstance(config, dict) else 0
+        config.get("functionCallingConfig", config.get("function_calling_config"))
+        if isinstance(config, dict)
+        else 0
     )
     mode = inner.get("mode") if isinstance(inner, dict) else None
     if not isinstance(inner, dict) or not isinstance(mode, str):
@@ -153,7 +177,11 @@ def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dic
     if not isinstance(neighbour, dict) or not isinstance(neighbour.get("content"), dict):
         return content
     name = event_id(neighbour.get("id"), dump(content), number)
-    author = neighbour.get("author") if messages[0].role in ("assistant", "tool") else SPELLED[messages[0].role]
+    author = (
+        neighbour.get("author")
+        if messages[0].role in ("assistant", "tool")
+        else SPELLED[messages[0].role]
+    )
     return {key: neighbour[key] for key in _EVENT if key in neighbour} | {
         "author": author,
         "content": content,
@@ -168,7 +196,16 @@ DIALECT = Dialect(
     envelope,
     owner,
     insert,
-    places=("contents", "history", "events", "request.contents", "[*].contents", "[*].history", "[*].events", ""),
+    places=(
+        "contents",
+        "history",
+        "events",
+        "request.contents",
+        "[*].contents",
+        "[*].history",
+        "[*].events",
+        "",
+    ),
     must_alternate=True,
     text_block=text_part,
 )

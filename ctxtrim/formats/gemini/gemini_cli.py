@@ -51,7 +51,11 @@ def knows(value: object) -> bool:
 
 def opens(value: object) -> bool:
     """Whether a value is the first line of a log."""
-    return isinstance(value, dict) and {"sessionId", "projectHash"} <= value.keys() and not value.get("messages")
+    return (
+        isinstance(value, dict)
+        and {"sessionId", "projectHash"} <= value.keys()
+        and not value.get("messages")
+    )
 
 
 def read(elements: Sequence[Element], found: Found) -> None:
@@ -63,7 +67,9 @@ def read(elements: Sequence[Element], found: Found) -> None:
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
-            calls.update({call["id"]: number for call in _calls(value) if isinstance(call.get("id"), str)})
+            calls.update(
+                {call["id"]: number for call in _calls(value) if isinstance(call.get("id"), str)}
+            )
             _model(entry, copies.get(number, set()), found)
         elif kind == "user":
             for message in _user(entry):
@@ -71,7 +77,9 @@ def read(elements: Sequence[Element], found: Found) -> None:
         else:
             found.uncounted += kind not in _SCREEN and "content" in value
     headers = (value for value, _, _ in elements if isinstance(value, dict) and "id" not in value)
-    found.id = next((value["sessionId"] for value in headers if isinstance(value.get("sessionId"), str)), None)
+    found.id = next(
+        (value["sessionId"] for value in headers if isinstance(value.get("sessionId"), str)), None
+    )
 
 
 def _calls(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -94,7 +102,13 @@ def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
     copies: dict[int, set[str]] = {}
     for number, entry in enumerate(entries):
         if entry.value.get("type") in _MODEL:
-            calls.update({call["id"]: number for call in _calls(entry.value) if isinstance(call.get("id"), str)})
+            calls.update(
+                {
+                    call["id"]: number
+                    for call in _calls(entry.value)
+                    if isinstance(call.get("id"), str)
+                }
+            )
         elif entry.value.get("type") == "user" and isinstance(entry.value.get("content"), list):
             for part in entry.value["content"]:
                 name = (member(part, ("functionResponse",)) or {}).get("id")
@@ -112,12 +126,17 @@ def _model(entry: Entry, copied: Set[str], found: Found) -> None:
     usage = gemini_usage(value.get("tokens"), len(found.messages))
     if usage is not None:
         found.usages.append(replace(usage, model=found.model))
-    parts = [*_thoughts(value, span), *(part_of(part, inner_span, True) for part, inner_span in _pieces(value, span))]
+    parts = [
+        *_thoughts(value, span),
+        *(part_of(part, inner_span, True) for part, inner_span in _pieces(value, span)),
+    ]
     if not isinstance(value.get("content"), list):
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
     waiting = [position for position, part in enumerate(parts) if part.kind == "tool_call"]
-    for position, call in enumerate(value["toolCalls"] if isinstance(value.get("toolCalls"), list) else ()):
+    for position, call in enumerate(
+        value["toolCalls"] if isinstance(value.get("toolCalls"), list) else ()
+    ):
         if not isinstance(call, dict):
             continue
         part = call_of(call, span.inside("toolCalls", position))
@@ -129,7 +148,9 @@ def _model(entry: Entry, copied: Set[str], found: Found) -> None:
             parts[same] = part
         if part.call_id not in copied:
             results += _results(call, span.inside("toolCalls", position), part)
-    found.messages.append(Message("assistant", tuple(parts), index=len(found.messages), spans=tuple(entry.lines)))
+    found.messages.append(
+        Message("assistant", tuple(parts), index=len(found.messages), spans=tuple(entry.lines))
+    )
     for result in results:
         found.messages.append(replace(result, index=len(found.messages)))
 
@@ -141,7 +162,11 @@ def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
         if isinstance(thought, dict):
             subject, text = thought.get("subject"), thought.get("description")
             title = [f"**{subject}**"] if subject else []
-            yield Part("reasoning", " ".join([*title, str(text or "")]), block=span.inside("thoughts", position))
+            yield Part(
+                "reasoning",
+                " ".join([*title, str(text or "")]),
+                block=span.inside("thoughts", position),
+            )
 
 
 def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator[Message]:
@@ -149,26 +174,36 @@ def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator
     result, result_span = call.get("result"), call_span.inside("result")
     is_error = True if call.get("status") in ("error", "cancelled") else None
     if isinstance(result, str):
-        part = Part("tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span)
+        part = Part(
+            "tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span
+        )
         yield Message("tool", (part,), metadata=metadata_of(call), spans=(call_span,))
         return
     pieces = [(result, result_span)] if isinstance(result, dict) else []
     if isinstance(result, list):
         pieces = [(part, result_span.inside(piece_span)) for piece_span, part in enumerate(result)]
     parts: list[Part] = []
-    homes: list[tuple[dict[str, Any], Span]] = []  # spans to remove with the result, and homes of its metadata
+    homes: list[
+        tuple[dict[str, Any], Span]
+    ] = []  # spans to remove with the result, and homes of its metadata
     for piece, piece_span in pieces:
         response = member(piece, ("functionResponse",))
         call_id = call_part.call_id
         if response is not None and call_id is not None and response.get("id", call_id) != call_id:
             continue  # repeats the result of another call
-        more = result_of(piece, piece_span, 0).parts if response is not None else (part_of(piece, piece_span, False),)
+        more = (
+            result_of(piece, piece_span, 0).parts
+            if response is not None
+            else (part_of(piece, piece_span, False),)
+        )
         parts += [_answering(part, call_part, is_error) for part in more]
         homes.append((piece, piece_span) if isinstance(piece, dict) else (call, call_span))
     if parts:
         if not any(part.kind == "tool_result" for part in parts):
             parts.insert(0, Part("tool_result", "", call_part.call_id, call_part.name, is_error))
-        else:  # only a function response has an error flag, so a text next to it would read back differently
+        # only a function response has an error flag, so a text next to it would read back
+        # differently
+        else:
             parts = [replace(part, text_block=None) for part in parts]
         spans = tuple(span for _, span in homes)
         yield Message("tool", tuple(parts), metadata=metadata_of(homes[0][0]), spans=spans)
@@ -179,7 +214,9 @@ def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
     if part.kind == "text" and part.block is not None:  # next to the response, not inside it
         part = replace(part, kind="tool_result")
     return replace(
-        part, call_id=call.call_id, is_error=part.is_error or is_error if part.kind == "tool_result" else None
+        part,
+        call_id=call.call_id,
+        is_error=part.is_error or is_error if part.kind == "tool_result" else None,
     )
 
 
@@ -193,10 +230,14 @@ def _user(entry: Entry) -> list[Message]:
         return messages
     (message,) = messages  # only list elements can be removed alone
     parts = tuple(replace(part, block=None) for part in message.parts)
-    return [replace(message, parts=parts, metadata=metadata_of(entry.value), spans=tuple(entry.lines))]
+    return [
+        replace(message, parts=parts, metadata=metadata_of(entry.value), spans=tuple(entry.lines))
+    ]
 
 
-def _take(message: Message, calls: dict[str, int], answered: dict[tuple[int, str], int], found: Found) -> None:
+def _take(
+    message: Message, calls: dict[str, int], answered: dict[tuple[int, str], int], found: Found
+) -> None:
     """Read a user message.
 
     A repeated result shares the removal of the first copy: it is sent only once.
@@ -226,7 +267,10 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an element of the list; results share one user message. See `insert_contents`."""
+    """Each message as an element of the list; results share one user message.
+
+    See `insert_contents`.
+    """
     return insert_contents(run, site, _home, ("content",), _json_value)
 
 
@@ -238,11 +282,17 @@ def _home(span: Span) -> Span:
 
 
 def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:
-    """Messages of one role as a session message, with an id derived from its content and position."""
+    """Messages of one role as a session message, with an id derived from its
+    content and position.
+    """
     content = [part_value(message) for message in messages]
     name = event_id(neighbour.get("id"), dump(content), number)
     time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
-    return {"id": name} | time | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
+    return (
+        {"id": name}
+        | time
+        | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
+    )
 
 
 DIALECT = Dialect(

@@ -65,14 +65,18 @@ def _change(entries: dict[object, Entry], value: dict[str, Any], span: Span, num
         entries[number] = Entry(value, span, [span])
 
 
-def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+def relink(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
     """The edits including older versions of removed messages.
 
     Insertions go to the first version's position. Removing a call also removes its copy in the
     content of its message.
     """
     values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
-    entries = replayed([Element(value, Span(line), Span(line)) for line, value in enumerate(values)])
+    entries = replayed(
+        [Element(value, Span(line), Span(line)) for line, value in enumerate(values)]
+    )
     more = {span for entry in entries if entry.span in removed for span in entry.lines}
     for span in removed:
         if span.path[-2:-1] == ("toolCalls",):
@@ -81,7 +85,10 @@ def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted:
     return Relinked(
         {},
         removed | more,
-        [replace(insertion, span=first.get(insertion.span, insertion.span)) for insertion in inserted],
+        [
+            replace(insertion, span=first.get(insertion.span, insertion.span))
+            for insertion in inserted
+        ],
     )
 
 

@@ -34,19 +34,37 @@ Piece = tuple[Any, Span]
 _CALL = ("functionCall", "function_call")
 _RESPONSE = ("functionResponse", "function_response")
 _KNOWN = (
-    "text", "inlineData", "inline_data", "fileData", "file_data", *_CALL, *_RESPONSE, "executableCode",
-    "executable_code", "codeExecutionResult", "code_execution_result", "thought", "thoughtSignature",
-    "videoMetadata", "video_metadata",
+    "text", "inlineData", "inline_data", "fileData", "file_data", *_CALL, *_RESPONSE,
+    "executableCode", "executable_code", "codeExecutionResult", "code_execution_result", "thought",
+    "thoughtSignature", "videoMetadata", "video_metadata",
 )  # fmt: skip
-_TEXTS = ("output", "result", "content", "text", "stdout", "message", "report", "error")  # members of a response
+# members of a response
+_TEXTS = (
+    "output",
+    "result",
+    "content",
+    "text",
+    "stdout",
+    "message",
+    "report",
+    "error",
+)
 
 
 def is_content(value: object) -> bool:
     """Whether a value has a Gemini role and parts."""
-    if not isinstance(value, dict) or not isinstance(value.get("parts"), list) or "content" in value:
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("parts"), list)
+        or "content" in value
+    ):
         return False
     role, parts = value.get("role"), value["parts"]
-    if not (isinstance(role, str) or len(value) == 1) or role not in ROLES or not all(map(_is_part, parts)):
+    if (
+        not (isinstance(role, str) or len(value) == 1)
+        or role not in ROLES
+        or not all(map(_is_part, parts))
+    ):
         return False
     return bool(parts) or ROLES[role] == "assistant"
 
@@ -56,7 +74,12 @@ def _is_part(value: object) -> bool:
 
 
 def messages_of(
-    role: Role, pieces: Iterable[Piece], whole: tuple[Span, ...], index: int, *, is_injected: bool = False
+    role: Role,
+    pieces: Iterable[Piece],
+    whole: tuple[Span, ...],
+    index: int,
+    *,
+    is_injected: bool = False,
 ) -> list[Message]:
     """The messages in the parts of one content.
 
@@ -76,7 +99,9 @@ def messages_of(
         if last is not None and (last.role == "user" or part.media is not None):
             found[-1] = _with(last, part, span)
         else:
-            found.append(Message("user", (part,), None, is_injected, index=index + len(found), spans=(span,)))
+            found.append(
+                Message("user", (part,), None, is_injected, index=index + len(found), spans=(span,))
+            )
     return found or [Message("user", (), None, is_injected, index=index, spans=whole)]
 
 
@@ -90,7 +115,11 @@ def _with(message: Message, part: Part, span: Span) -> Message:
 def part_of(value: Any, span: Span, calls: bool) -> Part:
     """Any part except a function response, with the length of its signature as sealed reasoning."""
     part = _part_of(value, span, calls)
-    signature = value.get("thoughtSignature", value.get("thought_signature")) if isinstance(value, dict) else None
+    signature = (
+        value.get("thoughtSignature", value.get("thought_signature"))
+        if isinstance(value, dict)
+        else None
+    )
     return replace(part, sealed=len(signature)) if isinstance(signature, str) else part
 
 
@@ -141,7 +170,9 @@ def response_of(value: Any) -> dict[str, Any] | None:
     return member(value, _RESPONSE)
 
 
-def result_of(value: dict[str, Any], part_span: Span, index: int, call_id: str | None = None) -> Message:
+def result_of(
+    value: dict[str, Any], part_span: Span, index: int, call_id: str | None = None
+) -> Message:
     """The tool result in a function response part.
 
     `call_id` is the default if the response has no id.
@@ -151,7 +182,9 @@ def result_of(value: dict[str, Any], part_span: Span, index: int, call_id: str |
     name, own = inner.get("name"), inner.get("id")
     call_id = own if isinstance(own, str) else call_id
     name = name if isinstance(name, str) else None
-    text, text_span, rest, is_error = _response_text(inner.get("response"), response_span.inside("response"))
+    text, text_span, rest, is_error = _response_text(
+        inner.get("response"), response_span.inside("response")
+    )
     parts = [Part("tool_result", text, call_id, name, is_error, None, text_span)]
     if rest is not None:
         parts.append(Part("text", rest, call_id))
@@ -160,10 +193,14 @@ def result_of(value: dict[str, Any], part_span: Span, index: int, call_id: str |
         media = media_of(item) if isinstance(item, dict) else None
         block = response_span.inside("parts", position)
         if media is None:
-            parts.append(Part("tool_result", dump(item), call_id, name, is_error, None, None, block))
+            parts.append(
+                Part("tool_result", dump(item), call_id, name, is_error, None, None, block)
+            )
         else:
             parts.append(Part("attachment", "", call_id, media=media, block=block))
-    return Message("tool", tuple(parts), metadata=metadata_of(value), index=index, spans=(part_span,))
+    return Message(
+        "tool", tuple(parts), metadata=metadata_of(value), index=index, spans=(part_span,)
+    )
 
 
 def metadata_of(value: dict[str, Any]) -> tuple[tuple[str, int], ...]:
@@ -172,7 +209,8 @@ def metadata_of(value: dict[str, Any]) -> tuple[tuple[str, int], ...]:
 
 
 def _response_text(response: Any, span: Span) -> tuple[str, Span | None, str | None, bool | None]:
-    """The text of a response with its span, the JSON of its other members, and whether it is an error.
+    """The text of a response with its span, the JSON of its other members, and whether it is an
+    error.
 
     Keys alone decide which member is the text, so that it stays the same after an edit.
     """
@@ -182,7 +220,9 @@ def _response_text(response: Any, span: Span) -> tuple[str, Span | None, str | N
         return "" if response is None else dump(response), None, None, None
     is_error = True if response.get("error") else None
     strings = [key for key, value in response.items() if isinstance(value, str)]
-    text = strings[0] if len(strings) == 1 else next((key for key in _TEXTS if key in strings), None)
+    text = (
+        strings[0] if len(strings) == 1 else next((key for key in _TEXTS if key in strings), None)
+    )
     if text is None:
         return dump(response), None, None, is_error
     # the frame of the call covers the braces of a single member
@@ -207,12 +247,17 @@ def part_value(message: Message) -> dict[str, Any]:
     if result is None:
         return text_part(text)
     response = {"id": result.call_id, "name": result.name, "response": {"output": text}}
-    return {"functionResponse": {key: value for key, value in response.items() if value is not None}}
+    return {
+        "functionResponse": {key: value for key, value in response.items() if value is not None}
+    }
 
 
 def content_value(messages: Sequence[Message]) -> dict[str, Any]:
     """Messages of one role as one content."""
-    return {"role": SPELLED[messages[0].role], "parts": [part_value(message) for message in messages]}
+    return {
+        "role": SPELLED[messages[0].role],
+        "parts": [part_value(message) for message in messages],
+    }
 
 
 def insert_contents(
@@ -222,7 +267,8 @@ def insert_contents(
     parts: Path,
     spell: Callable[[Sequence[Message], Any, int], Any],
 ) -> list[Insertion]:
-    """Insertions of messages among contents, as parts or as contents made by `spell` from a neighbour.
+    """Insertions of messages among contents, as parts or as contents made by `spell` from a
+    neighbour.
 
     `home` returns the span of the content that contains a span; `parts` is the path of its parts.
     Between two messages of one content, messages become parts. Results join the results before
@@ -235,7 +281,11 @@ def insert_contents(
     are_results = all(message.role == "tool" for message in run)
 
     def has_company(message: Message) -> bool:
-        return are_results and message.role == "tool" and message.spans[0].path[-len(parts) - 1 : -1] == parts
+        return (
+            are_results
+            and message.role == "tool"
+            and message.spans[0].path[-len(parts) - 1 : -1] == parts
+        )
 
     if earlier is not None and ((before is not None and before == after) or has_company(earlier)):
         return [Insertion(part_value(message), earlier.spans[-1], is_after=True) for message in run]
@@ -250,7 +300,10 @@ def insert_contents(
             groups[-1].append(message)
         else:
             groups.append([message])
-    return [Insertion(spell(messages, neighbour, number), span, is_after) for number, messages in enumerate(groups)]
+    return [
+        Insertion(spell(messages, neighbour, number), span, is_after)
+        for number, messages in enumerate(groups)
+    ]
 
 
 def element_of(span: Span, parts: Path) -> Span:

@@ -30,7 +30,12 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import Record, dump, split
 
 _TYPES = ("user", "assistant", "tool_result", "system")
-_SIDE = ("session_artifact_", "session_sources_", "managed_session_")  # subtypes of events outside the conversation
+# subtypes of events outside the conversation
+_SIDE = (
+    "session_artifact_",
+    "session_sources_",
+    "managed_session_",
+)
 _HIDDEN = ("code_mode_tool_result", "realtime_message")
 _SAID = (None, "mid_turn_user_message", "cron")  # subtypes of messages that a person wrote
 _ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
@@ -60,17 +65,25 @@ class Event(event_links.Event):
                 history = payload.get("compressedHistory")
                 self.history = history if isinstance(history, list) else None
         elif self.kind in _TYPES and isinstance(parts, list) and self.subtype not in _HIDDEN:
-            self.pieces = [(part, span.inside("message", "parts", index)) for index, part in enumerate(parts)]
+            self.pieces = [
+                (part, span.inside("message", "parts", index)) for index, part in enumerate(parts)
+            ]
         self.is_context = bool(self.pieces)
 
 
 def sniff(value: object) -> Layout | None:
     """Whether a value is an event of a known type with a message or a system payload."""
-    if not isinstance(value, dict) or value.get("type") not in _TYPES or not isinstance(value.get("uuid"), str):
+    if (
+        not isinstance(value, dict)
+        or value.get("type") not in _TYPES
+        or not isinstance(value.get("uuid"), str)
+    ):
         return None
     message = value.get("message")
     has_parts = isinstance(message, dict) and isinstance(message.get("parts"), list)
-    return "events" if has_parts or (value["type"] == "system" and "systemPayload" in value) else None
+    return (
+        "events" if has_parts or (value["type"] == "system" and "systemPayload" in value) else None
+    )
 
 
 def _events(values: Sequence[Any]) -> Iterator[Event]:
@@ -99,7 +112,9 @@ GRAPH = EventGraph(_events, Event, _thread, lambda span: Span(span.line))
 
 
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-    """The one conversation of the session: its live context, or a sidechain if there is nothing else."""
+    """The one conversation of the session: its live context, or a sidechain if there is nothing
+    else.
+    """
     events = list(_events([record.value for record in records]))
     thread = [events[index] for index in sorted(_thread(events))]
     messages: list[Message] = []
@@ -133,7 +148,9 @@ def _messages(group: Sequence[Event], index: int) -> list[Message]:
     role = ROLES.get(text(group[0].value["message"].get("role")), "user")
     pieces = (piece for event in group for piece in event.pieces)
     is_injected = group[0].subtype not in _SAID
-    return messages_of(role, pieces, tuple(event.span for event in group), index, is_injected=is_injected)
+    return messages_of(
+        role, pieces, tuple(event.span for event in group), index, is_injected=is_injected
+    )
 
 
 def _usage(group: Sequence[Event], index: int) -> Iterator[Usage]:
@@ -160,7 +177,9 @@ def _compressed(event: Event, index: int) -> list[Message]:
 
 
 def owner(array: Path) -> Path | None:
-    """A line is removed with the last part of its message, a content of a compression with its last part."""
+    """A line is removed with the last part of its message, a content of a compression with its last
+    part.
+    """
     if is_media(array):
         return array
     if array == ("message", "parts"):
@@ -185,15 +204,23 @@ def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dic
         return content
     role = messages[0].role
     kind = {"tool": "tool_result", "assistant": "assistant"}.get(role, "user")
-    value = {"uuid": event_id(neighbour["uuid"], dump(content), number), "parentUuid": None, "type": kind}
+    value = {
+        "uuid": event_id(neighbour["uuid"], dump(content), number),
+        "parentUuid": None,
+        "type": kind,
+    }
     value |= {key: neighbour[key] for key in _ENVELOPE if key in neighbour}
     if role == "user" and any(message.is_injected for message in messages):
         value["subtype"] = "notification"
     return value | {"message": content}
 
 
-def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
-    """The edits with updated links, and with prompt ids kept parallel to the contents of a compression."""
+def relink(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
+    """The edits with updated links, and with prompt ids kept parallel to the contents of a
+    compression.
+    """
     relinked = GRAPH.relink(lines, removed, kept, inserted)
     dropped = {span for span in relinked.removed if span.path[:-1] == _HISTORY}
     new = [insertion for insertion in relinked.inserted if insertion.span.path[:-1] == _HISTORY]
@@ -201,17 +228,23 @@ def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted:
     for line in {span.line for span in dropped} | {insertion.span.line for insertion in new}:
         ids = split(lines[line].data, 1)[0].value["systemPayload"].get("promptIds")
         prompts[line] = len(ids) if isinstance(ids, list) else 0
-    prompt_spans = {_prompt_span(span) for span in dropped if int(span.path[-1]) < prompts[span.line]}
+    prompt_spans = {
+        _prompt_span(span) for span in dropped if int(span.path[-1]) < prompts[span.line]
+    }
     more = [
         Insertion(None, _prompt_span(insertion.span), insertion.is_after)
         for insertion in new
         if int(insertion.span.path[-1]) < prompts[insertion.span.line]
     ]
-    return replace(relinked, removed=relinked.removed | prompt_spans, inserted=[*relinked.inserted, *more])
+    return replace(
+        relinked, removed=relinked.removed | prompt_spans, inserted=[*relinked.inserted, *more]
+    )
 
 
 def _prompt_span(span: Span) -> Span:
     return Span(span.line, (*_PROMPTS, span.path[-1]))
 
 
-FORMAT = Format("qwen", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_part)
+FORMAT = Format(
+    "qwen", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_part
+)

@@ -38,7 +38,11 @@ _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_ca
 
 def knows(value: object) -> bool:
     """Whether a value is a message with a known role and no content of another format."""
-    if not isinstance(value, dict) or not isinstance(value.get("role"), str) or value["role"] not in ROLES:
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("role"), str)
+        or value["role"] not in ROLES
+    ):
         return False
     content = value.get("content")
     if isinstance(content, list):
@@ -59,7 +63,8 @@ def is_foreign(value: object) -> bool:
     """Whether a message has Anthropic's calls or results, which edits as text would separate."""
     content = value.get("content") if isinstance(value, dict) else None
     return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result") for block in content
+        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
+        for block in content
     )
 
 
@@ -106,7 +111,8 @@ def _action(value: dict[str, Any]) -> Part | None:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model and id next to the messages."""
-    tools = value.get("tools") or value.get("functions") or value.get("function")  # the last: ToolBench, BFCL
+    # the last: ToolBench, BFCL
+    tools = value.get("tools") or value.get("functions") or value.get("function")
     model, name = value.get("model"), value.get("id")
     return Envelope(
         dump(tools) if isinstance(tools, (list, dict)) else None,
@@ -119,7 +125,9 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """A message is removed with the last block of its content, a list of calls with its last call."""
+    """A message is removed with the last block of its content, a list of calls with
+    its last call.
+    """
     if array[-1] == "tool_calls":
         return array
     return array[:-1] if array[-1] == "content" else None
@@ -155,7 +163,17 @@ PLACES = (
 )
 """The JSON paths of such lists."""
 
-DIALECT = Dialect("openai-chat", knows, read, envelope, owner, insert, PLACES, takes_empty=True, is_foreign=is_foreign)
+DIALECT = Dialect(
+    "openai-chat",
+    knows,
+    read,
+    envelope,
+    owner,
+    insert,
+    PLACES,
+    takes_empty=True,
+    is_foreign=is_foreign,
+)
 
 
 def choice(envelope: dict[str, Any]) -> str | None:
@@ -163,7 +181,11 @@ def choice(envelope: dict[str, Any]) -> str | None:
     choice = envelope.get("tool_choice", envelope.get("function_call"))
     if isinstance(choice, dict):
         function = choice.get("function")
-        choice = function.get("name") if isinstance(function, dict) else choice.get("name", choice.get("type"))
+        choice = (
+            function.get("name")
+            if isinstance(function, dict)
+            else choice.get("name", choice.get("type"))
+        )
     return choice if isinstance(choice, str) else None
 
 
@@ -174,7 +196,14 @@ def _message(role: Role, value: dict[str, Any], span: Span, whole: Span, index: 
     name = name if isinstance(name, str) else None
     if role == "tool":
         metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-        return Message(role, _result(value, name, line, path), name, metadata=metadata, index=index, spans=spans)
+        return Message(
+            role,
+            _result(value, name, line, path),
+            name,
+            metadata=metadata,
+            index=index,
+            spans=spans,
+        )
     parts = _content(value.get("content"), line, (*path, "content"))
     if role == "assistant" or "tool_calls" in value:
         for key in ("reasoning_content", "reasoning"):
@@ -189,13 +218,20 @@ def _message(role: Role, value: dict[str, Any], span: Span, whole: Span, index: 
         parts = (*parts, *_calls(value, line, path))
     is_demo = value.get("is_demo") is True
     action = _action(value) if role == "assistant" else None
-    return Message(role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo)
+    return Message(
+        role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
+    )
 
 
 def _sealed(details: Any) -> int:
     """The number of characters of encrypted reasoning (OpenRouter's `reasoning_details`)."""
     blocks = details if isinstance(details, list) else ()
-    texts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("data", "signature")]
+    texts = [
+        block.get(key)
+        for block in blocks
+        if isinstance(block, dict)
+        for key in ("data", "signature")
+    ]
     return sum(len(text) for text in texts if isinstance(text, str))
 
 
@@ -216,7 +252,9 @@ def _block(block: Any, line: int, path: Path) -> Part:
         if kind in _TEXTS and isinstance(block.get("text"), str):
             return Part("text", block["text"], span=Span(line, (*path, "text")), block=span)
         if kind == "reasoning" and isinstance(block.get("reasoning"), str):  # inspect
-            return Part("reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=span)
+            return Part(
+                "reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=span
+            )
         media = media_of(block)
         if media is not None:
             spell = input_text if kind == "input_image" else text_block
@@ -244,7 +282,9 @@ def _result_call_id(value: dict[str, Any]) -> str | None:
     SWE-agent writes a list of ids, tau2 the message's own id.
     """
     ids = value.get("tool_call_ids")
-    call_id = value.get("tool_call_id", ids[0] if isinstance(ids, list) and ids else value.get("id"))
+    call_id = value.get(
+        "tool_call_id", ids[0] if isinstance(ids, list) and ids else value.get("id")
+    )
     return call_id if isinstance(call_id, str) else None
 
 
@@ -254,12 +294,17 @@ def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict):
             call_id = call.get("id")
-            inner = next((key for key in ("function", "custom") if isinstance(call.get(key), dict)), None)
-            function = call[inner] if inner else call  # inspect and others write name and arguments next to the id
+            inner = next(
+                (key for key in ("function", "custom") if isinstance(call.get(key), dict)), None
+            )
+            # inspect and others write name and arguments next to the id
+            function = call[inner] if inner else call
             key = "input" if inner == "custom" else "arguments"
             block = Span(line, (*path, "tool_calls", index))
             span = block.inside(*((inner,) if inner else ()), key)
-            found.append(_call(function, key, call_id if isinstance(call_id, str) else None, span, block))
+            found.append(
+                _call(function, key, call_id if isinstance(call_id, str) else None, span, block)
+            )
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
         block = Span(line, (*path, "function_call"))
@@ -272,4 +317,6 @@ def _call(function: dict[str, Any], key: str, call_id: str | None, span: Span, b
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
         return Part("tool_call", arguments, call_id, name, span=span, block=block)
-    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block)
+    return Part(
+        "tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block
+    )

@@ -31,7 +31,9 @@ _SUMMARY: Path = ("payload", "message")
 
 
 def sniff(value: object) -> Layout | None:
-    """Whether a value is an event, the header or a state of a bare rollout, or an early call or result."""
+    """Whether a value is an event, the header or a state of a bare rollout, or an early call or
+    result.
+    """
     if not isinstance(value, dict):
         return None
     kind = value.get("type")
@@ -52,7 +54,11 @@ def takes(value: object) -> Layout | None:
     """The same, and items or messages without an envelope, which other formats also write."""
     if sniff(value) is not None:
         return "events"
-    is_bare = isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in ("unsent", "unknown")
+    is_bare = (
+        isinstance(value, dict)
+        and "tool_calls" not in value
+        and kind_of(value) not in ("unsent", "unknown")
+    )
     return "events" if is_bare else None
 
 
@@ -112,11 +118,17 @@ class _Session:
 
     def roll_back(self, turns: int) -> None:
         """Drop the newest turns."""
-        prompts = [position for position in range(self.start, len(self.items)) if is_prompt(self.items[position].value)]
+        prompts = [
+            position
+            for position in range(self.start, len(self.items))
+            if is_prompt(self.items[position].value)
+        ]
         if turns > 0 and prompts:
             cut = prompts[-turns] if turns <= len(prompts) else prompts[0]
             self.items = self.items[:cut]
-            self.usages = {position: usage for position, usage in self.usages.items() if position <= cut}
+            self.usages = {
+                position: usage for position, usage in self.usages.items() if position <= cut
+            }
 
 
 def _take(session: _Session, value: dict[str, Any], line: int) -> None:
@@ -173,21 +185,29 @@ def _text(value: object) -> str | None:
 
 
 def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
-    """The items after a compaction: its own list, or the user and client messages with its summary."""
+    """The items after a compaction: its own list, or the user and client messages
+    with its summary.
+    """
     history_span = Span(line, ("payload", "replacement_history"))
     named = payload.get("replacement_history")
     if isinstance(named, list):
         for index, item in enumerate(named):
             yield Element(item, history_span.inside(index), history_span.inside(index))
         return
-    yield from (item for item in items if kind_of(item.value) == "message" and not is_summary(item.value))
+    yield from (
+        item for item in items if kind_of(item.value) == "message" and not is_summary(item.value)
+    )
     if payload.get("message"):
         span = Span(line, _SUMMARY)
-        yield Element(payload | {"type": "compacted", "role": "user"}, Span(line, ("payload",)), span)
+        yield Element(
+            payload | {"type": "compacted", "role": "user"}, Span(line, ("payload",)), span
+        )
 
 
 def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
-    """The message with metadata that a stage wrote next to its item, if the item has its own line."""
+    """The message with metadata that a stage wrote next to its item, if the item
+    has its own line.
+    """
     if message.role != "tool" or message.spans[0].path:
         return message
     value = records[message.spans[0].line].value
@@ -197,7 +217,12 @@ def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
 
 def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
-    answers = {span: message.index for message in messages if message.role == "assistant" for span in message.spans}
+    answers = {
+        span: message.index
+        for message in messages
+        if message.role == "assistant"
+        for span in message.spans
+    }
     found: dict[int | None, Usage] = {}
     for position, usage in session.usages.items():
         before = (item.whole for item in reversed(session.items[:position]))
@@ -220,13 +245,21 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
         neighbour = (site.earlier or site.any).spans[-1]
-        return json_value(message, call_item(result.call_id, neighbour, site.value_of) if result else None)
+        return json_value(
+            message, call_item(result.call_id, neighbour, site.value_of) if result else None
+        )
 
     found = []
     for insertion in insert_elements(run, site, spell):
         path = insertion.span.path
         span = insertion.span if path and isinstance(path[-1], int) else Span(insertion.span.line)
-        found.append(replace(insertion, value=_line(insertion.value, span, site.value_of(Span(span.line))), span=span))
+        found.append(
+            replace(
+                insertion,
+                value=_line(insertion.value, span, site.value_of(Span(span.line))),
+                span=span,
+            )
+        )
     return found
 
 
@@ -235,10 +268,14 @@ def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
     if span.path:
         return item
     time = {key: neighbour[key] for key in ("timestamp", "created_at") if key in neighbour}
-    return time | {"type": "response_item", "payload": item} if "payload" in neighbour else time | item
+    return (
+        time | {"type": "response_item", "payload": item} if "payload" in neighbour else time | item
+    )
 
 
-def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+def relink(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
     """The edits with separators between answers.
 
     A dropped summary becomes empty: its line still ends the history before it.
@@ -249,7 +286,9 @@ def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted:
         if isinstance(value, dict):
             _take(session, value, line)
     emptied = {span for span in removed if span.path == _SUMMARY}
-    members: Mapping[Span, Mapping[str, Any]] = {Span(span.line, ("payload",)): {"message": ""} for span in emptied}
+    members: Mapping[Span, Mapping[str, Any]] = {
+        Span(span.line, ("payload",)): {"message": ""} for span in emptied
+    }
 
     def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
         return _line(item, neighbour, values[neighbour.line])

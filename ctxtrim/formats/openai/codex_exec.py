@@ -19,7 +19,11 @@ from ctxtrim.text.records import Record, dump
 
 _TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed")
 _ITEMS = ("item.started", "item.updated", "item.completed")
-_SPEAKERS: dict[str, Role] = {"agent_message": "assistant", "user_message": "user", "system_message": "system"}
+_SPEAKERS: dict[str, Role] = {
+    "agent_message": "assistant",
+    "user_message": "user",
+    "system_message": "system",
+}
 _ASIDE = ("error",)
 
 
@@ -28,7 +32,9 @@ def sniff(value: object) -> Layout | None:
     if not isinstance(value, dict):
         return None
     item = value.get("item")
-    is_item = value.get("type") in _ITEMS and isinstance(item, dict) and isinstance(item.get("type"), str)
+    is_item = (
+        value.get("type") in _ITEMS and isinstance(item, dict) and isinstance(item.get("type"), str)
+    )
     return "events" if is_item or value.get("type") in _TYPES else None
 
 
@@ -44,7 +50,9 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
             metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
             for message in _messages(value["item"], Span(line, ("item",))):
                 noted = metadata if message.role == "tool" else ()
-                found.append(replace(message, index=len(found), spans=(Span(line),), metadata=noted))
+                found.append(
+                    replace(message, index=len(found), spans=(Span(line),), metadata=noted)
+                )
     messages = tuple(found)
     return [Transcript(messages, Source(lines, messages), id=thread)] if messages else []
 
@@ -58,11 +66,17 @@ def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:
     if kind == "command_execution":
         code, output = item.get("exit_code"), item.get("aggregated_output")
         is_error = bool(code) if isinstance(code, int) else None
-        text, span = (output, item_span.inside("aggregated_output")) if isinstance(output, str) else ("", None)
+        text, span = (
+            (output, item_span.inside("aggregated_output"))
+            if isinstance(output, str)
+            else ("", None)
+        )
         yield Message("assistant", (_call(item, "shell", "command", item_span),))
         yield Message("tool", (Part("tool_result", text, _id(item), None, is_error, span=span),))
     elif kind == "mcp_tool_call":
-        name = ".".join(value for value in (item.get("server"), item.get("tool")) if isinstance(value, str))
+        name = ".".join(
+            value for value in (item.get("server"), item.get("tool")) if isinstance(value, str)
+        )
         yield Message("assistant", (_call(item, name, "arguments", item_span),))
         yield Message("tool", tuple(_returned(item, item_span)))
     elif kind == "reasoning" and isinstance(text, str):
@@ -88,7 +102,14 @@ def _returned(item: dict[str, Any], span: Span) -> Iterator[Part]:
     """The parts of an MCP server's answer, or its error."""
     error, result = item.get("error"), item.get("result")
     if isinstance(error, dict) and isinstance(error.get("message"), str):
-        yield Part("tool_result", error["message"], _id(item), None, True, span=span.inside("error", "message"))
+        yield Part(
+            "tool_result",
+            error["message"],
+            _id(item),
+            None,
+            True,
+            span=span.inside("error", "message"),
+        )
         return
     content = result.get("content") if isinstance(result, dict) else None
     blocks = content if isinstance(content, list) else []
@@ -98,9 +119,17 @@ def _returned(item: dict[str, Any], span: Span) -> Iterator[Part]:
         inner_span = span.inside("result", "content", index)
         media = media_of(block) if isinstance(block, dict) else None
         if media is not None:
-            yield Part("attachment", "", _id(item), media=media, block=inner_span, text_block=text_block)
+            yield Part(
+                "attachment", "", _id(item), media=media, block=inner_span, text_block=text_block
+            )
         elif isinstance(block, dict) and isinstance(block.get("text"), str):
-            yield Part("tool_result", block["text"], _id(item), span=inner_span.inside("text"), block=inner_span)
+            yield Part(
+                "tool_result",
+                block["text"],
+                _id(item),
+                span=inner_span.inside("text"),
+                block=inner_span,
+            )
         else:
             yield Part("tool_result", dump(block), _id(item), block=inner_span)
 

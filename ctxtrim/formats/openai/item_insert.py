@@ -24,11 +24,17 @@ def json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
         return {"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]}
     if result.call_id is None:
         return {"type": "tool_result", "name": result.name, "result": text}
-    kind = "custom_tool_call" if call is not None and call.get("type") == "custom_tool_call" else "function_call"
+    kind = (
+        "custom_tool_call"
+        if call is not None and call.get("type") == "custom_tool_call"
+        else "function_call"
+    )
     return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}
 
 
-def call_item(call_id: str | None, neighbour: Span, value_of: Callable[[Span], Any]) -> dict[str, Any] | None:
+def call_item(
+    call_id: str | None, neighbour: Span, value_of: Callable[[Span], Any]
+) -> dict[str, Any] | None:
     """The call with an id, searched backwards from an item or its line."""
     line, path = neighbour
     places = (
@@ -59,7 +65,11 @@ def separate(
     )
     first = {spans[0] for spans in kept if spans}
     line_spans = {element.whole for element in elements}
-    found = [insertion for insertion in inserted if insertion.span not in line_spans or insertion.replaces]
+    found = [
+        insertion
+        for insertion in inserted
+        if insertion.span not in line_spans or insertion.replaces
+    ]
     state: State = None
     array: Span | None = None
     for element, insertion in _sequence(elements, removed, inserted):
@@ -69,7 +79,11 @@ def separate(
         if home(element) != array:
             state, array = None, home(element)
         if insertion is not None or element.whole in first:
-            span, is_after = (element.whole, False) if insertion is None else (insertion.span, insertion.is_after)
+            span, is_after = (
+                (element.whole, False)
+                if insertion is None
+                else (insertion.span, insertion.is_after)
+            )
             found += [Insertion(spell(SEPARATOR, span), span, is_after)] * _lacking(kind, state)
         if insertion is not None:
             found.append(insertion)

@@ -8,7 +8,13 @@ from ctxtrim.formats.media_blocks import input_text, media_of, output_text
 from ctxtrim.model import Media, Part, Span
 from ctxtrim.text.records import dump
 
-_PAIRED = ("function_call", "custom_tool_call", "local_shell_call", "tool_call")  # calls that always have an output
+# calls that always have an output
+_PAIRED = (
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+    "tool_call",
+)
 _ARGUMENTS = ("arguments", "input", "action", "operation")
 
 
@@ -32,7 +38,9 @@ def _block(block: Any, span: Span, is_answer: bool = False) -> Part:
     """
     if isinstance(block, dict):
         if isinstance(block.get("text"), str):
-            kind: Literal["reasoning", "text"] = "reasoning" if block.get("type") == "reasoning" else "text"
+            kind: Literal["reasoning", "text"] = (
+                "reasoning" if block.get("type") == "reasoning" else "text"
+            )
             return Part(kind, block["text"], span=span.inside("text"), block=span)
         if isinstance(block.get("refusal"), str):
             return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
@@ -61,7 +69,10 @@ def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Par
 
 def _reasoning(value: dict[str, Any]) -> Iterator[Part]:
     """The text of reasoning, or its public summary and the encrypted text."""
-    texts = [value.get("text"), *(block for key in ("content", "summary") for block in _blocks(value.get(key)))]
+    texts = [
+        value.get("text"),
+        *(block for key in ("content", "summary") for block in _blocks(value.get(key))),
+    ]
     for text in texts:
         if isinstance(text, str):
             yield Part("reasoning", text)
@@ -71,7 +82,9 @@ def _reasoning(value: dict[str, Any]) -> Iterator[Part]:
 
 def sealed(value: dict[str, Any]) -> Media | None:
     """The encrypted content of an item."""
-    return media_of({"type": "encrypted_content", "encrypted_content": value.get("encrypted_content")})
+    return media_of(
+        {"type": "encrypted_content", "encrypted_content": value.get("encrypted_content")}
+    )
 
 
 def _blocks(content: Any) -> Iterator[Any]:
@@ -87,8 +100,12 @@ def _call(value: dict[str, Any], span: Span, whole: Span) -> Part:
     key = next((key for key in _ARGUMENTS if key in value), "arguments")
     arguments = value.get(key)
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id(value), name, span=span.inside(key), block=whole)
-    return Part("tool_call", "" if arguments is None else dump(arguments), call_id(value), name, block=whole)
+        return Part(
+            "tool_call", arguments, call_id(value), name, span=span.inside(key), block=whole
+        )
+    return Part(
+        "tool_call", "" if arguments is None else dump(arguments), call_id(value), name, block=whole
+    )
 
 
 def call_id(value: dict[str, Any]) -> str | None:
@@ -96,7 +113,10 @@ def call_id(value: dict[str, Any]) -> str | None:
 
     A local shell call may have it under `id`.
     """
-    ids = (value.get("call_id"), value.get("id") if value["type"].startswith("local_shell_call") else None)
+    ids = (
+        value.get("call_id"),
+        value.get("id") if value["type"].startswith("local_shell_call") else None,
+    )
     return next((text for text in ids if isinstance(text, str)), None)
 
 
@@ -114,7 +134,11 @@ def _built_in(value: dict[str, Any]) -> Iterator[Part]:
     )
     for picture in pictures:
         yield Part("attachment", media=media_of({"type": "image", "image": picture["url"]}))
-    rest = [output for output in outputs if output not in pictures] if pictures and outputs else outputs
+    rest = (
+        [output for output in outputs if output not in pictures]
+        if pictures and outputs
+        else outputs
+    )
     yield Part("text", dump(value | {"outputs": rest} if pictures else value))
 
 
@@ -125,12 +149,22 @@ def output(value: Any, span: Span, answers: str | None, name: str | None) -> Ite
         if inner is None:
             yield Part("tool_result", value, answers, name, span=span)
         else:
-            yield Part("tool_result", inner.text, answers, name, inner.is_error, span=span, wrapper=inner.wrapper)
+            yield Part(
+                "tool_result",
+                inner.text,
+                answers,
+                name,
+                inner.is_error,
+                span=span,
+                wrapper=inner.wrapper,
+            )
         return
     if isinstance(value, dict) and isinstance(value.get("content"), str):
         success = value.get("success")
         is_error = not success if isinstance(success, bool) else None
-        yield Part("tool_result", value["content"], answers, name, is_error, span=span.inside("content"))
+        yield Part(
+            "tool_result", value["content"], answers, name, is_error, span=span.inside("content")
+        )
         return
     blocks = [_block(value, span)] if isinstance(value, dict) else []
     if isinstance(value, list):
@@ -145,4 +179,6 @@ def output(value: Any, span: Span, answers: str | None, name: str | None) -> Ite
             yield Part("tool_result", part.text, answers, name, is_error, None, part.span, block)
         else:
             spell = part.text_block if block is not None else None
-            yield Part("attachment", "", answers, name, media=part.media, block=block, text_block=spell)
+            yield Part(
+                "attachment", "", answers, name, media=part.media, block=block, text_block=spell
+            )

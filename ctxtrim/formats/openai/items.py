@@ -27,7 +27,12 @@ Kind = Literal["reasoning", "text", "call", "message", "result", "unsent", "unkn
 State = Literal["reasoning", "open"] | None
 """The state of an answer: only reasoning so far, or more; None between answers."""
 
-ROLES: dict[object, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+ROLES: dict[object, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
 TEXTS = ("input_text", "output_text")
 
 _KINDS: dict[str, Kind] = {
@@ -47,8 +52,9 @@ _KINDS: dict[str, Kind] = {
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 _OUTPUTS = ("output", "result", "tools")
 _CONTEXT = (
-    "<environment_context>", "<user_instructions>", "# agents.md instructions", "<turn_aborted>", "<skill>",
-    "<user_shell_command>", "<subagent_notification>", "<tool_context>", "<goal_context>",
+    "<environment_context>", "<user_instructions>", "# agents.md instructions", "<turn_aborted>",
+    "<skill>", "<user_shell_command>", "<subagent_notification>", "<tool_context>",
+    "<goal_context>",
 )  # fmt: skip
 _SUMMARY = "Another language model started to solve this problem"
 
@@ -132,7 +138,9 @@ def read_items(elements: Sequence[Element], found: Found) -> None:
             spans = tuple(element.whole for element in together)
             found.messages.append(Message("assistant", parts, index=index, spans=spans))
         else:
-            found.messages.append((_result if kind == "result" else _other_message)(together[0], index))
+            found.messages.append(
+                (_result if kind == "result" else _other_message)(together[0], index)
+            )
 
 
 def _other_message(element: Element, index: int) -> Message:
@@ -150,7 +158,15 @@ def _other_message(element: Element, index: int) -> Message:
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
     stands_for_all = is_summary(value)
     is_injected = role == "user" and (stands_for_all or not is_prompt(value))
-    return Message(role, tuple(content(value, span)), None, is_injected, stands_for_all, index=index, spans=(whole,))
+    return Message(
+        role,
+        tuple(content(value, span)),
+        None,
+        is_injected,
+        stands_for_all,
+        index=index,
+        spans=(whole,),
+    )
 
 
 def is_prompt(value: Any) -> bool:
@@ -171,7 +187,9 @@ def _opening(value: dict[str, Any]) -> str:
     """The beginning of a message's text."""
     text = value.get("content", value.get("message"))
     if isinstance(text, list):
-        text = next((block["text"] for block in text if isinstance(block, dict) and block.get("text")), None)
+        text = next(
+            (block["text"] for block in text if isinstance(block, dict) and block.get("text")), None
+        )
     return text.lstrip()[: len(_SUMMARY)] if isinstance(text, str) else ""
 
 

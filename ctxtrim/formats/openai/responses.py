@@ -33,23 +33,29 @@ PLACES = (" + ".join(_LISTS), " + ".join(f"[*].{path}" for path in _LISTS), "")
 """The JSON paths of such lists. All lists of one object are one conversation, in this order."""
 
 _TYPES = (
-    "function_call", "custom_tool_call", "local_shell_call", "computer_call", "shell_call", "apply_patch_call",
-    "tool_search_call", "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
-    "mcp_call",
+    "function_call", "custom_tool_call", "local_shell_call", "computer_call", "shell_call",
+    "apply_patch_call", "tool_search_call", "web_search_call", "file_search_call",
+    "code_interpreter_call", "image_generation_call", "mcp_call",
 )  # fmt: skip
 _FOREIGN = ("tool_use", "tool_result", "thinking", "tool_call", "toolCall")
 _REQUEST = {
-    "instructions", "tools", "tool_choice", "previous_response_id", "max_output_tokens", "reasoning", "store",
-    "parallel_tool_calls", "truncation", "include",
+    "instructions", "tools", "tool_choice", "previous_response_id", "max_output_tokens",
+    "reasoning", "store", "parallel_tool_calls", "truncation", "include",
 }  # fmt: skip
 
 
 _FIELDS = _REQUEST | {
-    "background", "conversation", "input", "max_tool_calls", "metadata", "model", "prompt", "prompt_cache_key",
-    "prompt_cache_retention", "safety_identifier", "service_tier", "stream", "stream_options", "temperature", "text",
-    "top_logprobs", "top_p", "user",
+    "background", "conversation", "input", "max_tool_calls", "metadata", "model", "prompt",
+    "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "stream",
+    "stream_options", "temperature", "text", "top_logprobs", "top_p", "user",
 }  # fmt: skip
-_OTHER_APIS = ("embed", "moderation", "tts", "whisper")  # whose requests have an input and a model too
+# whose requests have an input and a model too
+_OTHER_APIS = (
+    "embed",
+    "moderation",
+    "tts",
+    "whisper",
+)
 
 
 def knows(value: object) -> bool:
@@ -68,7 +74,11 @@ def knows(value: object) -> bool:
 
 def admits(value: object) -> bool:
     """Whether a value has a type or role that no other format has, known or not."""
-    if not isinstance(value, dict) or "tool_calls" in value or not ("type" in value or "role" in value):
+    if (
+        not isinstance(value, dict)
+        or "tool_calls" in value
+        or not ("type" in value or "role" in value)
+    ):
         return False
     content = value.get("content")
     blocks = content if isinstance(content, list) else ()
@@ -76,9 +86,14 @@ def admits(value: object) -> bool:
 
 
 def takes(place: Place) -> bool:
-    """Whether the envelope of a list, or of a string in its place, is a Responses request or response."""
+    """Whether the envelope of a list, or of a string in its place, is a Responses request or
+    response.
+    """
     around, items = place.envelope, place.items
-    if place.path[-2:] == ("responses_create_params", "input") or around.get("object") == "response":
+    if (
+        place.path[-2:] == ("responses_create_params", "input")
+        or around.get("object") == "response"
+    ):
         return True
     if place.path[-1:] != ("input",) or "messages" in around:
         return False
@@ -104,7 +119,9 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
             else Part("text", dump(instructions))
         )
         preamble = (Message("system", (part,), index=0, spans=(inner_span,)),)
-    is_one = isinstance(output, list) and not any(kind_of(item) in ("message", "result") for item in output)
+    is_one = isinstance(output, list) and not any(
+        kind_of(item) in ("message", "result") for item in output
+    )
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
         choice(value),
@@ -130,7 +147,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
         neighbour = (site.earlier or site.any).spans[-1]
-        return json_value(message, call_item(result.call_id, neighbour, site.value_of) if result else None)
+        return json_value(
+            message, call_item(result.call_id, neighbour, site.value_of) if result else None
+        )
 
     plain = insert_elements(run, site, spell)
     span = plain[0].span
@@ -139,7 +158,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     return _insert_into_list([message.value for message in plain], span, plain[0].is_after, site)
 
 
-def _insert_into_list(items: list[dict[str, Any]], span: Span, is_after: bool, site: Site) -> list[Insertion]:
+def _insert_into_list(
+    items: list[dict[str, Any]], span: Span, is_after: bool, site: Site
+) -> list[Insertion]:
     """Items next to a string. Items before the instructions move them into the item list."""
     text = site.value_of(span)
     around = Span(span.line, span.path[:-1])
@@ -152,7 +173,10 @@ def _insert_into_list(items: list[dict[str, Any]], span: Span, is_after: bool, s
     if isinstance(existing, str):
         user = [_message("user", existing)] if site.earlier or site.later else []
         is_first = span == target and is_after
-        return [*found, Insertion([*user, *items] if is_first else [*items, *user], target, replaces=True)]
+        return [
+            *found,
+            Insertion([*user, *items] if is_first else [*items, *user], target, replaces=True),
+        ]
     target = target if isinstance(existing, list) else around.inside("output")
     return [*found, *(Insertion(item, target.inside(0)) for item in items)]
 
@@ -165,7 +189,9 @@ def _message(role: str, text: Any) -> dict[str, Any]:
     }
 
 
-def _separate(elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]) -> list[Insertion]:
+def _separate(
+    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]
+) -> list[Insertion]:
     return separate(elements, removed, inserted, lambda item, neighbour: item)
 
 

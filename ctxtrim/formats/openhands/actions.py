@@ -16,8 +16,9 @@ from ctxtrim.text.records import dump
 
 SOURCES = ("agent", "user", "environment")
 SILENT = (
-    "null", "recall", "system", "change_agent_state", "agent_state_changed", "pause", "resume", "stop", "start",
-    "condensation", "condensation_request", "status", "server_ready", "loop_recall",
+    "null", "recall", "system", "change_agent_state", "agent_state_changed", "pause", "resume",
+    "stop", "start", "condensation", "condensation_request", "status", "server_ready",
+    "loop_recall",
 )  # fmt: skip
 """Kinds that the model does not read, or not as a call or its result."""
 
@@ -36,15 +37,18 @@ _CALLED = {
 _TOLD = ("message", "finish", "think")
 # Fields that the client adds to an action's arguments.
 _ASIDE = {
-    "action", "action_risk", "args", "blocking", "cause", "confirmation_state", "hidden", "id", "impl_source",
-    "is_confirmed", "is_static", "keep_prompt", "kernel_init_code", "llm_metrics", "message", "security_risk", "source",
-    "thought", "timeout", "timestamp", "tool_call_metadata", "translated_ipython_code",
+    "action", "action_risk", "args", "blocking", "cause", "confirmation_state", "hidden", "id",
+    "impl_source", "is_confirmed", "is_static", "keep_prompt", "kernel_init_code", "llm_metrics",
+    "message", "security_risk", "source", "thought", "timeout", "timestamp", "tool_call_metadata",
+    "translated_ipython_code",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of one event: a message, the model answer that it belongs to, and the usage of that answer."""
+    """The contents of one event: a message, the model answer that it belongs to, and the usage of
+    that answer.
+    """
 
     message: Message
     response: str | None = None
@@ -59,15 +63,25 @@ def is_event(value: object) -> bool:
         return False
     action, observation = value.get("action"), value.get("observation")
     if isinstance(action, str) and observation is None:
-        return isinstance(value.get("args"), dict) or ("source" not in value and action in (*_CALLED, *_TOLD, "null"))
-    if not isinstance(observation, str) or action is not None or not isinstance(value.get("content"), str):
+        return isinstance(value.get("args"), dict) or (
+            "source" not in value and action in (*_CALLED, *_TOLD, "null")
+        )
+    if (
+        not isinstance(observation, str)
+        or action is not None
+        or not isinstance(value.get("content"), str)
+    ):
         return False
-    return isinstance(value.get("extras"), dict) or ("source" not in value and observation in (*_CALLED, *SILENT))
+    return isinstance(value.get("extras"), dict) or (
+        "source" not in value and observation in (*_CALLED, *SILENT)
+    )
 
 
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
     """The contents of an event that the model reads; None if there are none."""
-    return _action(value, span) if isinstance(value.get("action"), str) else _observation(value, span)
+    return (
+        _action(value, span) if isinstance(value.get("action"), str) else _observation(value, span)
+    )
 
 
 def _action(value: dict[str, Any], span: Span) -> Contents | None:
@@ -79,14 +93,20 @@ def _action(value: dict[str, Any], span: Span) -> Contents | None:
     if kind in SILENT:
         return None
     if kind == "message":
-        is_agent = source == "agent" or (source is None and arguments.get("wait_for_response") is True)
+        is_agent = source == "agent" or (
+            source is None and arguments.get("wait_for_response") is True
+        )
         parts = (*_texts(arguments, inner_span, "content"), *_images(arguments, inner_span))
-        return Contents(Message("assistant" if is_agent else "user", parts, is_injected=source == "environment"))
+        return Contents(
+            Message("assistant" if is_agent else "user", parts, is_injected=source == "environment")
+        )
     if kind == "finish":  # sent back as a text, because nothing answers it
         role: Role = "user" if source == "user" else "assistant"
         return Contents(Message(role, (*_texts(arguments, inner_span, "thought"),)))
     if source == "user":
-        return Contents(Message("user", (*_texts(arguments, inner_span, _CALLED.get(kind, "content")),)))
+        return Contents(
+            Message("user", (*_texts(arguments, inner_span, _CALLED.get(kind, "content")),))
+        )
     answer = _answer(value, span)
     if answer is not None:
         return answer
@@ -121,7 +141,11 @@ def _answer(value: dict[str, Any], span: Span) -> Contents | None:
     choices = response.get("choices") if isinstance(response, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
-    if not isinstance(call_metadata, dict) or not isinstance(response, dict) or not isinstance(message, dict):
+    if (
+        not isinstance(call_metadata, dict)
+        or not isinstance(response, dict)
+        or not isinstance(message, dict)
+    ):
         return None
     inner_span = span.inside("tool_call_metadata", "model_response", "choices", 0, "message")
     parts = [part for part in _texts(message, inner_span, "content") if part.text]
@@ -130,7 +154,11 @@ def _answer(value: dict[str, Any], span: Span) -> Contents | None:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict) and call.get("id") == call_metadata.get("tool_call_id"):
             block = inner_span.inside("tool_calls", index)
-            parts.append(call_of(function, call_metadata.get("tool_call_id"), block.inside("function"), block))
+            parts.append(
+                call_of(
+                    function, call_metadata.get("tool_call_id"), block.inside("function"), block
+                )
+            )
             break
     name, model = response.get("id"), response.get("model")
     name, model = (text if isinstance(text, str) else None for text in (name, model))
@@ -142,11 +170,17 @@ def call_of(function: dict[str, Any], call_id: object, span: Span, block: Span) 
     arguments, name = function.get("arguments"), function.get("name")
     name, call_id = (value if isinstance(value, str) else None for value in (name, call_id))
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=span.inside("arguments"), block=block)
-    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block)
+        return Part(
+            "tool_call", arguments, call_id, name, span=span.inside("arguments"), block=block
+        )
+    return Part(
+        "tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block
+    )
 
 
-def _plain(value: dict[str, Any], kind: str, arguments: dict[str, Any], span: Span) -> Iterator[Part]:
+def _plain(
+    value: dict[str, Any], kind: str, arguments: dict[str, Any], span: Span
+) -> Iterator[Part]:
     """An action without a recorded answer: its thought and its request."""
     call_metadata = value.get("tool_call_metadata")
     call_metadata = call_metadata if isinstance(call_metadata, dict) else {}
@@ -174,8 +208,14 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
     content_span, text = span.inside("content"), value.get("content")
     text = text if isinstance(text, str) else ""
     is_caused = isinstance(call_metadata, dict) or "cause" in value or "id" not in value
-    if not is_caused or value.get("source", "agent") != "agent":  # not the result of an agent's call
-        return Contents(Message("user", (Part("text", text, span=content_span),), is_injected=True, spans=(span,)))
+    if (
+        not is_caused or value.get("source", "agent") != "agent"
+    ):  # not the result of an agent's call
+        return Contents(
+            Message(
+                "user", (Part("text", text, span=content_span),), is_injected=True, spans=(span,)
+            )
+        )
     call_metadata = call_metadata if isinstance(call_metadata, dict) else {}
     name, call_id = call_metadata.get("function_name", kind), call_metadata.get("tool_call_id")
     name, call_id = (text if isinstance(text, str) else None for text in (name, call_id))

@@ -2,9 +2,10 @@
 
 ::
 
-    {"instance_id", "history": [{"id", "source", "action", "args"}, {"id", "cause", "observation", "content"}, …]}
-    {"history": [[action, observation], …]}                     2024; either may be a `null` placeholder
-    {"id", "source", "kind": "ActionEvent", "tool_call", …}     version 1, one per line or in a list
+    {"instance_id", "history": [{"id", "source", "action", "args"}, {"id", "cause", "observation",
+    "content"}, …]} {"history": [[action, observation], …]}                     2024; either may be
+    a `null` placeholder {"id", "source", "kind": "ActionEvent", "tool_call", …}     version 1, one
+    per line or in a list
 
 Actions of one model answer are one message with several calls. Events that a condensation forgets
 are not read; its summary replaces them, and is removed together with them.
@@ -62,11 +63,21 @@ def _events(elements: Sequence[Element]) -> Iterator[_Event]:
         if isinstance(value, dict):
             yield _Event(value, span, (whole,))
         elif isinstance(value, list):
-            places = [(event, span.inside(index)) for index, event in enumerate(value) if isinstance(event, dict)]
-            idle = tuple(inner_span for event, inner_span in places if actions.is_event(event) and _is_idle(event))
+            places = [
+                (event, span.inside(index))
+                for index, event in enumerate(value)
+                if isinstance(event, dict)
+            ]
+            idle = tuple(
+                inner_span
+                for event, inner_span in places
+                if actions.is_event(event) and _is_idle(event)
+            )
             for event, inner_span in places:
                 yield _Event(
-                    event, inner_span, (inner_span, *(idle_span for idle_span in idle if idle_span != inner_span))
+                    event,
+                    inner_span,
+                    (inner_span, *(idle_span for idle_span in idle if idle_span != inner_span)),
                 )
 
 
@@ -96,7 +107,9 @@ def _take(contents: Contents, event: _Event, answers: dict[str, int], found: Fou
     if home is not None:
         first, calls = found.messages[home], tuple(message.calls)
         if {call.call_id for call in calls}.isdisjoint(call.call_id for call in first.calls):
-            found.messages[home] = replace(first, parts=first.parts + calls, spans=first.spans + message.spans)
+            found.messages[home] = replace(
+                first, parts=first.parts + calls, spans=first.spans + message.spans
+            )
             return
     if contents.message.role == "system" and not contents.message.parts:
         return
@@ -115,11 +128,17 @@ class _Condensed:
         self.forgotten: set[int] = set()
         self.summary: Message | None = None
         self.place = 0
-        condensations = [position for position, event in enumerate(events) if _condensation(event.value) is not None]
+        condensations = [
+            position
+            for position, event in enumerate(events)
+            if _condensation(event.value) is not None
+        ]
         if not condensations:
             return
         names = {
-            event.value["id"]: position for position, event in enumerate(events) if _is_name(event.value.get("id"))
+            event.value["id"]: position
+            for position, event in enumerate(events)
+            if _is_name(event.value.get("id"))
         }
         text: Part | None = None
         for position in condensations:
@@ -127,7 +146,9 @@ class _Condensed:
             inner = _condensation(event.value) or {}
             inner_span = event.span if inner is event.value else event.span.inside("args")
             self.forgotten |= {
-                names[name] for name in _forgotten(inner, names) if name in names and names[name] < position
+                names[name]
+                for name in _forgotten(inner, names)
+                if name in names and names[name] < position
             }
             if isinstance(inner.get("summary"), str):
                 text = Part("text", inner["summary"], span=inner_span.inside("summary"))
@@ -152,7 +173,9 @@ def _condensation(value: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _forgotten(inner: dict[str, Any], names: dict[Any, int]) -> list[Any]:
-    """The ids of the events that a condensation forgets: a list of them, or the first and the last."""
+    """The ids of the events that a condensation forgets: a list of them, or the
+    first and the last.
+    """
     ids = inner.get("forgotten_event_ids")
     if isinstance(ids, list):
         return [name for name in ids if _is_name(name)]
@@ -180,5 +203,11 @@ def owner(array: Path) -> Path | None:
 
 
 DIALECT = Dialect(
-    "openhands", knows, read, envelope, owner, insert, places=("history", "[*].history", "trajectory", "")
+    "openhands",
+    knows,
+    read,
+    envelope,
+    owner,
+    insert,
+    places=("history", "[*].history", "trajectory", ""),
 )

@@ -10,10 +10,15 @@ from ctxtrim.formats.openhands.actions import Contents, call_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-_ROLES: dict[object, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+_ROLES: dict[object, Role] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
 _SPOKEN = (
-    "ActionEvent", "AgentErrorEvent", "CondensationSummaryEvent", "MessageEvent", "ObservationEvent",
-    "SystemPromptEvent", "UserRejectObservation",
+    "ActionEvent", "AgentErrorEvent", "CondensationSummaryEvent", "MessageEvent",
+    "ObservationEvent", "SystemPromptEvent", "UserRejectObservation",
 )  # fmt: skip
 SILENT = (
     "Condensation", "CondensationRequest", "ConversationErrorEvent", "ConversationStateUpdateEvent",
@@ -24,11 +29,15 @@ SILENT = (
 
 def is_event(value: object) -> bool:
     """Whether a value is an event of a known kind."""
-    return isinstance(value, dict) and value.get("kind") in (*_SPOKEN, *SILENT) and "source" in value
+    return (
+        isinstance(value, dict) and value.get("kind") in (*_SPOKEN, *SILENT) and "source" in value
+    )
 
 
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
-    """The contents of an event that the model reads; None if there are none or the kind is unknown."""
+    """The contents of an event that the model reads; None if there are none or the
+    kind is unknown.
+    """
     kind = value.get("kind")
     if kind == "SystemPromptEvent":
         return _system(value, span)
@@ -51,8 +60,14 @@ def _at(value: dict[str, Any], span: Span, key: str) -> Span | None:
 
 def _system(value: dict[str, Any], span: Span) -> Contents:
     """The system prompt. It is removed without its event, which also contains the tools."""
-    places = [(value[key], span.inside(key)) for key in ("system_prompt", "dynamic_context") if value.get(key)]
-    parts = tuple(part for prompt, inner_span in places for part in _content([prompt], inner_span, True))
+    places = [
+        (value[key], span.inside(key))
+        for key in ("system_prompt", "dynamic_context")
+        if value.get(key)
+    ]
+    parts = tuple(
+        part for prompt, inner_span in places for part in _content([prompt], inner_span, True)
+    )
     tools = value.get("tools")
     spans = tuple(part.span for part in parts if part.span is not None)
     return Contents(Message("system", parts, spans=spans), tools=dump(tools) if tools else None)
@@ -70,18 +85,28 @@ def _content(content: Any, span: Span, is_alone: bool = False) -> Iterator[Part]
         if not isinstance(block, dict):
             continue
         if isinstance(block.get("text"), str):
-            yield Part("text", block["text"], span=block_span.inside("text"), block=None if is_alone else block_span)
+            yield Part(
+                "text",
+                block["text"],
+                span=block_span.inside("text"),
+                block=None if is_alone else block_span,
+            )
         elif isinstance(block.get("image_urls"), list):
             yield from _images(block["image_urls"], block_span)
 
 
 def _images(urls: list[Any], span: Span) -> Iterator[Part]:
-    """The images of a block. A text replaces the whole block, so only a single image can be replaced."""
+    """The images of a block.
+
+    A text replaces the whole block, so only a single image can be replaced.
+    """
     is_single = len(urls) == 1
     for number, url in enumerate(urls):
         media = media_of({"type": "image_url", "image_url": {"url": url}})
         block = span if is_single else span.inside("image_urls", number)
-        yield Part("attachment", media=media, block=block, text_block=text_block if is_single else None)
+        yield Part(
+            "attachment", media=media, block=block, text_block=text_block if is_single else None
+        )
 
 
 def _thought(value: dict[str, Any], span: Span) -> Iterator[Part]:
@@ -91,10 +116,17 @@ def _thought(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """
     text = value.get("reasoning_content")
     blocks = value.get("thinking_blocks")
-    blocks = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    blocks = (
+        [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    )
     if isinstance(text, str) and text:
         inner_span = span.inside("reasoning_content")
-        yield Part("reasoning", text, span=None if blocks else inner_span, block=None if blocks else inner_span)
+        yield Part(
+            "reasoning",
+            text,
+            span=None if blocks else inner_span,
+            block=None if blocks else inner_span,
+        )
         return
     for index, block in enumerate(blocks):
         if isinstance(block.get("thinking"), str):
@@ -107,25 +139,40 @@ def _message(value: dict[str, Any], span: Span) -> Contents | None:
     role = _ROLES.get(name) if isinstance(name, str) else None
     if not isinstance(inner, dict) or role is None:
         return None
-    parts = [*_thought(inner, inner_span), *_content(inner.get("content"), inner_span.inside("content"))]
+    parts = [
+        *_thought(inner, inner_span),
+        *_content(inner.get("content"), inner_span.inside("content")),
+    ]
     parts += _content(value.get("extended_content"), span.inside("extended_content"))
     if role == "tool":
         call_id = inner.get("tool_call_id")
         call_id = call_id if isinstance(call_id, str) else None
         return Contents(Message(role, _answering(parts, call_id, None, None)))
-    return Contents(Message(role, tuple(parts), is_injected=role == "user" and value.get("source") != "user"))
+    return Contents(
+        Message(role, tuple(parts), is_injected=role == "user" and value.get("source") != "user")
+    )
 
 
 def _action(value: dict[str, Any], span: Span) -> Contents:
     parts = [*_thought(value, span)]
-    parts += (part for part in _content(value.get("thought"), span.inside("thought")) if part.text or part.media)
+    parts += (
+        part
+        for part in _content(value.get("thought"), span.inside("thought"))
+        if part.text or part.media
+    )
     call, block = value.get("tool_call"), span.inside("tool_call")
     if isinstance(call, dict):
         inner = call.get("function")
-        function, inner_span = (inner, block.inside("function")) if isinstance(inner, dict) else (call, block)
-        parts.append(call_of(function, value.get("tool_call_id", call.get("id")), inner_span, block))
+        function, inner_span = (
+            (inner, block.inside("function")) if isinstance(inner, dict) else (call, block)
+        )
+        parts.append(
+            call_of(function, value.get("tool_call_id", call.get("id")), inner_span, block)
+        )
     response = value.get("llm_response_id")
-    return Contents(Message("assistant", tuple(parts)), response if isinstance(response, str) else None)
+    return Contents(
+        Message("assistant", tuple(parts)), response if isinstance(response, str) else None
+    )
 
 
 def _result(value: dict[str, Any], span: Span) -> Contents:
@@ -143,13 +190,18 @@ def _result(value: dict[str, Any], span: Span) -> Contents:
         if not parts and key not in seen:
             parts.append(Part("text", dump({name: seen[name] for name in seen if name != "kind"})))
     call_id, name = (
-        text if isinstance(text, str) else None for text in (value.get("tool_call_id"), value.get("tool_name"))
+        text if isinstance(text, str) else None
+        for text in (value.get("tool_call_id"), value.get("tool_name"))
     )
     metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-    return Contents(Message("tool", _answering(parts, call_id, name, is_error), name, metadata=metadata))
+    return Contents(
+        Message("tool", _answering(parts, call_id, name, is_error), name, metadata=metadata)
+    )
 
 
-def _answering(parts: list[Part], call_id: str | None, name: str | None, is_error: bool | None) -> tuple[Part, ...]:
+def _answering(
+    parts: list[Part], call_id: str | None, name: str | None, is_error: bool | None
+) -> tuple[Part, ...]:
     """The parts of a result, with at least one text."""
     if not any(part.kind == "text" for part in parts):
         parts = [Part("text"), *parts]

@@ -77,7 +77,11 @@ def read(elements: Sequence[Element], found: Found) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
     for value, span, whole in elements:
-        role = ROLES.get(value["role"]) if isinstance(value, dict) and isinstance(value.get("role"), str) else None
+        role = (
+            ROLES.get(value["role"])
+            if isinstance(value, dict) and isinstance(value.get("role"), str)
+            else None
+        )
         if role is None:
             found.uncounted += isinstance(value, dict) and "role" in value
             continue
@@ -108,7 +112,12 @@ def usage_in(value: Mapping[str, Any], index: int) -> Usage | None:
 
 
 def message_in(
-    role: Role, value: Mapping[str, Any], span: Span, whole: Span, index: int, home: Mapping[str, Any] | None = None
+    role: Role,
+    value: Mapping[str, Any],
+    span: Span,
+    whole: Span,
+    index: int,
+    home: Mapping[str, Any] | None = None,
 ) -> Message:
     """The message in a value at a span.
 
@@ -118,13 +127,19 @@ def message_in(
 
 
 def _message(
-    role: Role, value: Mapping[str, Any], span: Span, whole: Span, index: int, home: Mapping[str, Any] | None
+    role: Role,
+    value: Mapping[str, Any],
+    span: Span,
+    whole: Span,
+    index: int,
+    home: Mapping[str, Any] | None,
 ) -> Message:
     kind, spans, home = value["role"], (whole,), value if home is None else home
     if role == "tool":
         metadata = tuple((key, home[key]) for key in METADATA if type(home.get(key)) is int)
         parts = _result(value, span)
-        name = parts[0].name if parts[0].call_id is None else None  # without ids, results are matched by name
+        # without ids, results are matched by name
+        name = parts[0].name if parts[0].call_id is None else None
         return Message(role, parts, name, metadata=metadata, index=index, spans=spans)
     if kind == "bashExecution":
         parts = _ran(value, span)
@@ -133,7 +148,9 @@ def _message(
     else:
         parts = tuple(content_in(value.get("content"), span.inside("content"), role))
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, SUMMARY))
-    return Message(role, parts, None, is_summary or kind in _INJECTED, is_summary, index=index, spans=spans)
+    return Message(
+        role, parts, None, is_summary or kind in _INJECTED, is_summary, index=index, spans=spans
+    )
 
 
 def _begins(parts: Sequence[Part], text: str) -> bool:
@@ -143,7 +160,9 @@ def _begins(parts: Sequence[Part], text: str) -> bool:
 def summary_in(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     """The text of a summary, without the words that the client adds around it when sending."""
     text = value.get("summary")
-    return (Part("text", text if isinstance(text, str) else dump(text), span=span.inside("summary")),)
+    return (
+        Part("text", text if isinstance(text, str) else dump(text), span=span.inside("summary")),
+    )
 
 
 def _ran(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
@@ -198,8 +217,12 @@ def _call(block: Mapping[str, Any], span: Span) -> Part:
     call_id = call_id if isinstance(call_id, str) else None
     name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=span.inside("arguments"), block=span)
-    return Part("tool_call", "" if arguments is None else dump(arguments), call_id, name, block=span)
+        return Part(
+            "tool_call", arguments, call_id, name, span=span.inside("arguments"), block=span
+        )
+    return Part(
+        "tool_call", "" if arguments is None else dump(arguments), call_id, name, block=span
+    )
 
 
 def _result(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
@@ -220,12 +243,18 @@ def _result(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The system prompt, tools and model next to the messages, as pi's library saves a context."""
-    prompt, tools, model, name = (value.get(key) for key in ("systemPrompt", "tools", "model", "id"))
+    prompt, tools, model, name = (
+        value.get(key) for key in ("systemPrompt", "tools", "model", "id")
+    )
     model = model.get("id") if isinstance(model, dict) else model
     preamble: tuple[Message, ...] = ()
     if isinstance(prompt, str):
         inner_span = span.inside("systemPrompt")
-        preamble = (Message("system", (Part("text", prompt, span=inner_span),), index=0, spans=(inner_span,)),)
+        preamble = (
+            Message(
+                "system", (Part("text", prompt, span=inner_span),), index=0, spans=(inner_span,)
+            ),
+        )
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
         model=model if isinstance(model, str) else None,
@@ -251,7 +280,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         return [Insertion(json_value(message, last, site), first) for message in run]
     neighbour = _value(site, site.later or site.earlier or site.any)
     return insert_elements(
-        run, site, lambda message: json_value(message, last if message.is_summary else neighbour, site)
+        run,
+        site,
+        lambda message: json_value(message, last if message.is_summary else neighbour, site),
     )
 
 
@@ -273,7 +304,11 @@ def json_value(message: Message, neighbour: Mapping[str, Any], site: Site) -> di
         value |= {key: neighbour[key] for key in ("api", "provider", "model") if key in neighbour}
         value |= {"usage": _NO_USAGE, "stopReason": "stop"}
     stamp = neighbour.get("timestamp")
-    return value | ({"timestamp": stamp} if type(stamp) is int else {}) | metadata_member(message, site)
+    return (
+        value
+        | ({"timestamp": stamp} if type(stamp) is int else {})
+        | metadata_member(message, site)
+    )
 
 
 _NO_USAGE = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0) | {
@@ -281,5 +316,12 @@ _NO_USAGE = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalT
 }
 
 DIALECT = Dialect(
-    "pi", knows, read, envelope, owner, insert, places=("messages", "[*].messages", ""), visibility=visibility
+    "pi",
+    knows,
+    read,
+    envelope,
+    owner,
+    insert,
+    places=("messages", "[*].messages", ""),
+    visibility=visibility,
 )

@@ -12,7 +12,16 @@ from typing import Any
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
 from ctxtrim.formats.message_lists import Found, list_format
 from ctxtrim.formats.pi import messages
-from ctxtrim.formats.pi.messages import ROLES, content_in, is_sent, json_value, knows, message_in, summary_in, usage_in
+from ctxtrim.formats.pi.messages import (
+    ROLES,
+    content_in,
+    is_sent,
+    json_value,
+    knows,
+    message_in,
+    summary_in,
+    usage_in,
+)
 from ctxtrim.formats.pi.thread import Entry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
@@ -86,10 +95,20 @@ def _model(entry: Entry) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _usages(entries: Sequence[Entry], thread: Thread, messages: Sequence[Message]) -> Iterator[Usage]:
-    """The usages since the newest compaction; older ones counted a context that no longer exists."""
-    answers = {message.spans[0]: index for index, message in enumerate(messages) if message.role == "assistant"}
-    compacted = "" if thread.compaction is None else entries[thread.compaction].value.get("timestamp")
+def _usages(
+    entries: Sequence[Entry], thread: Thread, messages: Sequence[Message]
+) -> Iterator[Usage]:
+    """The usages since the newest compaction; older ones counted a context that no
+    longer exists.
+    """
+    answers = {
+        message.spans[0]: index
+        for index, message in enumerate(messages)
+        if message.role == "assistant"
+    }
+    compacted = (
+        "" if thread.compaction is None else entries[thread.compaction].value.get("timestamp")
+    )
     for entry in (entries[index] for index in thread.after):
         stamp = entry.value.get("timestamp")
         is_stale = isinstance(stamp, str) and isinstance(compacted, str) and stamp <= compacted
@@ -111,7 +130,9 @@ def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
     elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
         parts = summary_in(value, span)
         message = Message("user", parts, None, True, is_first, index=index, spans=(span,))
-        found.messages.append(with_visibility(message, value) if entry.kind == "branch_summary" else message)
+        found.messages.append(
+            with_visibility(message, value) if entry.kind == "branch_summary" else message
+        )
     tail = value.get("retainedTail") if is_first else None
     for position, message in enumerate(tail if isinstance(tail, list) else ()):
         message_span = span.inside("retainedTail", position)
@@ -149,7 +170,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     span = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
     neighbour = _entry_at(span, site)
     is_compaction = neighbour.get("type") == "compaction"
-    is_summary = run[0].role == "user" and ((run[0].is_summary and visibility_of(run[0]) == PLAIN) or is_compaction)
+    is_summary = run[0].role == "user" and (
+        (run[0].is_summary and visibility_of(run[0]) == PLAIN) or is_compaction
+    )
     if earlier is None and (is_summary or (is_compaction and not span.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
         text = "".join(part.text for part in run[0].parts) if is_summary else ""
@@ -159,7 +182,10 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         if span.path[:1] == ("retainedTail",):
             found.append(Insertion(_message_of(message, site.value_of(span), site), span, is_after))
         else:
-            body = {"type": "message", "message": _message_of(message, neighbour.get("message"), site)}
+            body = {
+                "type": "message",
+                "message": _message_of(message, neighbour.get("message"), site),
+            }
             found.append(Insertion(entry_of(body, neighbour, number), Span(span.line), is_after))
     return found
 
@@ -179,4 +205,6 @@ def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
     return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
 
 
-FORMAT = Format("pi", sniff, read, owner, insert, relink, placed=LISTS.placed, visibility=visibility)
+FORMAT = Format(
+    "pi", sniff, read, owner, insert, relink, placed=LISTS.placed, visibility=visibility
+)

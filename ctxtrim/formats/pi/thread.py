@@ -1,12 +1,14 @@
 """The live entries of a pi session, and their links after removals and insertions.
 
-Every entry names its parent. The live entries are those on the path from the last entry to the root. Old sessions
-have no ids: each entry follows the one before. The context starts at the newest compaction on the path::
+Every entry names its parent. The live entries are those on the path from the last entry to the
+root. Old sessions have no ids: each entry follows the one before. The context starts at the newest
+compaction on the path::
 
     entries   a  b  c  d  compaction(summary, first kept: c)  e  f
     context   summary  c  d  e  f
 
-A compaction names the first kept entry by id or position, or contains the kept messages as its `retainedTail`.
+A compaction names the first kept entry by id or position, or contains the kept messages as its
+`retainedTail`.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -25,7 +27,9 @@ _LINKS = ("targetId", "fromId")
 
 
 class Entry:
-    """One entry of a session and its span. `kind` is its type; None for other values among the entries.
+    """One entry of a session and its span.
+
+    `kind` is its type; None for other values among the entries.
 
     Every JSON value of the file is an entry, because compactions count all of them.
     """
@@ -42,21 +46,30 @@ class Entry:
 def entries_in(values: Sequence[Any]) -> list[Entry]:
     """The entries among the values of some lines."""
     return [
-        Entry(value, Span(line)) for line, value in enumerate(values) if value is not BLANK and value is not NOT_JSON
+        Entry(value, Span(line))
+        for line, value in enumerate(values)
+        if value is not BLANK and value is not NOT_JSON
     ]
 
 
 class Thread:
     """The live entries, as indices in file order.
 
-    `path`: all of them. `compaction`: the newest compaction on the path, or None. `kept`: entries before it that are
-    still in the context. `after`: entries after it, or all entries without a compaction. `leaf`: an entry that only
-    points to the last entry of the path.
+    `path`: all of them. `compaction`: the newest compaction on the path, or None. `kept`: entries
+    before it that are still in the context. `after`: entries after it, or all entries without a
+    compaction. `leaf`: an entry that only points to the last entry of the path.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         parents = _parents(entries)
-        index = next((position for position in range(len(entries) - 1, -1, -1) if _is_linked(entries[position])), None)
+        index = next(
+            (
+                position
+                for position in range(len(entries) - 1, -1, -1)
+                if _is_linked(entries[position])
+            ),
+            None,
+        )
         self.leaf = index if index is not None and entries[index].kind == "leaf" else None
         if index is not None and index == self.leaf:
             index = _find_named(entries, index, "targetId")
@@ -65,7 +78,9 @@ class Thread:
             path.append(index)
             index = parents[index]
         self.path = path[::-1]
-        self.compaction = next((index for index in path if entries[index].kind == "compaction"), None)
+        self.compaction = next(
+            (index for index in path if entries[index].kind == "compaction"), None
+        )
         self.kept: list[int] = []
         self.after = self.path
         if self.compaction is not None:
@@ -81,13 +96,17 @@ def _is_linked(entry: Entry) -> bool:
 
 
 def _parents(entries: Sequence[Entry]) -> list[int | None]:
-    """The parent of each entry: the nearest before it with the named id, else the entry before it."""
+    """The parent of each entry: the nearest before it with the named id, else the
+    entry before it.
+    """
     seen: dict[str, int] = {}
     found: list[int | None] = []
     for index, entry in enumerate(entries):
         name = entry.value.get("parentId", "")
         before = index - 1 if index else None
-        found.append(None if name is None else seen.get(name, before) if isinstance(name, str) else before)
+        found.append(
+            None if name is None else seen.get(name, before) if isinstance(name, str) else before
+        )
         if entry.id is not None:
             seen[entry.id] = index
     return found
@@ -98,7 +117,9 @@ def _find_named(entries: Sequence[Entry], index: int, field: str) -> int | None:
     name = entries[index].value.get(field)
     if not isinstance(name, str):
         return None
-    return next((position for position in range(index - 1, -1, -1) if entries[position].id == name), None)
+    return next(
+        (position for position in range(index - 1, -1, -1) if entries[position].id == name), None
+    )
 
 
 def first_kept(entries: Sequence[Entry], index: int) -> int | None:
@@ -107,12 +128,16 @@ def first_kept(entries: Sequence[Entry], index: int) -> int | None:
     if isinstance(value.get("retainedTail"), list):
         return None
     position = value.get("firstKeptEntryIndex")
-    first = _find_named(entries, index, "firstKeptEntryId") if "firstKeptEntryId" in value else position
+    first = (
+        _find_named(entries, index, "firstKeptEntryId") if "firstKeptEntryId" in value else position
+    )
     return first if type(first) is int and 0 <= first < index else None
 
 
 def entry_of(body: dict[str, Any], neighbour: dict[str, Any], number: int = 0) -> dict[str, Any]:
-    """An entry with the envelope of its neighbour, without links, and an id derived from its content and position."""
+    """An entry with the envelope of its neighbour, without links, and an id derived from its
+    content and position.
+    """
     value: dict[str, Any] = {"type": body["type"]}
     if "id" in neighbour:
         value |= {"id": event_id(neighbour["id"], dump(body), number), "parentId": None}
@@ -128,14 +153,16 @@ def compaction_of(summary: str, neighbour: dict[str, Any]) -> dict[str, Any]:
     return value | kept | {"tokensBefore": 0}
 
 
-def relink(lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]) -> Relinked:
+def relink(
+    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
+) -> Relinked:
     """The edits with updated links.
 
-    If the parent of an entry is removed, its nearest kept ancestor replaces it. An entry after an inserted entry
-    follows that entry. If the first kept entry of a compaction is removed, the compaction keeps the next one. The
-    compaction at the start of the context always stays, because the entries before it would otherwise be live again.
-    If it is dropped, its summary becomes empty, or is replaced by a new one. An abandoned branch is removed if no
-    live entry follows it.
+    If the parent of an entry is removed, its nearest kept ancestor replaces it. An entry after an
+    inserted entry follows that entry. If the first kept entry of a compaction is removed, the
+    compaction keeps the next one. The compaction at the start of the context always stays, because
+    the entries before it would otherwise be live again. If it is dropped, its summary becomes
+    empty, or is replaced by a new one. An abandoned branch is removed if no live entry follows it.
     """
     records = [document(line.data) or split(line.data, 1)[0] for line in lines]
     old = entries_in([record.value for record in records])
@@ -180,7 +207,8 @@ def _take_over_summary(
 ) -> list[Insertion]:
     """The remaining insertions after a compaction took over the summary of a new one.
 
-    If its own summary is kept, it becomes a message after the new summary and the messages inserted between them.
+    If its own summary is kept, it becomes a message after the new summary and the messages inserted
+    between them.
     """
     new = next((insertion for insertion in inserted if _is_compaction(insertion)), None)
     rest = [insertion for insertion in inserted if insertion is not new]
@@ -188,18 +216,28 @@ def _take_over_summary(
         if home.span in removed:
             values[home.span] = {"summary": ""}
         return rest
-    values[home.span] = {key: new.value[key] for key in ("summary", "timestamp") if key in new.value}
+    values[home.span] = {
+        key: new.value[key] for key in ("summary", "timestamp") if key in new.value
+    }
     summary = home.value.get("summary")
     if home.span in removed or not summary:
         return rest
-    message = {"role": "compactionSummary", "summary": summary, "tokensBefore": home.value.get("tokensBefore", 0)}
-    between = [insertion for insertion in rest if insertion.span == home.span and not insertion.is_after]
+    message = {
+        "role": "compactionSummary",
+        "summary": summary,
+        "tokensBefore": home.value.get("tokensBefore", 0),
+    }
+    between = [
+        insertion for insertion in rest if insertion.span == home.span and not insertion.is_after
+    ]
     rest = [insertion for insertion in rest if insertion not in between]
     if isinstance(home.value.get("retainedTail"), list):
         tail = home.span.inside("retainedTail", 0)
         messages = [*(insertion.value["message"] for insertion in between), message]
         return [*(Insertion(value, tail) for value in messages), *rest]
-    first = next((entries[index] for index in thread.kept if entries[index].span not in removed), None)
+    first = next(
+        (entries[index] for index in thread.kept if entries[index].span not in removed), None
+    )
     neighbour = first or home
     bodies = [
         *(insertion.value for insertion in between),
@@ -212,8 +250,13 @@ def _is_compaction(insertion: Insertion) -> bool:
     return not insertion.span.path and insertion.value.get("type") == "compaction"
 
 
-def _with_new(entries: Sequence[Entry], inserted: Sequence[Insertion]) -> tuple[list[Entry], dict[int, Insertion]]:
-    """The entries including inserted ones, and the index of each insertion. Elements of entries are left out."""
+def _with_new(
+    entries: Sequence[Entry], inserted: Sequence[Insertion]
+) -> tuple[list[Entry], dict[int, Insertion]]:
+    """The entries including inserted ones, and the index of each insertion.
+
+    Elements of entries are left out.
+    """
     around: dict[tuple[Span, bool], list[Insertion]] = {}
     for insertion in inserted:
         if not insertion.span.path:
@@ -234,11 +277,17 @@ def _with_new(entries: Sequence[Entry], inserted: Sequence[Insertion]) -> tuple[
 
 
 def _links(
-    entries: Sequence[Entry], live: Sequence[int], dropped: Set[int], new: dict[int, Insertion], leaf: int | None
+    entries: Sequence[Entry],
+    live: Sequence[int],
+    dropped: Set[int],
+    new: dict[int, Insertion],
+    leaf: int | None,
 ) -> dict[int, dict[str, Any]]:
     """The new values of the fields that name another entry."""
     parents = _parents(entries)
-    kept_ancestors: list[str | None] = []  # of each entry: its id, or that of its nearest kept ancestor
+    kept_ancestors: list[
+        str | None
+    ] = []  # of each entry: its id, or that of its nearest kept ancestor
     for index, entry in enumerate(entries):
         parent = parents[index]
         inherited = None if parent is None else kept_ancestors[parent]
@@ -246,7 +295,9 @@ def _links(
     changes: dict[int, dict[str, Any]] = {}
     for index in range(len(entries)):
         parent = parents[index]
-        if index in dropped or not entries[index].value:  # a line that is not an object has no links
+        if (
+            index in dropped or not entries[index].value
+        ):  # a line that is not an object has no links
             continue
         if parent is not None and parent in dropped:
             changes[index] = {"parentId": kept_ancestors[parent]}
@@ -259,7 +310,9 @@ def _links(
         if index in dropped or not entries[index].value:
             continue
         if index in new or before in new:
-            changes.setdefault(index, {})["parentId"] = None if before is None else entries[before].id
+            changes.setdefault(index, {})["parentId"] = (
+                None if before is None else entries[before].id
+            )
         before = index
     if leaf is not None and before in new:
         changes.setdefault(leaf, {})["targetId"] = entries[before].id
@@ -275,8 +328,12 @@ def _keep(
     new: Set[int],
     changes: dict[int, dict[str, Any]],
 ) -> None:
-    """Update the first kept entry of each compaction: the next kept live entry, or a new entry before it."""
-    kept_before = list(accumulate((index not in dropped for index in range(len(entries))), initial=0))
+    """Update the first kept entry of each compaction: the next kept live entry, or a new entry
+    before it.
+    """
+    kept_before = list(
+        accumulate((index not in dropped for index in range(len(entries))), initial=0)
+    )
     newest = next((index for index in reversed(live) if entries[index].kind == "compaction"), None)
     alive = set(live)
     for old_position, entry in enumerate(old):
@@ -290,7 +347,10 @@ def _keep(
                 break
         if index == newest:
             kept = min((position for position in new if position < kept), default=kept)
-        if type(value.get("firstKeptEntryIndex")) is int and value["firstKeptEntryIndex"] != kept_before[kept]:
+        if (
+            type(value.get("firstKeptEntryIndex")) is int
+            and value["firstKeptEntryIndex"] != kept_before[kept]
+        ):
             changes.setdefault(index, {})["firstKeptEntryIndex"] = kept_before[kept]
         if kept != start and "firstKeptEntryId" in value:
             changes.setdefault(index, {})["firstKeptEntryId"] = entries[kept].id

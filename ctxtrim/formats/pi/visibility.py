@@ -2,7 +2,8 @@
 
 ::
 
-    {"role": "user", "content": …, "metadata": {"agentVisible": false, "userVisible": true, "kind": "…"}}
+    {"role": "user", "content": …, "metadata": {"agentVisible": false, "userVisible": true, "kind":
+    "…"}}
 
 The default is visible. Some agents use underscores in the names; an edited file keeps its style.
 """
@@ -47,7 +48,9 @@ def with_visibility(message: Message, value: Mapping[str, Any]) -> Message:
 
 
 def visibility(
-    changed: Sequence[tuple[Message, Message]], messages: Sequence[Message], value_of: Callable[[Span], Any]
+    changed: Sequence[tuple[Message, Message]],
+    messages: Sequence[Message],
+    value_of: Callable[[Span], Any],
 ) -> Iterator[tuple[Span, Mapping[str, Any]]]:
     """The changed metadata members of some messages, which are added where missing.
 
@@ -64,7 +67,10 @@ def visibility(
         elif isinstance(metadata, dict):
             keys = (*(names_in(metadata) or usual), "kind")
             both = zip(keys, visibility_of(old), visibility_of(new), strict=True)
-            yield home.inside("metadata"), {key: now for key, old_value, now in both if now != old_value}
+            yield (
+                home.inside("metadata"),
+                {key: now for key, old_value, now in both if now != old_value},
+            )
 
 
 def metadata_member(message: Message, site: Site) -> dict[str, Any]:
@@ -83,14 +89,23 @@ def _json_value(message: Message, names: Names) -> dict[str, Any]:
 
 def _usual(messages: Sequence[Message], value_of: Callable[[Span], Any]) -> Names:
     """The visibility keys that the file uses, taken from the first message that has them."""
-    first = next((message for message in messages if not (message.agent_visible and message.user_visible)), None)
+    first = next(
+        (message for message in messages if not (message.agent_visible and message.user_visible)),
+        None,
+    )
     return (names_in(_home(first, value_of)[1].get("metadata")) if first else None) or _NAMES[0]
 
 
 def _home(message: Message, value_of: Callable[[Span], Any]) -> tuple[Span, Any]:
-    """The object with the metadata of a message: the message itself, which in a session is inside an entry."""
+    """The object with the metadata of a message: the message itself, which in a session is inside
+    an entry.
+    """
     home = message.spans[0]
     value = value_of(home)
-    if isinstance(value, dict) and value.get("type") == "message" and isinstance(value.get("message"), dict):
+    if (
+        isinstance(value, dict)
+        and value.get("type") == "message"
+        and isinstance(value.get("message"), dict)
+    ):
         return home.inside("message"), value["message"]
     return home, value

@@ -1,9 +1,8 @@
 """Fill a budget with the units of a transcript, most important first.
 
-1. Keep protected messages, then plan units in the order of the strategy while they fit. Clips are only planned.
-2. Make each planned clip, once.
-3. Restore units that did not fit with clipped results if their smallest form fits.
-4. Lengthen shortened messages while there is room.
+1. Keep protected messages, then plan units in the order of the strategy while they fit. Clips are
+  only planned. 2. Make each planned clip, once. 3. Restore units that did not fit with clipped
+  results if their smallest form fits. 4. Lengthen shortened messages while there is room.
 
 The result is maximal: no unit is dropped if its smallest form fits. Messages are measured once. A
 unit without room is skipped without making a clip, so the work grows linearly with the number of
@@ -19,7 +18,9 @@ from ctxtrim.stages.trim.forms import Form, Forms
 from ctxtrim.stages.trim.priority import Allocation, Strategy
 from ctxtrim.stages.trim.situation import Situation, Unit, firsts
 
-_FIRST_SHARE = 8  # a result of a most important unit gets at most this fraction of the budget at first
+_FIRST_SHARE = (
+    8  # a result of a most important unit gets at most this fraction of the budget at first
+)
 _GAIN = 16  # minimum tokens to gain by making a clip again
 
 
@@ -57,7 +58,9 @@ class Fit:
         """Keep as many units as fit, and return the object itself."""
         first = list(firsts(self.situation))
         steps = strategy.steps(self.situation)
-        self.units = self.candidates = tuple(dict.fromkeys((*first, *(step.unit for step in steps))))
+        self.units = self.candidates = tuple(
+            dict.fromkeys((*first, *(step.unit for step in steps)))
+        )
         if self.room < 0:
             return self
         for unit in first:
@@ -81,14 +84,19 @@ class Fit:
         return self
 
     def _restore(self, first: Sequence[Unit], is_contiguous: bool) -> None:
-        """Keep units that did not fit with clipped results. If contiguous, stop at the first that does not fit."""
+        """Keep units that did not fit with clipped results.
+
+        If contiguous, stop at the first that does not fit.
+        """
         for rank, unit in enumerate(self.units):
             if not self._squeeze(unit) and is_contiguous and unit not in first:
                 self.candidates = self.units[: rank + 1]
                 return
 
     def smallest_dropped(self) -> Dropped | None:
-        """The dropped unit that needs the fewest tokens, in its smallest form and with its prompts."""
+        """The dropped unit that needs the fewest tokens, in its smallest form and
+        with its prompts.
+        """
         smallest: Dropped | None = None
         for unit in self.candidates:
             missing = self._missing(unit)
@@ -102,8 +110,12 @@ class Fit:
         """By position, the rank that a message is kept or dropped for."""
         prompts = self.situation.prompts
         turns = {unit.turn: unit.reason for unit in reversed(self.units) if unit.turn is not None}
-        reasons = {position: reason for turn, reason in turns.items() for position in prompts.get(turn, ())}
-        return reasons | {position: unit.reason for unit in reversed(self.units) for position in unit.positions}
+        reasons = {
+            position: reason for turn, reason in turns.items() for position in prompts.get(turn, ())
+        }
+        return reasons | {
+            position: unit.reason for unit in reversed(self.units) for position in unit.positions
+        }
 
     def company(self) -> set[int]:
         """The positions of answers that are kept only to separate two prompts."""
@@ -122,24 +134,39 @@ class Fit:
         self.kept[position] = form
 
     def _prompts(self, unit: Unit) -> tuple[int, ...]:
-        return () if unit.turn is None or unit.turn in self._turns else self.situation.prompts.get(unit.turn, ())
+        return (
+            ()
+            if unit.turn is None or unit.turn in self._turns
+            else self.situation.prompts.get(unit.turn, ())
+        )
 
     def _missing(self, unit: Unit) -> list[int]:
         """The positions that must be added to keep a unit."""
         return [
-            position for position in dict.fromkeys((*self._prompts(unit), *unit.positions)) if position not in self.kept
+            position
+            for position in dict.fromkeys((*self._prompts(unit), *unit.positions))
+            if position not in self.kept
         ]
 
     def _floor(self, positions: Iterable[int]) -> int:
         """A lower bound of the tokens of some messages, without making any shorter form."""
-        return sum(self.situation.costs[position] for position in positions if not self.forms.may_shrink(position))
+        return sum(
+            self.situation.costs[position]
+            for position in positions
+            if not self.forms.may_shrink(position)
+        )
 
     def _plan(self, step: Allocation) -> bool:
-        """Plan a unit with results of at most `step.level` tokens if it fits. Return whether the unit is planned."""
+        """Plan a unit with results of at most `step.level` tokens if it fits.
+
+        Return whether the unit is planned.
+        """
         planned = self._planned
         wanted = self._missing(step.unit)
         new = [position for position in wanted if position not in planned]
-        if not new and (self.room <= 0 or not any(self.forms.may_shrink(position) for position in wanted)):
+        if not new and (
+            self.room <= 0 or not any(self.forms.may_shrink(position) for position in wanted)
+        ):
             return not new
         if self._floor(new) > self.room:
             return False
@@ -163,7 +190,9 @@ class Fit:
         return max(level, self.forms.least(position).tokens)
 
     def _squeeze(self, unit: Unit) -> bool:
-        """Keep a unit with results clipped to one length, if there is room for its smallest form."""
+        """Keep a unit with results clipped to one length, if there is room for its
+        smallest form.
+        """
         missing = self._missing(unit)
         if self._floor(missing) > self.room:
             return not missing
@@ -174,17 +203,25 @@ class Fit:
         low, high = 0, self.room
         while low < high:  # the largest length at which they fit
             length = (low + high + 1) // 2
-            if sum(max(least[position], min(lean[position], length)) for position in missing) <= self.room:
+            if (
+                sum(max(least[position], min(lean[position], length)) for position in missing)
+                <= self.room
+            ):
                 low = length
             else:
                 high = length - 1
         for position in missing:
-            self._put(position, self.forms.within(position, max(least[position], min(lean[position], low))))
+            self._put(
+                position,
+                self.forms.within(position, max(least[position], min(lean[position], low))),
+            )
         self._turns.add(unit.turn)
         return True
 
     def _widen(self) -> None:
-        """Lengthen shortened messages into the free room; results that are repeated later come last."""
+        """Lengthen shortened messages into the free room; results that are repeated later come
+        last.
+        """
         shortened = [position for unit in self.candidates for position in reversed(unit.positions)]
         shortened = [
             position
@@ -200,16 +237,23 @@ class Fit:
                 self._put(position, form)
 
     def _separate_prompts(self) -> set[int]:
-        """Prevent adjacent prompts if roles alternate. Return the positions of messages dropped for it."""
+        """Prevent adjacent prompts if roles alternate.
+
+        Return the positions of messages dropped for it.
+        """
         situation = self.situation
         if not situation.is_alternating:
             return set()
-        dropped = {position for position in range(len(situation.messages)) if position not in self.kept}
+        dropped = {
+            position for position in range(len(situation.messages)) if position not in self.kept
+        }
         costs = [
             self.kept[position].tokens if position in self.kept else cost
             for position, cost in enumerate(situation.costs)
         ]
-        separate_prompts(situation.messages, situation.shape, costs, self.room, dropped, situation.protected)
+        separate_prompts(
+            situation.messages, situation.shape, costs, self.room, dropped, situation.protected
+        )
         dropped_prompts = dropped & self.kept.keys()
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)
         for position in range(len(situation.messages)):

@@ -40,7 +40,9 @@ class Forms:
         return Form(self.situation.messages[position], self.situation.costs[position])
 
     def lean(self, position: int) -> Form:
-        """The message without content that is cheap to lose: a result repeated later, or reasoning of an old turn."""
+        """The message without content that is cheap to lose: a result repeated later, or reasoning
+        of an old turn.
+        """
         if position not in self._lean:
             self._lean[position] = self._shorter(self._without_stale(position), position)
         return self._lean[position]
@@ -51,13 +53,19 @@ class Forms:
             form = self.lean(position)
             result = self._shortenable(position)
             if result is not None and form.action == "kept":
-                reason = f"{self._rank(position)} result: step {self.situation.shape.step[position]}"
-                form = self._shorter(self._with_text(result, _REPLACEMENT.of(result, ""), reason), position)
+                reason = (
+                    f"{self._rank(position)} result: step {self.situation.shape.step[position]}"
+                )
+                form = self._shorter(
+                    self._with_text(result, _REPLACEMENT.of(result, ""), reason), position
+                )
             self._least[position] = form
         return self._least[position]
 
     def within(self, position: int, tokens: int) -> Form:
-        """The longest form of at most `tokens` tokens that a clip can make, else the smallest form."""
+        """The longest form of at most `tokens` tokens that a clip can make, else
+        the smallest form.
+        """
         if tokens >= self.situation.costs[position]:
             return self.full(position)
         lean = self.lean(position)
@@ -69,7 +77,9 @@ class Forms:
         for _ in range(_TRIES):
             if limit < _SHORTEST:
                 break
-            text = clip(result.text, limit, counter.tokenizer, "head-tail", kept.ranges if kept else ())
+            text = clip(
+                result.text, limit, counter.tokenizer, "head-tail", kept.ranges if kept else ()
+            )
             form = self._with_text(result, text, f"long result: at most {limit} tokens")
             if form.tokens <= tokens:
                 return form if form.tokens < lean.tokens else lean
@@ -100,7 +110,9 @@ class Forms:
         situation = self.situation
         cost = situation.counter.cost(situation.messages[position], situation.shape.fan[position])
         kinds = (part.kind for part in situation.messages[position].parts)
-        return cost.total - sum(tokens for kind, tokens in zip(kinds, cost.parts, strict=True) if kind == "tool_result")
+        return cost.total - sum(
+            tokens for kind, tokens in zip(kinds, cost.parts, strict=True) if kind == "tool_result"
+        )
 
     def _shorter(self, form: Form, position: int) -> Form:
         """The form, or the full message if that costs no more."""
@@ -110,11 +122,18 @@ class Forms:
         situation = self.situation
         if position in situation.stale:
             result = self._shortenable(position)
-            return self.full(position) if result is None else self._with_text(result, *situation.stale[position])
+            return (
+                self.full(position)
+                if result is None
+                else self._with_text(result, *situation.stale[position])
+            )
         return self._without_reasoning(position)
 
     def _without_reasoning(self, position: int) -> Form:
-        """The message without the reasoning of an old turn. Some providers require reasoning next to tool calls."""
+        """The message without the reasoning of an old turn.
+
+        Some providers require reasoning next to tool calls.
+        """
         situation, message = self.situation, self.situation.messages[position]
         if situation.is_recent[position] or position in situation.protected:
             return self.full(position)
@@ -122,11 +141,17 @@ class Forms:
         kept_parts = tuple(
             part
             for part in message.parts
-            if part.kind != "reasoning" or part.block is None or (has_calls and part.span is not None)
+            if part.kind != "reasoning"
+            or part.block is None
+            or (has_calls and part.span is not None)
         )
-        if len(kept_parts) == len(message.parts) or all(part.kind == "reasoning" for part in kept_parts):
+        if len(kept_parts) == len(message.parts) or all(
+            part.kind == "reasoning" for part in kept_parts
+        ):
             return self.full(position)
-        return self._priced(replace(message, parts=kept_parts), position, "stripped", "old reasoning")
+        return self._priced(
+            replace(message, parts=kept_parts), position, "stripped", "old reasoning"
+        )
 
     def _with_text(self, result: ToolResult, text: str, reason: str) -> Form:
         return self._priced(result.with_text(text), result.position, "truncated", reason)
@@ -145,5 +170,7 @@ class Forms:
 
 
 def _even(limit: int) -> int:
-    """A limit rounded down by at most an eighth, so that formats with slightly different overhead get the same clip."""
+    """A limit rounded down by at most an eighth, so that formats with slightly different overhead
+    get the same clip.
+    """
     return limit - limit % (1 << min(6, max(0, limit.bit_length() - 4))) if limit > 0 else limit

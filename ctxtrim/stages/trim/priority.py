@@ -2,7 +2,8 @@
 
 ::
 
-    priority    recent turns and results worth keeping, then older turns, then demonstrations; within each group by
+    priority    recent turns and results worth keeping, then older turns, then demonstrations;
+    within each group by
                 need per token
     oldest      the newest exchange first, until one does not fit
     middle      the exchanges at both ends first
@@ -26,12 +27,22 @@ from ctxtrim.stages.trim.situation import Situation, Unit, named
 LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
 """Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
 
-_FADE, _SLOWNESS = 5, 0.7  # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
+# need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
+_FADE, _SLOWNESS = (
+    5,
+    0.7,
+)
 _LONG, _GROWTH = 1000, 0.6  # need grows with this power of the length above a thousand tokens
 _PART = 0.85  # need met by a clip: its share of the tokens to this power
 _OWN = 0.5  # for a token that the assistant wrote
 _FILES = 1.5  # for reads and edits of files
-_USES = (1, 1.6, 2.2, 2.8)  # for results that 0, 1, 2 to 3, or more later calls took an argument from
+# for results that 0, 1, 2 to 3, or more later calls took an argument from
+_USES = (
+    1,
+    1.6,
+    2.2,
+    2.8,
+)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _PLACEHOLDER = 16  # approximate tokens of a replaced result
 
@@ -45,7 +56,10 @@ class Allocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a budget is filled, step by step. `is_contiguous`: stop at the first step that does not fit."""
+    """How a budget is filled, step by step.
+
+    `is_contiguous`: stop at the first step that does not fit.
+    """
 
     steps: Callable[[Situation], list[Allocation]]
     is_contiguous: bool = False
@@ -75,8 +89,12 @@ class _Level(NamedTuple):
         return (self.need - before.need) / max(1, self.tokens - before.tokens)
 
 
-def _increments(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[tuple[float, int | None]]:
-    """The levels of an exchange worth taking, each with its additional need per token, in falling order."""
+def _increments(
+    situation: Situation, home: int, positions: Sequence[int]
+) -> Iterator[tuple[float, int | None]]:
+    """The levels of an exchange worth taking, each with its additional need per token, in falling
+    order.
+    """
     hull = [_Level(None, 0, 0)]
     for level in _levels(situation, home, positions):
         while len(hull) > 1 and level.density(hull[-1]) >= hull[-1].density(hull[-2]):
@@ -99,10 +117,14 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterat
     for level in LEVELS:
         if level is None or level < longest:
             tokens = {
-                position: costs[position] if level is None else min(costs[position], max(level, _PLACEHOLDER))
+                position: costs[position]
+                if level is None
+                else min(costs[position], max(level, _PLACEHOLDER))
                 for position in results
             }
-            parts = (results[position] * _part(tokens[position], costs[position]) for position in results)
+            parts = (
+                results[position] * _part(tokens[position], costs[position]) for position in results
+            )
             yield _Level(level, base + sum(tokens.values()), need + sum(parts))
 
 
@@ -123,7 +145,10 @@ def _need_of_result(situation: Situation, result: ToolResult) -> float:
     if result.position in situation.stale:
         return 0
     kept = situation.worth[result.position]
-    need = _length(situation.costs[result.position]) * _USES[min(len(_USES) - 1, kept.uses.bit_length())]
+    need = (
+        _length(situation.costs[result.position])
+        * _USES[min(len(_USES) - 1, kept.uses.bit_length())]
+    )
     if kind_of_tool(result.tool, result.call.text if result.call else "") in ("read", "edit"):
         need *= _FILES
     return need * _WORTH_KEEPING if kept.reason is not None and not kept.is_used else need
@@ -150,14 +175,19 @@ def _rank(situation: Situation, home: int) -> str:
 
 def _oldest(situation: Situation) -> list[Allocation]:
     units = _units(situation)
-    return [Allocation(_unit(situation, home, units[home], "oldest first")) for home in reversed(units)]
+    return [
+        Allocation(_unit(situation, home, units[home], "oldest first")) for home in reversed(units)
+    ]
 
 
 def _middle(situation: Situation) -> list[Allocation]:
     units = _units(situation)
     homes, middle = list(units), (len(units) - 1) / 2
     order = sorted(range(len(homes)), key=lambda position: (-abs(position - middle), -position))
-    return [Allocation(_unit(situation, homes[position], units[homes[position]], "middle first")) for position in order]
+    return [
+        Allocation(_unit(situation, homes[position], units[homes[position]], "middle first"))
+        for position in order
+    ]
 
 
 def _age(situation: Situation) -> list[Allocation]:
@@ -166,7 +196,9 @@ def _age(situation: Situation) -> list[Allocation]:
 
 
 def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
-    """All exchanges, and the prompts of turns without exchanges, by their first message and in order."""
+    """All exchanges, and the prompts of turns without exchanges, by their first message and in
+    order.
+    """
     lone = {
         positions[0]: positions
         for turn, prompts in situation.prompts.items()

@@ -1,4 +1,6 @@
-"""The facts about a transcript that decide what `trim` keeps, and the units that it keeps or drops as a whole."""
+"""The facts about a transcript that decide what `trim` keeps, and the units that it keeps or drops
+as a whole.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +53,8 @@ class Situation:
 
     @cached_property
     def asides(self) -> set[int]:
-        """The positions of messages that the client injects between the steps of an agent, such as the text of a skill.
+        """The positions of messages that the client injects between the steps of an agent, such as
+        the text of a skill.
 
         The steps after such a message need the prompt that the person typed, not that message.
         """
@@ -89,7 +92,11 @@ class Situation:
     def soft(self) -> dict[int, str]:
         """By exchange, why one of its results is worth keeping."""
         exchange = self.shape.exchange
-        return {exchange[position]: kept.reason for position, kept in self.worth.items() if kept.reason is not None}
+        return {
+            exchange[position]: kept.reason
+            for position, kept in self.worth.items()
+            if kept.reason is not None
+        }
 
     @cached_property
     def exchanges(self) -> dict[int, tuple[int, ...]]:
@@ -102,7 +109,9 @@ class Situation:
 
     @cached_property
     def prompts(self) -> dict[int, tuple[int, ...]]:
-        """By turn, the user messages that may be dropped, with the results of calls that they make."""
+        """By turn, the user messages that may be dropped, with the results of calls
+        that they make.
+        """
         positions_by_turn: dict[int, list[int]] = {}
         for position in self._free:
             if self._is_prompt(position):
@@ -112,7 +121,10 @@ class Situation:
     @cached_property
     def prompt_costs(self) -> dict[int, int]:
         """By turn, the tokens of the prompts that may be dropped."""
-        return {turn: sum(self.costs[position] for position in positions) for turn, positions in self.prompts.items()}
+        return {
+            turn: sum(self.costs[position] for position in positions)
+            for turn, positions in self.prompts.items()
+        }
 
     @cached_property
     def last_prompt(self) -> int | None:
@@ -172,7 +184,11 @@ class Situation:
         """The exchange at the end of the session: its last answer, or the current step."""
         home = next(reversed(self.exchanges), None)
         last = next(
-            (position for position in range(len(self.messages) - 1, -1, -1) if self.messages[position].agent_visible),
+            (
+                position
+                for position in range(len(self.messages) - 1, -1, -1)
+                if self.messages[position].agent_visible
+            ),
             None,
         )
         if home is None or last is None:
@@ -180,7 +196,8 @@ class Situation:
         return home if self.shape.exchange[last] == home else None
 
     def company(self, position: int) -> tuple[int, ...]:
-        """The cheapest exchange of a prompt's turn, which separates it from the next prompt if roles alternate.
+        """The cheapest exchange of a prompt's turn, which separates it from the next prompt if
+        roles alternate.
 
         Answers in words come first. Empty if the turn has no exchange, or a protected one.
         """
@@ -242,7 +259,11 @@ def firsts(situation: Situation) -> Iterator[Unit]:
             yield Unit(company, APART, situation.turns[position])
     if situation.newest is not None:
         home = situation.newest
-        yield Unit(situation.exchanges[home], named("newest exchange", situation, home), situation.turns[home])
+        yield Unit(
+            situation.exchanges[home],
+            named("newest exchange", situation, home),
+            situation.turns[home],
+        )
     for position in reversed(situation.instructions):
         yield Unit(_with_company(situation, position), "instructions to the agent")
     if situation.opening is not None:

@@ -1,4 +1,5 @@
-"""Drop and shorten messages until a transcript fits its budget, or report which messages cannot be dropped.
+"""Drop and shorten messages until a transcript fits its budget, or report which messages cannot be
+dropped.
 
 System messages (by default), the current task, and pinned and hidden messages are never dropped.
 `priority` ranks the others; `fit` keeps as many as fit. An exchange is dropped as a whole, so calls
@@ -19,7 +20,18 @@ from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement import SummaryWriter, place_summary, restore_summary, with_summary
-from ctxtrim.stage import Action, Change, Finding, Outcome, StoredSummary, change_of, describe, overflow, seam, setting
+from ctxtrim.stage import (
+    Action,
+    Change,
+    Finding,
+    Outcome,
+    StoredSummary,
+    change_of,
+    describe,
+    overflow,
+    seam,
+    setting,
+)
 from ctxtrim.stages.keep import KeepRules, kept
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.fit import Fit
@@ -45,21 +57,28 @@ _ACTIVE_STEPS = 5  # default: files that were read or changed in the last N step
 
 @dataclass(frozen=True)
 class Trim:
-    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be dropped."""
+    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
+    dropped.
+    """
 
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
     stored: StoredSummary | None = seam()
-    strategy: str = setting("priority", "Choose the order in which messages are dropped.", choices=tuple(STRATEGIES))
+    strategy: str = setting(
+        "priority", "Choose the order in which messages are dropped.", choices=tuple(STRATEGIES)
+    )
     target: float = setting(1.0, "When over budget, trim to this fraction of it.", check=share)
-    keep_recent_turns: int = setting(5, "Keep the last N turns while older messages can still be dropped.", least=0)
+    keep_recent_turns: int = setting(
+        5, "Keep the last N turns while older messages can still be dropped.", least=0
+    )
     keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
     keep_recent_tokens: int = setting(0, "Keep the messages in the last N tokens too.", least=0)
     keep_errors: bool = setting(True, "Drop error results last.")
     errors: str = setting(
         "strict",
-        "Detect errors by flags, exit codes and first lines (strict), or by words anywhere (loose).",
+        "Detect errors by flags, exit codes and first lines (strict), "
+        "or by words anywhere (loose).",
         choices=("strict", "loose"),
     )
     keep_small: int = setting(0, "Drop results of fewer than N tokens last.", least=0)
@@ -72,7 +91,9 @@ class Trim:
     keep_tools: tuple[str, ...] = setting(
         (), "Drop results of tools matching a regular expression last.", check=pins.expression
     )
-    preserve_system_prompt: bool = setting(True, "Never drop system messages; if off, drop them last of all.")
+    preserve_system_prompt: bool = setting(
+        True, "Never drop system messages; if off, drop them last of all."
+    )
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
     summarize: bool = setting(False, "Replace all dropped messages by one summary.")
     summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
@@ -89,7 +110,9 @@ class Trim:
         forms = Forms(situation)
         fit = self._fit(situation, forms, fixed, available - self._reserve(transcript))
         if self.summarize and fit.room >= 0 and len(fit.kept) < len(messages):
-            roomy = self._fit(situation, forms, fixed, available - min(self.summary_tokens, available // _SHARE))
+            roomy = self._fit(
+                situation, forms, fixed, available - min(self.summary_tokens, available // _SHARE)
+            )
             fit = roomy if roomy.room >= 0 else fit
         outcome = self._outcome(transcript, fit)
         if outcome.findings:  # it does not fit
@@ -102,7 +125,9 @@ class Trim:
         return replace(outcome, findings=(*outcome.findings, *cached))
 
     def _fit(self, situation: Situation, forms: Forms, fixed: int, most: int) -> Fit:
-        """The messages kept within `most` tokens, or within the target if protected messages fit there."""
+        """The messages kept within `most` tokens, or within the target if protected messages fit
+        there.
+        """
         goal = int(most * self.target)
         if Fit(situation, forms, fixed, goal).room < 0:
             goal = most
@@ -116,7 +141,10 @@ class Trim:
         return fit
 
     def _tokens(self, fit: Fit) -> int:
-        """The tokens of the kept messages. A result without an id costs more if it is one of parallel results."""
+        """The tokens of the kept messages.
+
+        A result without an id costs more if it is one of parallel results.
+        """
         messages = tuple(fit.kept[position].message for position in sorted(fit.kept))
         return sum(cost.total for cost in self.counter.costs(messages))
 
@@ -125,7 +153,9 @@ class Trim:
         if self.stored is None or self.summarize:
             return 0
         tokens = self.counter.tokens(transcript)
-        placed = restore_summary(self.counter, transcript, self.stored, tokens + self.budget.available)
+        placed = restore_summary(
+            self.counter, transcript, self.stored, tokens + self.budget.available
+        )
         return 0 if placed is None else max(0, placed.tokens - tokens)
 
     def _summarized(self, transcript: Transcript, fit: Fit, outcome: Outcome) -> Outcome:
@@ -143,21 +173,31 @@ class Trim:
             forms[position] = form.message
         dropped = set(range(len(forms))) - fit.kept.keys()
         shortened = replace(transcript, messages=tuple(forms))
-        placed = place_summary(writer, transcript.messages, shortened, dropped, self.budget.available)
-        return outcome if placed is None else replace(with_summary(outcome, placed), smallest_dropped=None)
+        placed = place_summary(
+            writer, transcript.messages, shortened, dropped, self.budget.available
+        )
+        return (
+            outcome
+            if placed is None
+            else replace(with_summary(outcome, placed), smallest_dropped=None)
+        )
 
     def _with_stored(self, outcome: Outcome) -> Outcome:
         """The outcome with the stored summary if there is room."""
         if self.stored is None:
             return outcome
-        placed = restore_summary(self.counter, outcome.transcript, self.stored, self.budget.available)
+        placed = restore_summary(
+            self.counter, outcome.transcript, self.stored, self.budget.available
+        )
         return outcome if placed is None else with_summary(outcome, placed)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """The kept messages with reasons, and an overflow if they exceed the budget."""
         available = self.budget.available
         positions = sorted(fit.kept)
-        rest = replace(transcript, messages=tuple(fit.kept[position].message for position in positions))
+        rest = replace(
+            transcript, messages=tuple(fit.kept[position].message for position in positions)
+        )
         changes = tuple(self._changes(transcript.messages, fit))
         tokens = fit.fixed + self._tokens(fit)
         if tokens <= available:
@@ -172,14 +212,20 @@ class Trim:
                 line = describe(transcript, message, call, cost, exactness)
                 details.append(f"{line} ({situation.protected[position]})")
         if fit.fixed:
-            details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fit.fixed} tokens")
-        return Outcome(rest, changes, (overflow(transcript, tokens, available, details, exactness),))
+            details.append(
+                f"tool schemas and request overhead: {MARKS[exactness]}{fit.fixed} tokens"
+            )
+        return Outcome(
+            rest, changes, (overflow(transcript, tokens, available, details, exactness),)
+        )
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
         """The change of each message, with its reason."""
         ranks, situation = fit.reasons(), fit.situation
         company = fit.company()
-        prompts = {position for positions in situation.prompts.values() for position in positions} - situation.special
+        prompts = {
+            position for positions in situation.prompts.values() for position in positions
+        } - situation.special
         for position in range(len(messages)):
             form = fit.kept.get(position)
             action: Action = form.action if form else "dropped"
@@ -201,7 +247,12 @@ class Trim:
         """The facts that decide what is kept."""
         shape = self.counter.shape(tuple(messages))
         is_recent = recent(
-            messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
+            messages,
+            shape,
+            costs,
+            self.keep_recent_turns,
+            self.keep_recent_messages,
+            self.keep_recent_tokens,
         )
         tool_results = results(messages, shape, [shape.steps - step for step in shape.step])
         active_steps = _ACTIVE_STEPS if self.active_steps is None else self.active_steps
@@ -230,7 +281,9 @@ class Trim:
         )
 
     def _protected(self, messages: Sequence[Message], shape: Shape) -> dict[int, str]:
-        """The messages that are never dropped, and why. Without a task, the last exchange is protected.
+        """The messages that are never dropped, and why.
+
+        Without a task, the last exchange is protected.
 
         The prompts of pinned messages are protected too.
         """
@@ -251,7 +304,9 @@ class Trim:
             elif position in pinned:
                 protected[position] = pinned[position]
             elif task is not None and shape.exchange[position] == task:
-                protected[position] = "current task" if messages[task].role == "user" else "last exchange"
+                protected[position] = (
+                    "current task" if messages[task].role == "user" else "last exchange"
+                )
             elif message.role == "system" and self.preserve_system_prompt:
                 protected[position] = "system"
             elif message.role == "user" and shape.turn[position] in turns:
@@ -259,7 +314,9 @@ class Trim:
         return protected
 
 
-def _stale(messages: Sequence[Message], shape: Shape, results: Mapping[int, ToolResult]) -> dict[int, tuple[str, str]]:
+def _stale(
+    messages: Sequence[Message], shape: Shape, results: Mapping[int, ToolResult]
+) -> dict[int, tuple[str, str]]:
     """The results that a later result repeats: the replacement text and the reason of each."""
     replacement = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
     reread_by = reread(messages, shape)
@@ -267,15 +324,23 @@ def _stale(messages: Sequence[Message], shape: Shape, results: Mapping[int, Tool
     stale: dict[int, tuple[str, str]] = {}
     for position in results:
         if copied_by.get(position) in results:
-            stale[position] = replacement.pointing(results[copied_by[position]]), "same as a newer result"
+            stale[position] = (
+                replacement.pointing(results[copied_by[position]]),
+                "same as a newer result",
+            )
         elif reread_by.get(position) in results:
-            stale[position] = replacement.read_again(results[reread_by[position]]), "read again later"
+            stale[position] = (
+                replacement.read_again(results[reread_by[position]]),
+                "read again later",
+            )
     return stale
 
 
 def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
     """The first message that a provider cannot read from its prompt cache."""
-    before = [position for position, message in enumerate(situation.messages) if message.agent_visible]
+    before = [
+        position for position, message in enumerate(situation.messages) if message.agent_visible
+    ]
     after = [message for message in rest if message.agent_visible]
     same = 0
     while same < min(len(before), len(after)) and situation.messages[before[same]] == after[same]:

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from ctxtrim import clipping
 from ctxtrim.stages import placeholder
 
-_NUMBERS = ("max_age", "max_tokens", "max_lines", "max_bytes", "max_chars", "spill_above", "head_lines")
+_NUMBERS = (
+    "max_age",
+    "max_tokens",
+    "max_lines",
+    "max_bytes",
+    "max_chars",
+    "spill_above",
+    "head_lines",
+)
 _WORDS = {"mode": clipping.MODES, "replace": placeholder.MODES}
 
 Rule = dict[str, int | str]
@@ -41,5 +49,7 @@ def _pair(text: str) -> tuple[str, int | str]:
         names = ", ".join(name.replace("_", "-") for name in (*_NUMBERS, *_WORDS))
         raise ValueError(f"unknown setting {key} for one tool; expected {names}")
     if value not in _WORDS[field]:
-        raise ValueError(f"{key}: expected one of {', '.join(_WORDS[field])}, found {value or 'none'}")
+        raise ValueError(
+            f"{key}: expected one of {', '.join(_WORDS[field])}, found {value or 'none'}"
+        )
     return field, value

@@ -16,7 +16,10 @@ PathOf = Callable[[str], str]
 
 @dataclass(frozen=True)
 class SizeLimits:
-    """The limits of one result, 0 for none. `spill`, in characters: move longer results to a file as a whole."""
+    """The limits of one result, 0 for none.
+
+    `spill`, in characters: move longer results to a file as a whole.
+    """
 
     tokens: int
     lines: int
@@ -28,23 +31,35 @@ class SizeLimits:
     def shortened(
         self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter, path_of: PathOf | None
     ) -> "Short | None":
-        """The shortened text and the reason; None if it is within all limits. Keep `ranges` of it if possible."""
-        # An earlier run shortened a text with a notice; marker and notice may make it longer than the limit again.
+        """The shortened text and the reason; None if it is within all limits.
+
+        Keep `ranges` of it if possible.
+        """
+        # An earlier run shortened a text with a notice; marker and notice may make it longer than
+        # the limit again.
         is_long = len(text) > self.spill and not is_limited(text)
         if self.spill and path_of is not None and is_long:
             name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
         short = self._cut(text, ranges, counter)
-        while short is not None:  # a clipped line becomes two lines, so the line limit may be exceeded again
+        while (
+            short is not None
+        ):  # a clipped line becomes two lines, so the line limit may be exceeded again
             shorter = self._cut(short.text, (), counter)
-            if shorter is None or counter.text(shorter.text) >= counter.text(short.text):  # in tokens, as stages judge
+            if shorter is None or counter.text(shorter.text) >= counter.text(
+                short.text
+            ):  # in tokens, as stages judge
                 break
             short = Short(shorter.text, short.reason)
         return short
 
-    def _cut(self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter) -> "Short | None":
-        """A text within the limits of lines, characters and bytes, then within the limit of tokens."""
+    def _cut(
+        self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter
+    ) -> "Short | None":
+        """A text within the limits of lines, characters and bytes, then within the
+        limit of tokens.
+        """
         reasons = []
         ends = "head" if self.mode == "head" else "head_tail"
         limited = truncate_text(text, self.lines, self.bytes, self.characters, ends).text
@@ -54,7 +69,13 @@ class SizeLimits:
         if tokens > self.tokens:
             mark = MARKS[counter.tokenizer.exactness]
             reasons.append(f"{mark}{tokens} > {self.tokens} tokens")
-            limited = clip(limited, self.tokens, counter.tokenizer, self.mode, ranges if limited == text else ())
+            limited = clip(
+                limited,
+                self.tokens,
+                counter.tokenizer,
+                self.mode,
+                ranges if limited == text else (),
+            )
         return Short(limited, ", ".join(reasons)) if reasons else None
 
 

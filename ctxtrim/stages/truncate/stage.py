@@ -4,9 +4,9 @@ Count, order, role, ids and all other fields are kept. The outcome of each resul
 
     pinned, or replaced before             keep
     same as a newer result (dedupe)        point to the newer result
-    older than max_age, no keep rule       replace: placeholder, stub, first lines or one-line summary
-    too long, and not a file in use        spill or clip; a clip shows the ranges worth keeping
-    all others                             keep
+    older than max_age, no keep rule       replace: placeholder, stub, first lines or one-line
+    summary too long, and not a file in use        spill or clip; a clip shows the ranges worth
+    keeping all others                             keep
 
 A result is changed only if it gets smaller.
 """
@@ -43,47 +43,77 @@ class Truncate:
     counter: Counter
     budget: Budget
     path_of: PathOf | None = seam()
-    clock: str = setting("steps", "Count ages in steps or turns; none: ignore age.", choices=("steps", "turns", "none"))
-    max_age: int = setting(5, "Keep the results of the last N steps (or turns) in full; replace older ones.", least=0)
-    max_tokens: int = setting(2000, "Limit one result to N tokens, marker included; 0 for no limit.", least=0)
+    clock: str = setting(
+        "steps",
+        "Count ages in steps or turns; none: ignore age.",
+        choices=("steps", "turns", "none"),
+    )
+    max_age: int = setting(
+        5, "Keep the results of the last N steps (or turns) in full; replace older ones.", least=0
+    )
+    max_tokens: int = setting(
+        2000, "Limit one result to N tokens, marker included; 0 for no limit.", least=0
+    )
     max_lines: int = setting(0, "Keep at most N lines of one result; 0 for no limit.", least=0)
     max_bytes: int = setting(0, "Keep at most N bytes of one result; 0 for no limit.", least=0)
     max_chars: int = setting(0, "Keep at most N characters of one result; 0 for no limit.", least=0)
     mode: Mode = setting("head-tail", "Keep this part of a clipped result.", choices=clipping.MODES)
-    spill_above: int = setting(0, "Move results of more than N characters to a file; 0 for no limit.", least=0)
+    spill_above: int = setting(
+        0, "Move results of more than N characters to a file; 0 for no limit.", least=0
+    )
     tool: tuple[str, ...] = setting(
         (), "Override settings for one tool: NAME:max-tokens=500,mode=tail.", check=per_tool.check
     )
     replace: str = setting("placeholder", "Choose the replacement of an old result.", choices=MODES)
     placeholder: str = setting(
         PLACEHOLDER,
-        "Set the placeholder text; keys: {age}, {tokens}, {lines}, {tool}, {path}, {id} and {sha256}.",
+        "Set the placeholder text; keys: {age}, {tokens}, {lines}, {tool}, {path}, {id} "
+        "and {sha256}.",
         check=check_template,
     )
-    pointer: str = setting(POINTER, "Set the text after the first lines with --replace head.", check=check_template)
+    pointer: str = setting(
+        POINTER, "Set the text after the first lines with --replace head.", check=check_template
+    )
     head_lines: int = setting(3, "Keep the first N lines with --replace head.", least=0)
-    assign_ids: bool = setting(False, "Assign an id to results without one, so that a pointer can name it.")
+    assign_ids: bool = setting(
+        False, "Assign an id to results without one, so that a pointer can name it."
+    )
     keep_errors: bool = setting(True, "Keep error results regardless of age.")
     errors: str = setting(
         "strict",
-        "Detect errors by flags, exit codes and first lines (strict), or by words anywhere (loose).",
+        "Detect errors by flags, exit codes and first lines (strict), "
+        "or by words anywhere (loose).",
         choices=("strict", "loose"),
     )
-    keep_small: int = setting(100, "Keep results of fewer than N tokens regardless of age.", least=0)
+    keep_small: int = setting(
+        100, "Keep results of fewer than N tokens regardless of age.", least=0
+    )
     keep_quoted: bool = setting(True, "Keep results quoted by the user regardless of age.")
     keep_chains: bool = setting(True, "Keep results used by recent calls regardless of age.")
-    keep_active_files: bool = setting(True, "Keep reads of files in use regardless of age and size.")
+    keep_active_files: bool = setting(
+        True, "Keep reads of files in use regardless of age and size."
+    )
     active_steps: int | None = setting(
-        None, "Treat files read or changed in the last N steps as in use. [default: the max age]", least=0
+        None,
+        "Treat files read or changed in the last N steps as in use. [default: the max age]",
+        least=0,
     )
     keep_tools: tuple[str, ...] = setting(
-        (), "Keep results of tools matching a regular expression regardless of age.", check=pins.expression
+        (),
+        "Keep results of tools matching a regular expression regardless of age.",
+        check=pins.expression,
     )
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
-    dedupe: bool = setting(False, "Keep only the newest of equal results of a tool; point to it from the others.")
+    dedupe: bool = setting(
+        False, "Keep only the newest of equal results of a tool; point to it from the others."
+    )
     metadata: bool = setting(False, "Add _originalLength and _truncatedAt to shortened results.")
-    current_step: int | None = setting(None, "Count ages from this step. [default: the last step]", least=0)
-    current_turn: int | None = setting(None, "Count ages from this turn. [default: the last turn]", least=0)
+    current_step: int | None = setting(
+        None, "Count ages from this step. [default: the last step]", least=0
+    )
+    current_turn: int | None = setting(
+        None, "Count ages from this turn. [default: the last turn]", least=0
+    )
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every tool result, kept results with the reason."""
@@ -117,11 +147,15 @@ class Truncate:
                 replaced = rule._replaced(result, shape.fan[position])
                 if replaced is not None:
                     rank = kept_results[position].reason
-                    reason = f"age {result.age} > {rule.max_age}; the range that kept it ({rank}) does not fit"
+                    reason = (
+                        f"age {result.age} > {rule.max_age}; the range that kept it ({rank}) "
+                        "does not fit"
+                    )
                     edited[position], verdicts[position] = replaced, _Verdict("truncated", reason)
             unsure = [result for result in unsure if result not in lost] if lost else []
         changes = [
-            change_of(messages, position, verdict.action, verdict.reason) for position, verdict in verdicts.items()
+            change_of(messages, position, verdict.action, verdict.reason)
+            for position, verdict in verdicts.items()
         ]
         return Outcome(dataclasses.replace(transcript, messages=tuple(edited)), tuple(changes))
 
@@ -150,18 +184,28 @@ class Truncate:
             return result.message, _Verdict("kept", keep.reason or "")
         return self._clipped(result, keep, fan, is_old)
 
-    def _clipped(self, result: ToolResult, keep: Kept, fan: int, is_old: bool) -> tuple[Message, "_Verdict"]:
+    def _clipped(
+        self, result: ToolResult, keep: Kept, fan: int, is_old: bool
+    ) -> tuple[Message, "_Verdict"]:
         """A result within its size limits, and the verdict on it."""
         short = self._limits.shortened(result.text, keep.ranges, self.counter, self.path_of)
         if short is not None:
             message = self._smaller(result, short.text, fan)
             if message is not None:
-                return message, _Verdict("archived" if short.is_spilled else "truncated", short.reason, is_old)
+                return message, _Verdict(
+                    "archived" if short.is_spilled else "truncated", short.reason, is_old
+                )
             return result.message, _Verdict("kept", _NOT_SMALLER)
         if not is_old:
-            reason = "within the limits" if self.clock == "none" else f"age {result.age} <= {self.max_age}"
+            reason = (
+                "within the limits"
+                if self.clock == "none"
+                else f"age {result.age} <= {self.max_age}"
+            )
             return result.message, _Verdict("kept", reason)
-        return result.message, _Verdict("kept", _NOT_SMALLER if keep.reason is None else keep.reason)
+        return result.message, _Verdict(
+            "kept", _NOT_SMALLER if keep.reason is None else keep.reason
+        )
 
     def _replaced(self, result: ToolResult, fan: int) -> Message | None:
         """A result with its replacement text; None if that is not smaller."""
@@ -175,7 +219,9 @@ class Truncate:
             return None
         if self.metadata:
             length = dict(result.message.metadata).get(METADATA[0], len(result.text))
-            shorter = dataclasses.replace(shorter, metadata=tuple(zip(METADATA, (length, result.age), strict=True)))
+            shorter = dataclasses.replace(
+                shorter, metadata=tuple(zip(METADATA, (length, result.age), strict=True))
+            )
         return shorter
 
     def _ages(self, shape: Shape) -> tuple[int, ...]:
@@ -193,7 +239,11 @@ class Truncate:
         return shape.steps if self.current_step is None else self.current_step
 
     def _kept(
-        self, messages: Sequence[Message], shape: Shape, ages: Sequence[int], tool_results: Sequence[ToolResult]
+        self,
+        messages: Sequence[Message],
+        shape: Shape,
+        ages: Sequence[int],
+        tool_results: Sequence[ToolResult],
     ) -> dict[int, Kept]:
         """The reason to keep each result, by position."""
         active_steps = self.active_steps
@@ -214,20 +264,35 @@ class Truncate:
     @cached_property
     def _rules(self) -> Mapping[str, "Truncate"]:
         """Copies of the stage with the settings of single tools, by tool name."""
-        return {name: dataclasses.replace(self, **rule) for name, rule in per_tool.rules(self.tool).items()}  # type: ignore[arg-type]
+        return {
+            name: dataclasses.replace(self, **rule)
+            for name, rule in per_tool.rules(self.tool).items()
+        }  # type: ignore[arg-type]
 
     @cached_property
     def _replacement(self) -> Replacement:
-        return Replacement(self.replace, self.placeholder, self.pointer, self.head_lines, self.assign_ids)
+        return Replacement(
+            self.replace, self.placeholder, self.pointer, self.head_lines, self.assign_ids
+        )
 
     @cached_property
     def _limits(self) -> SizeLimits:
-        return SizeLimits(self.max_tokens, self.max_lines, self.max_bytes, self.max_chars, self.mode, self.spill_above)
+        return SizeLimits(
+            self.max_tokens,
+            self.max_lines,
+            self.max_bytes,
+            self.max_chars,
+            self.mode,
+            self.spill_above,
+        )
 
 
 @dataclass(frozen=True)
 class _Verdict:
-    """The action on a result and the reason. `is_unsure`: the result was old but kept, and then clipped."""
+    """The action on a result and the reason.
+
+    `is_unsure`: the result was old but kept, and then clipped.
+    """
 
     action: Action
     reason: str
@@ -236,7 +301,8 @@ class _Verdict:
 
 def _nameless(transcript: Transcript, message: Message) -> Finding:
     text = (
-        "a tool result has no trace id, so a pointer to it is impossible; add an id or use --assign-ids. "
+        "a tool result has no trace id, so a pointer to it is impossible; add an id or "
+        "use --assign-ids. "
         "The transcript is unchanged"
     )
     return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)

@@ -1,8 +1,9 @@
 """Masks keys, passwords and tokens, so that none is sent to a summarizer or written into a summary.
 
-A secret is identified by its own format (`key_formats`), by the PEM block around it (`private_keys`) or by its context
-(`contexts`): a URL, a header, a command line, an assignment. A UUID, a commit or a hash alone is not a secret.
-Variables and placeholders (`$TOKEN`, `<token>`) are kept. The time grows linearly with the text.
+A secret is identified by its own format (`key_formats`), by the PEM block around it
+(`private_keys`) or by its context (`contexts`): a URL, a header, a command line, an assignment. A
+UUID, a commit or a hash alone is not a secret. Variables and placeholders (`$TOKEN`, `<token>`) are
+kept. The time grows linearly with the text.
 """
 
 import re
@@ -14,11 +15,14 @@ from ctxtrim.summaries.redaction.private_keys import without_private_keys
 
 __all__ = ["redacted"]
 
-_ROUNDS = 10  # a mask can reveal a further secret, as in `mysql -pA -pB`; the number is bounded to keep the time linear
+# a mask can reveal a further secret, as in `mysql -pA -pB`; the number is bounded to keep the time
+# linear
+_ROUNDS = 10
 
 
 def redacted(text: str) -> tuple[str, int]:
-    """The text with `[REDACTED kind]` instead of each secret, and the number of secrets masked in this call.
+    """The text with `[REDACTED kind]` instead of each secret, and the number of secrets masked in
+    this call.
 
     Masking a masked text changes nothing.
     """

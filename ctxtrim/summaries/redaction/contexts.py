@@ -1,6 +1,8 @@
-"""Secrets that their context identifies: a URL, a header, a login file, a command line, an assignment.
+"""Secrets that their context identifies: a URL, a header, a login file, a command line, an
+assignment.
 
-All repetitions are bounded or end at a character that cannot begin the next match, so that the time stays linear.
+All repetitions are bounded or end at a character that cannot begin the next match, so that the time
+stays linear.
 """
 
 import re
@@ -28,7 +30,8 @@ _QUOTE = r"\\{0,4}[\"'`]"  # JSON in JSON escapes its quotes
 _BLANK = r"[ \t]{0,8}"
 _SIGN = rf"(?:{_QUOTE})?(?P<sign>{_BLANK}(?:=>|:=|[:=]){_BLANK})"  # between a name and its value
 _BREAK = r"(?:\s|\\[nrt]){1,8}"
-_NEXT = rf"(?:[ \t]{{1,8}}|=|{_QUOTE},\s?(?={_QUOTE}))"  # between a flag and its value, also in a JSON array
+# between a flag and its value, also in a JSON array
+_NEXT = rf"(?:[ \t]{{1,8}}|=|{_QUOTE},\s?(?={_QUOTE}))"
 _BARE = r"[^\s\"'`\\,;&|(){}\[\]<>]"
 _ARGUMENT = rf"(?:\\{{0,4}}(?P<quote>[\"']))?(?P<secret>(?(quote)[^\"'\n\\]|{_BARE}){{3,400}}+)"
 _VALUE = (
@@ -39,7 +42,9 @@ _VALUE = (
 
 def _spellings(*names: str) -> str:
     """Names in lower case, upper case and capitalized, as one alternation."""
-    return "|".join(spelling for name in names for spelling in (name, name.upper(), name.capitalize()))
+    return "|".join(
+        spelling for name in names for spelling in (name, name.upper(), name.capitalize())
+    )
 
 
 _PASSWORDS = (
@@ -47,12 +52,13 @@ _PASSWORDS = (
     r"|passwrd|pass(?<=[_\-\"']pass)|PASS(?<=[_-]PASS)|Pass(?<=[a-z]Pass))"
 )
 _KEY_OWNERS = (
-    "api", "access", "account", "app", "auth", "consumer", "encryption", "license", "master", "private", "secret",
-    "shared", "signing", "storage", "subscription",
+    "api", "access", "account", "app", "auth", "consumer", "encryption", "license", "master",
+    "private", "secret", "shared", "signing", "storage", "subscription",
 )  # fmt: skip
 _KEYS = (
     rf"(?:{_spellings('secret', 'token', 'credential', 'credentials')}"
-    rf"|(?:{_spellings(*_KEY_OWNERS)})[_ -]?(?:(?:{_spellings('access')})[_-]?)?(?:{_spellings('key')})"
+    rf"|(?:{_spellings(*_KEY_OWNERS)})[_ "
+    rf"-]?(?:(?:{_spellings('access')})[_-]?)?(?:{_spellings('key')})"
     r"(?:[_-]?(?:id|ID|Id))?)"
 )
 
@@ -74,7 +80,9 @@ def _is_url_password(match: _Match) -> bool:
 
 
 def _is_credential(match: _Match) -> bool:
-    """Whether the value of an `Authorization` header, or of a scheme such as `Bearer`, is a secret."""
+    """Whether the value of an `Authorization` header, or of a scheme such as
+    `Bearer`, is a secret.
+    """
     return values.is_random(match["secret"]) or values.is_login(match["secret"])
 
 
@@ -91,24 +99,36 @@ def _is_password(match: _Match) -> bool:
 
 
 def _is_password_argument(match: _Match) -> bool:
-    return values.is_password_argument(match["secret"], match["quote"] is not None, not match["next"])
+    return values.is_password_argument(
+        match["secret"], match["quote"] is not None, not match["next"]
+    )
 
 
 def _is_key(match: _Match) -> bool:
-    is_attribute = match["quote"] is None and match["sign"] != "=" and values.is_attribute(match["secret"])
+    is_attribute = (
+        match["quote"] is None and match["sign"] != "=" and values.is_attribute(match["secret"])
+    )
     return " " not in match["secret"] and not is_attribute and _is_random(match)
 
 
 CONTEXTS = (
     Context(
         "webhook",
-        ("hooks.slack.com", "/api/webhooks/", "webhook.office.com", "hooks.zapier.com", "chat.googleapis.com"),
+        (
+            "hooks.slack.com",
+            "/api/webhooks/",
+            "webhook.office.com",
+            "hooks.zapier.com",
+            "chat.googleapis.com",
+        ),
         re.compile(
             r"(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks"
             r"|webhook\.office\.com/webhookb2|hooks\.zapier\.com/hooks/catch|chat\.googleapis\.com/v1/spaces)"
             r"/(?P<secret>[A-Za-z0-9_@/?&=.%+-]{20,}+)"
         ),
-        lambda match: _is_random(match) and not values.is_placeholder(match["secret"].rpartition("/")[2]),
+        lambda match: (
+            _is_random(match) and not values.is_placeholder(match["secret"].rpartition("/")[2])
+        ),
     ),
     Context(
         "token",
@@ -129,7 +149,8 @@ CONTEXTS = (
         "token",
         ("uthorization", "UTHORIZATION"),
         re.compile(
-            rf"(?:[Aa]uthorization|AUTHORIZATION){_SIGN}(?:{_QUOTE})?(?:[A-Za-z][A-Za-z0-9-]{{1,20}}[ \t]{{1,8}})?"
+            rf"(?:[Aa]uthorization|AUTHORIZATION){_SIGN}(?:{_QUOTE})?"
+            rf"(?:[A-Za-z][A-Za-z0-9-]{{1,20}}[ \t]{{1,8}})?"
             r"(?P<secret>[^\s\"'`,;\\<>(){}\[\]$]{8,}+)(?![(\[])"
         ),
         _is_credential,
@@ -144,12 +165,16 @@ CONTEXTS = (
         "token",
         ("asic",),
         re.compile(r"\b[Bb]asic[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{6,}+)"),
-        lambda match: values.is_login(match["secret"]) or (len(match["secret"]) >= 16 and _is_random(match)),
+        lambda match: (
+            values.is_login(match["secret"]) or (len(match["secret"]) >= 16 and _is_random(match))
+        ),
     ),
     Context(
         "password",
         ("auth",),
-        re.compile(rf"(?<![A-Za-z])auth{_SIGN}(?:{_QUOTE})?(?P<secret>[A-Za-z0-9+/]{{6,400}}+={{0,2}})"),
+        re.compile(
+            rf"(?<![A-Za-z])auth{_SIGN}(?:{_QUOTE})?(?P<secret>[A-Za-z0-9+/]{{6,400}}+={{0,2}})"
+        ),
         lambda match: values.is_login(match["secret"]),
     ),
     Context(
@@ -188,15 +213,19 @@ CONTEXTS = (
         "password",
         ("sshpass", " login", "mongo", "redis-cli", "ldap"),
         re.compile(
-            r"\b(?:(?:sshpass|(?:docker|podman|registry) login|mongo[a-z]*+)\b[^\n|;&\\]{0,200}?[ \t]-p"
-            rf"|redis-cli\b[^\n|;&\\]{{0,200}}?[ \t]-a|ldap[a-z]++\b[^\n|;&\\]{{0,200}}?[ \t]-w)[ \t]{{1,8}}{_ARGUMENT}"
+            r"\b(?:(?:sshpass|(?:docker|podman|registry) "
+            r"login|mongo[a-z]*+)\b[^\n|;&\\]{0,200}?[ \t]-p"
+            rf"|redis-cli\b[^\n|;&\\]{{0,200}}?[ \t]-a|ldap[a-z]++\b[^\n|;&\\]{{0,200}}?[ "
+            rf"\t]-w)[ \t]{{1,8}}{_ARGUMENT}"
         ),
         _is_value,
     ),
     Context(
         "password",
         ("pass:",),
-        re.compile(rf"-pass(?:in|out|wd)?[ \t]{{1,8}}(?:{_QUOTE})?pass:(?P<secret>[^\s\"'`\\]{{4,400}}+)"),
+        re.compile(
+            rf"-pass(?:in|out|wd)?[ \t]{{1,8}}(?:{_QUOTE})?pass:(?P<secret>[^\s\"'`\\]{{4,400}}+)"
+        ),
         _is_value,
     ),
     Context(

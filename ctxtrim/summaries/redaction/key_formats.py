@@ -1,11 +1,12 @@
 """Formats of keys that their own characters identify: a prefix, an alphabet and a length.
 
-Prefixes, alphabets and lengths in `_GITLEAKS` come from the default rules of gitleaks (`config/gitleaks.toml` at
-commit 009e025ad4106ab333aa0b9dc4f2a884390d134c). Formats in `_VENDORS` are not in that file; they are common knowledge.
-Lengths are shortest lengths: a match extends to the end of its word, so that no rest of a longer key survives.
+Prefixes, alphabets and lengths in `_GITLEAKS` come from the default rules of gitleaks
+(`config/gitleaks.toml` at commit 009e025ad4106ab333aa0b9dc4f2a884390d134c). Formats in `_VENDORS`
+are not in that file; they are common knowledge. Lengths are shortest lengths: a match extends to
+the end of its word, so that no rest of a longer key survives.
 
-`KEYS` takes linear time: a match begins at the start of a word, and a mismatch reads only the word and a bounded number
-of words after it.
+`KEYS` takes linear time: a match begins at the start of a word, and a mismatch reads only the word
+and a bounded number of words after it.
 """
 
 import re
@@ -20,10 +21,16 @@ _UUID = f"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"
 _END = "(?![A-Za-z0-9])"
 _HAS_DIGIT = "(?=[A-Za-z_-]*+[0-9])"
 
-_Format = tuple[str, str, str]  # the kind that replaces the key, its literal prefix, a pattern of the rest
+_Format = tuple[
+    str, str, str
+]  # the kind that replaces the key, its literal prefix, a pattern of the rest
 
 _GITLEAKS: tuple[_Format, ...] = (
-    ("access key", "A3-", f"{_UPPER}{{6}}-(?:{_UPPER}{{11}}|{_UPPER}{{6}}-{_UPPER}{{5}})(?:-{_UPPER}{{5}}){{3}}{_END}"),
+    (
+        "access key",
+        "A3-",
+        f"{_UPPER}{{6}}-(?:{_UPPER}{{11}}|{_UPPER}{{6}}-{_UPPER}{{5}})(?:-{_UPPER}{{5}}){{3}}{_END}",
+    ),
     ("access key", "A3T", f"[A-Z0-9][A-Z2-7]{{16}}{_END}"),
     ("access key", "ABIA", f"[A-Z2-7]{{16}}{_END}"),
     ("access key", "ACCA", f"[A-Z2-7]{{16}}{_END}"),
@@ -193,7 +200,9 @@ _UNPREFIXED_KIND = "token"
 
 
 def _compiled(formats: Iterable[_Format]) -> re.Pattern[str]:
-    """One pattern for all formats, their prefixes sorted by first character, which is compared first."""
+    """One pattern for all formats, their prefixes sorted by first character, which is compared
+    first.
+    """
     by_first: dict[str, list[str]] = {}
     for _, prefix, rest in formats:
         by_first.setdefault(prefix[0], []).append(re.escape(prefix[1:]) + rest)

@@ -4,7 +4,8 @@ import re
 
 _MASK = "[REDACTED private key]"
 _LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_GAP = r"(?:[\s0-9>|+\"',→]|\\[nrt]){1,32}"  # a line break, with a line number or the marks of a quote or a diff
+# a line break, with a line number or the marks of a quote or a diff
+_GAP = r"(?:[\s0-9>|+\"',→]|\\[nrt]){1,32}"
 _HEADERS = rf"(?:{_GAP}[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,100}}){{0,8}}"
 _LINES = rf"{_HEADERS}(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)+"
 _BLOCK = re.compile(
@@ -22,7 +23,8 @@ _LINE = 16  # characters of any line but the last
 def without_private_keys(text: str) -> tuple[str, int]:
     """The text with a mask instead of each private key, and their number.
 
-    A block without an end is masked as far as its lines look like Base64, and so is a block without a beginning.
+    A block without an end is masked as far as its lines look like Base64, and so is a block without
+    a beginning.
     """
     masked = 0
     if "-----BEGIN " in text or "Private-Lines: " in text:
@@ -42,7 +44,9 @@ def without_private_keys(text: str) -> tuple[str, int]:
 
 
 def _start_of_key(text: str, floor: int, end: int) -> int:
-    """The start of the lines of Base64 before `end`, not before `floor`; `end` if there are none."""
+    """The start of the lines of Base64 before `end`, not before `floor`; `end` if
+    there are none.
+    """
     first = max(floor, end - _LONGEST)
     breaks = list(_BREAK.finditer(text, first, end))
     starts = (first, *(line_break.end() for line_break in breaks))

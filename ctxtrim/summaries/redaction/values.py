@@ -5,7 +5,8 @@ import re
 
 _RANDOM = 12  # characters from which on a value can look random
 _PLACEHOLDER = re.compile(
-    r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?|\$[{(].*|\$[0-9@*#?]|%[A-Za-z_]+%|.*%[sdvqr]\b.*|%\(.*|@[A-Za-z_]+@"  # variables
+    # variables
+    r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?|\$[{(].*|\$[0-9@*#?]|%[A-Za-z_]+%|.*%[sdvqr]\b.*|%\(.*|@[A-Za-z_]+@"
     r"|.*\$\{.*|[<{\[(].*|.*[<{]\w+[>}].*|\.{2,}.*|…+|[xX*.•#_=?-]+"  # markup and filling
     r"|your.*|change[_-]?(?:me|it|this)"
     r"|(?:example|placeholder|dummy|sample|redacted|hidden|insert|replace)(?:[_ .-].*)?"
@@ -14,8 +15,8 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PLAIN = frozenset((
-    "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bytes", "password", "secret",
-    "token", "required", "optional", "changeme",
+    "none", "null", "nil", "true", "false", "undefined", "string", "str", "text", "bytes",
+    "password", "secret", "token", "required", "optional", "changeme",
 ))  # fmt: skip
 _FLAG_WORDS = ("flag", "option", "argument", "parameter", "value")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*\.[A-Za-z_]\w*")
@@ -32,10 +33,14 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_random(value: str, shortest: int = _RANDOM) -> bool:
-    """Whether a value has digits and letters and at least `shortest` characters, and is not a placeholder or URL."""
+    """Whether a value has digits and letters and at least `shortest` characters, and is not a
+    placeholder or URL.
+    """
     if len(value) < shortest or "://" in value or is_placeholder(value):
         return False
-    return any(character.isdigit() for character in value) and any(character.isalpha() for character in value)
+    return any(character.isdigit() for character in value) and any(
+        character.isalpha() for character in value
+    )
 
 
 def is_login(value: str) -> bool:
@@ -63,11 +68,14 @@ def is_password(value: str, is_quoted: bool, is_tight: bool) -> bool:
         return len(value) <= 80 and _PROSE.search(value) is None
     if is_quoted or (is_tight and not is_attribute(value)):
         return True
-    return any(character.isdigit() for character in value) and any(character.isalpha() for character in value)
+    return any(character.isdigit() for character in value) and any(
+        character.isalpha() for character in value
+    )
 
 
 def is_password_argument(value: str, is_quoted: bool, is_last: bool) -> bool:
-    """Whether a value after a flag such as `--password` is one, and no word of a sentence or name of an argument.
+    """Whether a value after a flag such as `--password` is one, and no word of a sentence or name
+    of an argument.
 
     `is_last`: no further word follows, only a flag, the end of the line or of the command.
     """

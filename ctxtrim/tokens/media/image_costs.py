@@ -42,14 +42,19 @@ class Tiles:
         if pixels is None:
             return 8
         long, short = max(pixels), min(pixels)
-        # the scale as a fraction: 1, 2048 over the longer or 768 over the shorter side, whichever is smallest
-        part, whole = min(((1, 1), (2048, long), (768, short)), key=lambda scale: scale[0] / scale[1])
+        # the scale as a fraction: 1, 2048 over the longer or 768 over the shorter side, whichever
+        # is smallest
+        part, whole = min(
+            ((1, 1), (2048, long), (768, short)), key=lambda scale: scale[0] / scale[1]
+        )
         return _ceil(long * part, whole * 512) * _ceil(short * part, whole * 512)
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The limits of an image before it is split into patches of 32 pixels: patches, and pixels a side."""
+    """The limits of an image before it is split into patches of 32 pixels: patches, and pixels a
+    side.
+    """
 
     budget: int
     side: int | None = None
@@ -105,7 +110,8 @@ class Patches:
 
 @dataclass(frozen=True, slots=True)
 class Anthropic:
-    """Anthropic's rule: patches of 28 pixels, after scaling down to `edge` pixels a side and `cap` patches.
+    """Anthropic's rule: patches of 28 pixels, after scaling down to `edge` pixels a side and `cap`
+    patches.
 
     `allowance` is added to images that are scaled down: the standard tier charged up to 28 tokens
     above its own cap, while images that fit cost exactly the rule's tokens. Source:

@@ -4,7 +4,12 @@ from ctxtrim.tokens.facts import Facts, framing
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.vendors import anthropic, google, open_models, openai
 
-TABLES: dict[str, Facts] = {**openai.TABLES, **anthropic.TABLES, **google.TABLES, **open_models.TABLES}
+TABLES: dict[str, Facts] = {
+    **openai.TABLES,
+    **anthropic.TABLES,
+    **google.TABLES,
+    **open_models.TABLES,
+}
 """The facts of each framing, by name."""
 
 FRAMINGS: dict[str, Framing] = {name: framing(facts) for name, facts in TABLES.items()}

@@ -42,7 +42,10 @@ _ANTHROPIC: Facts = {
     "thinking": Fact(33, f"{PAIRS}: 29 to 33 up to 4.5", 34),
     "task_budget": Fact(37, PAIRS),
     "citations": Fact(560, f"{PAIRS}: 524 to 560", 4),
-    "estimates": Fact(("own_tools", "task_budget", "citations"), "versions differ, and one repository alone has them"),
+    "estimates": Fact(
+        ("own_tools", "task_budget", "citations"),
+        "versions differ, and one repository alone has them",
+    ),
 }
 _V4_6 = _ANTHROPIC | {
     "system": Fact(1, PAIRS, 60),

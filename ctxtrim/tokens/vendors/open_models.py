@@ -37,14 +37,22 @@ TABLES: dict[str, Facts] = {
     "generic": _GENERIC,
     "llama": _GENERIC
     | {
-        "priming": Fact(34, "the chat template of Llama 3.1 to 3.3: a default system block with dates", 17),
+        "priming": Fact(
+            34, "the chat template of Llama 3.1 to 3.3: a default system block with dates", 17
+        ),
         "tools": Fact(410, f"{PAIRS}: 116 to 410, by host", 14),
         "writes_output": Fact(harmony_output, f"{PAIRS}: the schema comes with an instruction", 3),
         "output": Fact(90, f"{PAIRS}: up to 85", 3),
     },
     "mistral": _MISTRAL,
     "mistral-small-3.2": _MISTRAL
-    | {"priming": Fact(1_581, f"{VENICE}; {PAIRS}: 891 to 1,579, and 525 by the model's chat template alone", 31)},
+    | {
+        "priming": Fact(
+            1_581,
+            f"{VENICE}; {PAIRS}: 891 to 1,579, and 525 by the model's chat template alone",
+            31,
+        )
+    },
     "deepseek": _GENERIC
     | {
         "priming": Fact(8, PAIRS, 162),
@@ -56,5 +64,6 @@ TABLES: dict[str, Facts] = {
     "qwen-3.5": _GENERIC | {"tools": Fact(225, f"{PAIRS}: 201 to 221", 45)},
     "xai": _XAI | {"kept": Fact(290, f"{PAIRS}: 0 to 289, by chance", 14)},
     "xai-4.3": _XAI,
-    "xai-fast": _XAI | {"tools": Fact(115, PAIRS, 20), "kept": Fact(175, f"{PAIRS}: 0 to 174, by chance", 12)},
+    "xai-fast": _XAI
+    | {"tools": Fact(115, PAIRS, 20), "kept": Fact(175, f"{PAIRS}: 0 to 174, by chance", 12)},
 }

@@ -5,8 +5,13 @@ from ctxtrim.tokens.facts import Fact, Facts
 from ctxtrim.tokens.request import harmony_output, openai_output
 
 COOKBOOK = "openai-cookbook, notebook on counting tokens: plain messages equal the API's counts"
-N0ISY = "n0isy/openai-tokens-count and pamelafox/openai-messages-token-helper: fixtures with API counts"
-PARALLEL = "community.openai.com/t/538914 and /t/816259: parallel calls, and their results escaped to ASCII"
+N0ISY = (
+    "n0isy/openai-tokens-count and pamelafox/openai-messages-token-helper: fixtures with API counts"
+)
+PARALLEL = (
+    "community.openai.com/t/538914 and /t/816259: parallel calls, and their "
+    "results escaped to ASCII"
+)
 PAIRS = "fitted on recorded-counts"
 HARMONY = "openai-harmony 0.0.8: what it renders for gpt-oss"
 
@@ -23,12 +28,18 @@ _OPENAI: Facts = {
     "declared": Fact(5, f"{PAIRS}: -1 to 5", 250),
     "tools": Fact(12, "an allowance for schemas that have no declaration", 0),
     "forbidden": Fact(1, N0ISY, 4),
-    "required": Fact(6, f"{PAIRS}: 0 to 4 on Chat Completions, 3 to 6 on Responses; the larger for both", 110),
+    "required": Fact(
+        6, f"{PAIRS}: 0 to 4 on Chat Completions, 3 to 6 on Responses; the larger for both", 110
+    ),
     "forced": Fact(7, N0ISY, 12),
     "writes_output": Fact(openai_output, PAIRS, 230),
     "output": Fact(11, f"{PAIRS}: 0 to 11", 150),
-    "output_answer": Fact(6, f"{PAIRS}: up to 3, from one repository; an allowance of twice that", 14),
-    "estimates": Fact(("tool_prompt",), "no source for tools that OpenAI runs, or that have no declaration"),
+    "output_answer": Fact(
+        6, f"{PAIRS}: up to 3, from one repository; an allowance of twice that", 14
+    ),
+    "estimates": Fact(
+        ("tool_prompt",), "no source for tools that OpenAI runs, or that have no declaration"
+    ),
 }
 _REASONING: Facts = _OPENAI | {
     "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
@@ -36,7 +47,9 @@ _REASONING: Facts = _OPENAI | {
 }
 _GPT_5: Facts = _REASONING | {
     "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),
-    "pro": Fact(1_550, "an allowance: 1,510 to 1,989 more in recorded-counts, without a known rule", 12),
+    "pro": Fact(
+        1_550, "an allowance: 1,510 to 1,989 more in recorded-counts, without a known rule", 12
+    ),
     "pro_answer": Fact(110, f"{PAIRS}: 91 to 110 for each answer in the history", 8),
 }
 _RESPONSES: Facts = {
@@ -55,7 +68,11 @@ TABLES: dict[str, Facts] = {
     "openai-gpt-5": _GPT_5,
     "openai-gpt-5-responses": _GPT_5 | _RESPONSES | {"declared": _DECLARED},
     "harmony": {
-        "priming": Fact(65, f"{HARMONY}: 2 of priming, 61 of a system message, 2 of vLLM's empty developer message", 6),
+        "priming": Fact(
+            65,
+            f"{HARMONY}: 2 of priming, 61 of a system message, 2 of vLLM's empty developer message",
+            6,
+        ),
         "message": Fact(4, HARMONY, 6),
         "system": Fact(7, HARMONY, 2),
         "assistant": Fact(2, HARMONY),
@@ -63,15 +80,25 @@ TABLES: dict[str, Facts] = {
         "participant": Fact(0, HARMONY),
         "reasoning": Fact(6, HARMONY),
         "call": Fact(10, f"{HARMONY}: where the content is constrained to JSON, 8 otherwise", 2),
-        "call_names": Fact(2, "an allowance: the name is written once in a call and once in its result", 2),
+        "call_names": Fact(
+            2, "an allowance: the name is written once in a call and once in its result", 2
+        ),
         "call_prefix": Fact(" to=functions.", HARMONY),
         "preamble": Fact(1, HARMONY),
-        "quotes_results": Fact(True, "the chat template of gpt-oss, by which llama.cpp and transformers render"),
+        "quotes_results": Fact(
+            True, "the chat template of gpt-oss, by which llama.cpp and transformers render"
+        ),
         "tools": Fact(18, HARMONY, 2),
-        "declared": Fact(18, f"{HARMONY}: 14 in the system message, 4 around a developer message of tools alone", 2),
+        "declared": Fact(
+            18,
+            f"{HARMONY}: 14 in the system message, 4 around a developer message of tools alone",
+            2,
+        ),
         "declares": Fact(tool_schemas_harmony.render, HARMONY, 2),
         "forced": Fact(0, HARMONY),
-        "writes_output": Fact(harmony_output, "openai/harmony, documentation of structured output", 1),
+        "writes_output": Fact(
+            harmony_output, "openai/harmony, documentation of structured output", 1
+        ),
         "output": Fact(40, PAIRS, 1),
         "estimates": Fact(("output_format", "tool_prompt"), "one request alone has a format"),
     },

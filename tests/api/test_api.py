@@ -1,0 +1,526 @@
+"""The prompt layer: plain message lists in, new ones out that fit, or an error that says what does
+not.
+"""
+
+import copy
+import json
+import pickle
+import re
+from typing import Any
+
+import pytest
+from depth import examples
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from sessions import (
+    ANTHROPIC_TOOLS,
+    OPENAI_TOOLS,
+    SYSTEM,
+    Messages,
+    anthropic_session,
+    openai_session,
+    openai_turn,
+    results,
+)
+from strategies import budgets, conversations, trims
+from writers import anthropic, openai_chat
+
+import ctxtrim
+from ctxtrim import (
+    ContextOverflowError,
+    CtxtrimError,
+    Irreducible,
+    PromptUsage,
+    build_final_prompt,
+    compute_max_input_tokens,
+    enforce_context_limit,
+    estimate_tokens,
+    summarize_context,
+    tokenizers,
+    trim_conversation,
+)
+from ctxtrim.errors import InputError, TokenizerError, UsageError
+from ctxtrim.summaries import Reply
+from ctxtrim.tokenizers.registered import OWN
+
+settings.register_profile("ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ctxtrim")
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "openai": {"messages": openai_session(8), "tools": OPENAI_TOOLS},
+    "anthropic": {"messages": anthropic_session(8), "tools": ANTHROPIC_TOOLS, "system": SYSTEM},
+}
+CHARS = {"tokenizer": "chars4"}
+shapes = pytest.mark.parametrize("shape", SHAPES)
+
+
+def said(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
+    with pytest.raises(error) as caught:
+        call(*args, **more)
+    return str(caught.value)
+
+
+@shapes
+def test_s1_1_everything_that_is_sent_is_counted(shape: str) -> None:
+    asked = SHAPES[shape]
+    whole = estimate_tokens(**asked, **CHARS)
+    text = json.dumps(asked["messages"])
+    outputs = sum(len(found) for found in re.findall(r"lamp \d+\.\d+ reading .*? candela", text))
+    assert outputs / 4 < whole < len(text) / 4 + 500
+    # tools and the prompt beside the messages
+    assert estimate_tokens(asked["messages"], **CHARS) < whole
+    without = [one for one in asked["messages"] if one["role"] == "user"]
+    assert estimate_tokens(without, **CHARS) < whole
+
+
+def test_s1_1_arguments_of_calls_count_as_texts_and_as_objects() -> None:
+    text = openai_turn(0)
+    objects = copy.deepcopy(text)
+    for message in objects:
+        for call in message.get("tool_calls", ()):
+            call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    assert abs(estimate_tokens(text, "gpt-4o") - estimate_tokens(objects, "gpt-4o")) <= 4
+    assert trim_conversation(objects, 200)[-1] == objects[-1]
+
+
+def test_s1_2_tokenizers_are_there_by_family() -> None:
+    assert tokenizers.tokenizer("gpt").count("lighthouse keepers") == len(
+        tokenizers.encode("lighthouse keepers", "gpt")
+    )
+    assert tokenizers.of_model("gpt-4").name == "cl100k_base"
+    assert tokenizers.of_model("claude-opus-4-5").name.startswith("claude-v3")
+    text = "x" * 401
+    assert tokenizers.count(text, "chars4") == 101
+    for unknown in ("llama", "meta-llama/Llama-3.1-8B", "never-heard-of-it"):
+        assert tokenizers.count(text, unknown) == max(101, tokenizers.count(text, "o200k_base"))
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+def test_s1_2_an_encoding_numbers_as_many_tokens_as_it_counts(name: str) -> None:
+    for text in (
+        "",
+        "naïve 日本語 🚀",
+        "<|endoftext|>",
+        "a\ud800b",
+        " " * 120_000 + "x",
+        "word " * 300_000,
+    ):
+        assert len(tokenizers.encode(text, name)) == tokenizers.count(text, name)
+
+
+def test_s1_2_what_cannot_number_its_tokens_says_so() -> None:
+    told = said(TokenizerError, "x", "llama", call=tokenizers.encode)
+    assert told == (
+        "tokenizer max(o200k_base, chars4) can count tokens but not encode them; "
+        "use gpt, o200k_base, cl100k_base or a tokenizer file"
+    )
+
+
+class Letters:
+    """A tokenizer of a program's own."""
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+
+class Words:
+    """One that encodes alone."""
+
+    def encode(self, text: str) -> list[int]:
+        return [len(word) for word in text.split()]
+
+
+def test_s1_2_a_tokenizer_of_ones_own_counts_for_its_family(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ctxtrim.tokenizers.registered.OWN", OWN)
+    messages = [{"role": "user", "content": "y" * 1000}]
+    before = estimate_tokens(messages, "meta-llama/Llama-3.1-8B")
+    try:
+        tokenizers.add("llama", Letters())
+        tokenizers.add("words", Words())
+        assert tokenizers.count("abc", "llama3:8b") == tokenizers.count("abc", "LLAMA") == 3
+        assert tokenizers.encode("one three", "words") == [3, 5]
+        assert tokenizers.of_model("codellama").name != "llama"
+        assert estimate_tokens(messages, "meta-llama/Llama-3.1-8B") >= 1000 > before
+        assert estimate_tokens(messages, tokenizer="words") < 20
+    finally:
+        OWN.clear()
+    assert estimate_tokens(messages, "meta-llama/Llama-3.1-8B") == before
+
+
+def test_s1_2_what_is_no_tokenizer_is_refused() -> None:
+    told = said(UsageError, "mine", object(), call=tokenizers.add)
+    assert told == "tokenizer mine: expected a name, and an object with count or encode"
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens"),
+    [
+        (None, 123_904),
+        ({}, 123_904),
+        ({"maxContextTokens": 200_000, "reservedOutputTokens": 8_192}, 191_808),
+        ({"context_window": 8192, "reserve": 1000}, 7192),
+        ({"model": "gpt-5", "maxContextTokens": 400_000}, 272_000),
+        ({"model": "gpt-4"}, 4096),
+        ({"contextManagement": {"maxContextTokens": 10_000}}, 5904),
+    ],
+)
+def test_s1_3_the_most_tokens_of_a_prompt(config: Any, tokens: int) -> None:
+    assert compute_max_input_tokens(config) == tokens
+
+
+def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
+    told = said(
+        UsageError,
+        {"maxContextTokens": 4096, "reservedOutputTokens": 4096},
+        call=compute_max_input_tokens,
+    )
+    assert told.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
+
+
+def test_s1_3_to_fit_is_to_have_no_more_than_the_budget() -> None:
+    messages = openai_session(2)
+    tokens = estimate_tokens(messages, "gpt-4o")
+    assert not enforce_context_limit(messages, tokens, model="gpt-4o").truncated
+    assert enforce_context_limit(messages, tokens - 1, model="gpt-4o").truncated
+
+
+@shapes
+def test_s1_4_the_strategies_have_their_names(shape: str) -> None:
+    asked = SHAPES[shape]
+    most = {"reserve": 1000, **CHARS}
+    kept = {
+        strategy: build_final_prompt(
+            config={"maxContextTokens": 3500, "trimStrategy": strategy, **most}, **asked
+        )
+        for strategy in (
+            "priority",
+            "priority-based",
+            "oldest",
+            "oldest-first",
+            "middle",
+            "age",
+            "age-based",
+        )
+    }
+    assert kept["priority"] == kept["priority-based"]
+    assert kept["oldest"] == kept["oldest-first"]
+    assert kept["age"] == kept["age-based"]
+    assert kept["oldest"].messages != kept["middle"].messages != kept["priority"].messages
+
+
+@shapes
+def test_s1_5_recent_turns_stay_while_anything_older_is_left(shape: str) -> None:
+    asked = SHAPES[shape]
+    config = {"budget": 2000, "preserveRecentTurns": 2, **CHARS}
+    prompt = build_final_prompt(config=config, **asked)
+    assert prompt.messages[-12:] == asked["messages"][-12:]  # two turns of six messages
+    assert prompt.usage.dropped > 0
+
+
+def test_s1_5_the_system_prompt_goes_only_where_that_is_asked_for() -> None:
+    messages = openai_session(3)
+    assert trim_conversation(messages, 60, **CHARS)[0] == messages[0]
+    without = trim_conversation(messages, 22, preserve_system_prompt=False, **CHARS)
+    assert [one["role"] for one in without] == ["user"]
+
+
+def test_s1_5_what_stands_beside_the_messages_always_stays_and_is_counted() -> None:
+    asked = SHAPES["anthropic"]
+    config = {"preserveSystemPrompt": False, "budget": 1500, **CHARS}
+    kept = build_final_prompt(config=config, **asked)
+    assert (
+        estimate_tokens(kept.messages, system=SYSTEM, tools=asked["tools"], **CHARS)
+        == kept.token_count
+        <= 1500
+    )
+    least = estimate_tokens(asked["messages"][-6:-5], tools=asked["tools"], **CHARS)
+    with pytest.raises(ContextOverflowError) as caught:
+        build_final_prompt(config=config | {"budget": least}, **asked)
+    assert caught.value.irreducible[0].reason == "system"
+
+
+@shapes
+def test_s1_6_one_summary_stands_for_what_went(shape: str) -> None:
+    asked = SHAPES[shape]
+    config = {"budget": 2000, "summarizeOnTruncate": True, **CHARS}
+    prompt = build_final_prompt(config=config, **asked)
+    assert prompt.summary is not None
+    assert prompt.token_count <= 2000
+    told = [
+        one
+        for one in prompt.messages
+        if prompt.summary in json.dumps(one, ensure_ascii=False).replace("\\n", "\n")
+    ]
+    assert len(told) == 1
+    assert "lamp --check 0 --pass 0" in prompt.summary
+    silent = build_final_prompt(config=config | {"summarizeOnTruncate": False}, **asked)
+    assert silent.summary is None
+
+
+class Writer:
+    """A summarizer that says the same of everything."""
+
+    name = "writer"
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    def summarize(self, prompt: str, max_tokens: int) -> Reply:
+        self.prompts.append(prompt)
+        return Reply("The lamps were looked after.")
+
+
+def test_s1_6_a_summarizer_writes_and_facts_take_its_place() -> None:
+    writer = Writer()
+    messages = openai_session(8)
+    prompt = build_final_prompt(
+        messages, {"budget": 2000, "summarize": True, **CHARS}, summarizer=writer
+    )
+    assert prompt.summary == "[Previous conversation summary]\nThe lamps were looked after."
+    assert len(writer.prompts) == 1
+    found = summarize_context(messages, summarizer=writer, **CHARS)
+    assert (found.by, found.trouble) == ("writer", None)
+    assert found.summary.endswith("The lamps were looked after.")
+    short = summarize_context(messages[:2], summarizer=writer, summary_tokens=3, **CHARS)
+    assert short.by == "facts"
+
+
+def test_s1_6_a_summary_has_no_more_tokens_than_allowed_and_says_what_it_is_of() -> None:
+    messages = openai_session(8)
+    found = summarize_context(messages, summary_tokens=200, **CHARS)
+    assert found.original_tokens == estimate_tokens(messages, **CHARS)
+    assert 0 < tokenizers.count(found.summary, "chars4") <= 200
+    assert "Look after lamp 0, and keep the north light burning." in found.summary
+    assert summarize_context([], **CHARS).summary == ""
+
+
+def test_s1_7_a_summary_is_put_back_once_and_continued() -> None:
+    messages = openai_session(8)
+    config = {"budget": 2000, "summarize": True, **CHARS}
+    first = build_final_prompt(messages, config)
+    again = [*first.messages[:1], *openai_turn(9)]
+    back = build_final_prompt(again, config, conversation_summary=first.summary)
+    assert json.dumps(back.messages).count(json.dumps(first.summary)[1:-1]) == 1
+    assert back.messages[0] == messages[0]
+    assert back.messages[1]["content"].startswith(f"{first.summary}\n")
+    assert (
+        build_final_prompt(back.messages, config, conversation_summary=first.summary).messages
+        == back.messages
+    )
+    tight = config | {"budget": estimate_tokens(again, **CHARS) + 5}
+    assert build_final_prompt(again, tight, conversation_summary=first.summary).messages == again
+
+
+def test_s1_9_a_prompt_that_cannot_fit_is_an_error_that_says_what_cannot_go() -> None:
+    messages = openai_session(3)
+    with pytest.raises(ContextOverflowError) as caught:
+        build_final_prompt(messages, {"budget": 20, **CHARS}, tools=OPENAI_TOOLS)
+    error = caught.value
+    assert str(error).startswith(
+        f"Cannot fit request within context limit. Current: {error.current_tokens} "
+        "tokens, Max: 20 tokens. "
+        "Please narrow the scope or start a new session.\n    message 0 (system): "
+    )
+    assert [(one.index, one.role) for one in error.irreducible] == [
+        (0, "system"),
+        (13, "user"),
+        (None, "request"),
+    ]
+    assert (
+        sum(one.tokens for one in error.irreducible)
+        == error.current_tokens
+        > error.max_tokens
+        == 20
+    )
+    assert error.irreducible[1].reason == "current task"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_s1_9_the_text_of_an_overflow() -> None:
+    assert str(
+        ContextOverflowError(25007, 50, [Irreducible(3, "user", 25007, "current task")])
+    ) == (
+        "Cannot fit request within context limit. Current: 25007 tokens, Max: 50 tokens. "
+        "Please narrow the scope or start a new session.\n    message 3 (user): 25007 "
+        "tokens (current task)"
+    )
+
+
+@shapes
+def test_s1_10_what_fits_is_not_changed(shape: str) -> None:
+    asked = SHAPES[shape]
+    prompt = build_final_prompt(**asked)
+    assert prompt.within_budget
+    assert prompt.messages == asked["messages"]
+    assert prompt.messages is not asked["messages"]
+    assert prompt.messages[0] is not asked["messages"][0]
+    assert (prompt.usage.trimmed, prompt.usage.dropped) == (False, 0)
+    kept = enforce_context_limit(max_input_tokens=100_000, **asked)
+    assert (kept.messages, kept.truncated, kept.dropped_count) == (asked["messages"], False, 0)
+
+
+def test_s1_11_both_shapes_lead_to_the_same_decisions() -> None:
+    config = {"budget": 3000, "model": "gpt-4o", "tokenizer": "chars4"}
+    openai = build_final_prompt(config=config, **SHAPES["openai"])
+    anthropic = build_final_prompt(config=config, **SHAPES["anthropic"])
+    assert results(openai.messages) == results(anthropic.messages)
+    assert abs(openai.token_count - anthropic.token_count) < 200
+
+
+def test_s1_12_the_block_of_other_programs_is_understood() -> None:
+    block = {
+        "enabled": True,
+        "maxContextTokens": 6000,
+        "reservedOutputTokens": 2000,
+        "trimStrategy": "priority-based",
+        "preserveSystemPrompt": True,
+        "preserveRecentTurns": 5,
+        "summarizeOnTruncate": False,
+        "tokenEstimator": "auto",
+    }
+    messages = openai_session(20)
+    prompt = build_final_prompt(messages, block)
+    assert prompt.usage.max_tokens == 4000 >= prompt.token_count
+    off = build_final_prompt(messages, block | {"enabled": False})
+    assert (off.messages, off.within_budget, off.usage.trimmed) == (messages, False, False)
+    assert off.token_count > 4000
+
+
+def test_s1_13_what_a_prompt_took_is_told() -> None:
+    told: list[PromptUsage] = []
+    messages = openai_session(8)
+    for budget in (2000, 100_000):
+        build_final_prompt(messages, {"budget": budget, **CHARS}, on_usage=told.append)
+    trimmed, whole = told
+    assert (trimmed.trimmed, whole.trimmed) == (True, False)
+    assert (
+        trimmed.original_tokens
+        == whole.original_tokens
+        == whole.final_tokens
+        == estimate_tokens(messages, **CHARS)
+    )
+    assert 0.5 < trimmed.utilization <= 1 and trimmed.max_tokens == 2000
+    assert trimmed.dropped > whole.dropped == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ({"maxContextToken": 5}, "maxContextToken: unknown key (did you mean maxContextTokens?)"),
+        (
+            {"maxContextTokens": "128000"},
+            "maxContextTokens: expected a whole number, found '128000'",
+        ),
+        ({"maxContextTokens": 0}, "maxContextTokens 0: expected at least 1"),
+        (
+            {"trimStrategy": "best"},
+            "trimStrategy best: expected one of priority, priority-based, oldest, middle, age",
+        ),
+        (
+            {"tokenizer": "usage"},
+            "tokenizer usage: recorded usage cannot be used to trim; name another tokenizer",
+        ),
+    ],
+)
+def test_a_wrong_config_is_one_clear_line(config: dict[str, Any], told: str) -> None:
+    assert said(UsageError, [], config, call=build_final_prompt) == f"build_final_prompt: {told}"
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        (["hello"], "message 0: expected an object with a role, found hello"),
+        (
+            [{"role": "user", "content": "x"}, {"role": "banana", "content": "x"}],
+            "message 1: role 'banana' cannot be counted; expected a message in the shape "
+            "of OpenAI or Anthropic",
+        ),
+        (
+            [{"role": "user", "content": {1, 2}}],
+            "message 0: cannot be written as JSON: set is not JSON",
+        ),
+    ],
+)
+def test_what_is_no_message_is_named(messages: Any, told: str) -> None:
+    for call in (estimate_tokens, build_final_prompt, summarize_context):
+        assert said(InputError, messages, call=call) == told
+
+
+def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
+    told = said(InputError, openai_turn(0), system="x", call=estimate_tokens)
+    assert (
+        told
+        == "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
+    )
+    plain = [{"role": "user", "content": "hello"}]
+    assert (
+        estimate_tokens(plain, system="x" * 400, **CHARS) >= estimate_tokens(plain, **CHARS) + 100
+    )
+
+
+@settings(max_examples=examples(150))
+@given(conversations(), st.sampled_from(["openai", "anthropic"]), budgets, trims, st.booleans())
+@example([{"role": "user", "texts": [""]}], "openai", 1, {}, False)
+def test_s1_9_no_result_is_ever_above_the_budget_and_no_input_is_changed(
+    talk: list[dict[str, Any]], shape: str, budget: int, options: dict[str, Any], summarizes: bool
+) -> None:
+    spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
+    messages: Messages = spelled["messages"]
+    system, tools = spelled.get("system"), spelled.get("tools")
+    options = {
+        **options,
+        "target": float(options.get("target", 1.0)),
+        "summarize": summarizes,
+        **CHARS,
+    }
+    given_to = copy.deepcopy((messages, system, tools, options))
+    before = estimate_tokens(messages, system=system, tools=tools, **CHARS)
+    try:
+        found = enforce_context_limit(messages, budget, system=system, tools=tools, **options)
+    except ContextOverflowError as error:
+        assert error.current_tokens > error.max_tokens == budget
+        assert sum(one.tokens for one in error.irreducible) == error.current_tokens
+    else:
+        assert found.token_count <= budget
+        assert (
+            estimate_tokens(found.messages, system=system, tools=tools, **CHARS)
+            == found.token_count
+        )
+        assert found.truncated == (found.messages != messages)
+        assert found.truncated or before <= budget
+        again = enforce_context_limit(found.messages, budget, system=system, tools=tools, **options)
+        assert again.messages == found.messages
+    assert (messages, system, tools, options) == given_to
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@shapes
+def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
+    shape: str, times: int
+) -> None:
+    asked = SHAPES[shape]
+    talk = openai_session(12)[1:] if shape == "openai" else anthropic_session(12)
+    messages: Messages = []
+    peak = 0
+    for message in talk * times:
+        messages.append(message)
+        if message["role"] == "assistant":
+            continue
+        prompt = build_final_prompt(
+            messages,
+            {"maxContextTokens": 3000, "reservedOutputTokens": 500, **CHARS},
+            system=asked.get("system"),
+            tools=asked["tools"],
+        )
+        peak = max(peak, prompt.token_count)
+        assert prompt.token_count <= 2500
+        calls, answers = results(prompt.messages)
+        assert calls == answers
+    assert peak > 1500
+
+
+def test_the_layer_is_typed_and_its_names_load_when_they_are_used() -> None:
+    assert ctxtrim.tokenizers is tokenizers
+    assert {"build_final_prompt", "tokenizers", "ContextOverflowError"} <= set(ctxtrim.__all__)

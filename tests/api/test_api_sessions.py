@@ -1,0 +1,356 @@
+"""Compaction and recovery for programs, as far as the wire: the client of `openai` against a server
+on this machine.
+"""
+
+import copy
+import json
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import openai
+import pytest
+from depth import examples
+from fake_server import Answer, Server, completion, local, sends
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sessions import (
+    ANTHROPIC_TOOLS,
+    OPENAI_TOOLS,
+    SYSTEM,
+    Messages,
+    anthropic_session,
+    openai_session,
+    results,
+)
+from strategies import conversations
+from writers import anthropic, openai_chat
+
+from ctxtrim import (
+    ContextOverflowError,
+    Event,
+    build_final_prompt,
+    compact,
+    effective_token_limit,
+    estimate_context_tokens,
+    estimate_tokens,
+    should_compact,
+    tokenizers,
+    with_recovery,
+)
+from ctxtrim.summaries import Reply
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "openai": {"messages": openai_session(20), "tools": OPENAI_TOOLS},
+    "anthropic": {"messages": anthropic_session(20), "tools": ANTHROPIC_TOOLS, "system": SYSTEM},
+}
+shapes = pytest.mark.parametrize("shape", SHAPES)
+
+
+@pytest.mark.parametrize(
+    ("config", "limit"),
+    [
+        (None, 8000),
+        ({"maxTokens": 0}, None),
+        ({"maxTokens": 500}, 500),
+        ({"contextWindow": 100_000}, 83_616),
+        ({"contextWindow": 100_000, "reserveTokens": 30_000}, 70_000),
+        ({"contextWindow": 8000, "reserveTokens": 16_384}, 8000),
+        ({"contextWindow": 8000, "reserve": 8000, "maxTokens": 500}, 500),
+        ({"contextWindow": 8000, "reserve": 9000, "maxTokens": 0}, None),
+        ({"model": "gpt-4", "reserve": 9000}, 8000),
+        ({"model": "gpt-4o"}, 111_616),
+    ],
+)
+def test_s3_2_the_limit_at_which_a_session_is_compacted(config: Any, limit: int | None) -> None:
+    assert effective_token_limit(config) == limit
+
+
+@shapes
+def test_s3_2_compaction_is_due_by_tokens_else_by_messages(shape: str) -> None:
+    messages = SHAPES[shape]["messages"]
+    tokens = estimate_context_tokens(messages)
+    assert should_compact(messages, {"maxTokens": tokens})
+    assert not should_compact(messages, {"maxTokens": tokens + 1})
+    assert not should_compact(messages, {"maxTokens": tokens, "autoCompact": False})
+    assert should_compact(messages, {"maxTokens": 0, "maxMessages": 100})
+    assert not should_compact(messages[:40], {"maxTokens": 0, "maxMessages": 100})
+    assert not should_compact(messages, {"contextWindow": 1_000_000, "maxMessages": 2})
+
+
+def test_s3_13_the_estimate_is_what_was_recorded_and_what_follows() -> None:
+    messages: Messages = [
+        {"role": "user", "content": "x" * 400},
+        {
+            "role": "assistant",
+            "content": "y" * 40,
+            "usage": {"prompt_tokens": 900, "completion_tokens": 70},
+        },
+        {"role": "user", "content": "z" * 41},
+    ]
+    assert estimate_context_tokens(messages) == 970 + 11
+    messages[1].pop("usage")
+    assert estimate_context_tokens(messages) == 100 + 10 + 11
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages[2]["content"] = [{"type": "text", "text": "z"}, image]
+    assert estimate_context_tokens(messages) == 100 + 10 + 1 + 1200
+
+
+@shapes
+def test_s3_11_a_compacted_session_is_a_summary_and_what_is_recent(shape: str) -> None:
+    asked = copy.deepcopy(SHAPES[shape])
+    told: list[Event] = []
+    done = compact(
+        config={"keepRecentTokens": 2000, "toolCallCutoff": 100}, on_event=told.append, **asked
+    )
+    assert asked == SHAPES[shape]
+    assert done.summary is not None
+    assert done.summary.startswith("[Previous conversation summary]")
+    assert "keep the north light burning" in done.summary
+    assert done.tokens_after < done.tokens_before
+    beside = {key: asked[key] for key in ("system", "tools") if key in asked}
+    assert estimate_tokens(done.messages, **beside) == done.tokens_after
+    text = json.dumps(done.messages)
+    assert text.count("[Previous conversation summary]") == 1
+    assert done.messages[-4:] == asked["messages"][-4:]
+    calls, answers = results(done.messages)
+    assert calls == answers
+    assert [one.event for one in told] == ["start", "end"]
+    assert (told[1].tokens_before, told[1].tokens_after) == (done.tokens_before, done.tokens_after)
+    assert told[1].error is None
+
+
+def test_what_is_all_recent_is_not_compacted_and_that_is_said() -> None:
+    messages = openai_session(1, steps=1)
+    done = compact(messages)
+    assert (done.messages, done.summary) == (messages, None)
+    assert done.findings == ("nothing was compacted: nothing is older than the kept messages",)
+
+
+class Broken:
+    """A summarizer that has nothing to say."""
+
+    name = "broken"
+
+    def summarize(self, prompt: str, max_tokens: int) -> Reply:
+        return Reply(" ")
+
+
+def test_s3_12_what_stood_in_for_a_summarizer_is_told() -> None:
+    told: list[Event] = []
+    done = compact(openai_session(20), {"keepRecentTokens": 2000}, told.append, summarizer=Broken())
+    assert done.summary is not None
+    assert any(finding.startswith("broken: the summary is empty") for finding in done.findings)
+    assert "broken: the summary is empty" in (told[-1].error or "")
+
+
+TOO_LONG = (
+    "This model's maximum context length is 4096 tokens. However, your messages resulted in "
+    "23000 tokens."
+)
+
+
+def refusal(
+    message: str = TOO_LONG, code: str | None = "context_length_exceeded", status: int = 400
+) -> Answer:
+    error = {"message": message, "type": "invalid_request_error", "param": "messages", "code": code}
+    return sends(json.dumps({"error": error}).encode(), status)
+
+
+def client(server: Server) -> openai.OpenAI:
+    return openai.OpenAI(api_key="none", base_url=server.url, max_retries=0, timeout=30)
+
+
+@local
+def test_s3_12_a_request_that_was_too_long_is_compacted_once_and_sent_again(server: Server) -> None:
+    server.answers = [refusal(), completion("All lamps burn.")]
+    told: list[Event] = []
+    messages = openai_session(20)
+    before = copy.deepcopy(messages)
+    with client(server) as api:
+
+        def send(prompt: Any) -> str | None:
+            found = api.chat.completions.create(model="gpt-4o", messages=prompt)
+            return found.choices[0].message.content
+
+        answer = with_recovery(send, messages, {"model": "gpt-4o"}, on_event=told.append)
+    assert answer == "All lamps burn."
+    first, second = (body["messages"] for _, body in server.asked)
+    assert first == messages == before
+    assert estimate_tokens(second, "gpt-4o") <= 4096 - 2048
+    assert second[0] == messages[0]
+    assert "[Previous conversation summary]" in json.dumps(second)
+    assert "Look after lamp 19" in json.dumps(second)
+    calls, answers = results(second)
+    assert calls == answers
+    assert [(one.event, one.error) for one in told] == [("start", None), ("end", None)]
+    assert told[0].tokens_before == told[1].tokens_before == estimate_tokens(messages, "gpt-4o")
+    assert told[1].tokens_after == estimate_tokens(second, "gpt-4o")
+
+
+@local
+def test_s3_12_it_is_sent_again_no_more_than_once(server: Server) -> None:
+    server.answers = [refusal()]
+    with client(server) as api, pytest.raises(openai.BadRequestError):
+        with_recovery(
+            lambda prompt: api.chat.completions.create(model="m", messages=prompt),
+            openai_session(20),
+        )
+    assert len(server.asked) == 2
+
+
+@local
+def test_s3_12_other_errors_are_not_answered_with_a_compaction(server: Server) -> None:
+    server.answers = [refusal("Rate limit reached: tokens per min", "rate_limit_exceeded", 429)]
+    told: list[Event] = []
+    with client(server) as api, pytest.raises(openai.RateLimitError):
+        with_recovery(
+            lambda prompt: api.chat.completions.create(model="m", messages=prompt),
+            openai_session(20),
+            on_event=told.append,
+        )
+    assert (len(server.asked), told) == (1, [])
+
+
+def test_s3_12_what_cannot_be_made_to_fit_says_so_and_where_it_came_from() -> None:
+    told: list[Event] = []
+
+    def send(prompt: Any) -> None:
+        raise ValueError("prompt is too long: 9000 tokens > 200 maximum")
+
+    huge = [{"role": "user", "content": "word " * 9000}]
+    with pytest.raises(ContextOverflowError) as caught:
+        with_recovery(send, huge, on_event=told.append)
+    assert isinstance(caught.value.__context__, ValueError)
+    assert [one.event for one in told] == ["start", "end"]
+    assert told[1].error is not None
+    assert told[1].error.startswith("Cannot fit request within context limit.")
+
+
+def leaves(value: Any) -> list[str]:
+    """All texts in a value but ids and types."""
+    if isinstance(value, dict):
+        return [
+            text for key, one in value.items() if key not in ("id", "type") for text in leaves(one)
+        ]
+    return (
+        [text for one in value for text in leaves(one)] if isinstance(value, list) else [str(value)]
+    )
+
+
+def limited(server: Server, most: int, model: str) -> Answer:
+    """An endpoint that counts what it is sent, with a token for each role, and refuses what is
+    above its window.
+    """
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        body = server.asked[-1][1]
+        tokens = sum(
+            tokenizers.count(text, model)
+            for text in leaves([body["messages"], body.get("system", "")])
+        )
+        (
+            refusal(f"maximum context length is {most} tokens")
+            if tokens > most
+            else completion("Fine.")
+        )(handler)
+
+    return answer
+
+
+@local
+@pytest.mark.parametrize(
+    ("model", "shape"), [("gpt-4o", "openai"), ("claude-opus-4-5", "anthropic"), ("own", "openai")]
+)
+def test_s1_2_from_messages_through_the_layer_to_a_server(
+    server: Server, tokenizer_path: str, model: str, shape: str
+) -> None:
+    """The window is that of the model; what the layer lets through the server
+    takes, at every turn.
+    """
+    counting = tokenizer_path if model == "own" else model
+    window = 24_000 if model == "own" else 9_000
+    server.answers = [limited(server, window, counting)]
+    config = {"maxContextTokens": window, "reservedOutputTokens": 1000} | (
+        {"tokenizer": tokenizer_path} if model == "own" else {"model": model}
+    )
+    asked = SHAPES[shape]
+    with client(server) as api:
+        for turn in (10, 60, 100):
+            talk = asked["messages"][:turn]
+            prompt = build_final_prompt(
+                talk, config, system=asked.get("system"), tools=asked["tools"]
+            )
+            assert prompt.token_count <= window - 1000
+            extra = {"system": asked["system"]} if "system" in asked else {}
+            found = api.chat.completions.create(
+                model=model, messages=prompt.messages, extra_body=extra
+            )  # type: ignore[arg-type]
+            assert found.choices[0].message.content == "Fine."
+            if turn < 20:
+                assert prompt.messages == talk
+    assert prompt.usage.trimmed
+    assert len(server.asked) == 3
+
+
+def test_the_file_of_a_tokenizer_numbers_its_tokens(tokenizer_path: str) -> None:
+    numbers = tokenizers.encode("tide sea", tokenizer_path)
+    assert len(numbers) == tokenizers.count("tide sea", tokenizer_path) == 4
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    conversations(),
+    st.sampled_from(["openai", "anthropic"]),
+    st.integers(0, 6),
+    st.sampled_from([0, 100, 2000]),
+)
+def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
+    talk: list[dict[str, Any]], shape: str, count: int, tokens: int
+) -> None:
+    spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
+    asked = {key: spelled[key] for key in ("messages", "system", "tools") if spelled.get(key)} or {
+        "messages": []
+    }
+    asked.setdefault("messages", [])
+    before = copy.deepcopy(asked)
+    config = {
+        "keepRecent": count,
+        "keepRecentTokens": tokens,
+        "toolCallCutoff": 2,
+        "tokenizer": "chars4",
+    }
+    done = compact(config=config, **asked)
+    assert asked == before
+    assert done.tokens_after <= done.tokens_before == estimate_tokens(**asked, tokenizer="chars4")
+    assert (
+        estimate_tokens(**asked | {"messages": done.messages}, tokenizer="chars4")
+        == done.tokens_after
+    )
+    calls, answers = results(asked["messages"])
+    left, told = results(done.messages)
+    assert told - left <= answers - calls
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(300, 3000))
+def test_s3_12_what_is_sent_again_fits_the_window_that_was_told(
+    talk: list[dict[str, Any]], shape: str, window: int
+) -> None:
+    spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
+    beside = {key: spelled[key] for key in ("system", "tools") if spelled.get(key)}
+    sent: list[Messages] = []
+
+    def send(prompt: Messages) -> str:
+        sent.append(prompt)
+        if len(sent) == 1:
+            raise ValueError(f"maximum context length is {window} tokens")
+        return "Fine."
+
+    try:
+        assert (
+            with_recovery(send, spelled["messages"], {"tokenizer": "chars4"}, **beside) == "Fine."
+        )
+    except ContextOverflowError:
+        assert len(sent) == 1
+    else:
+        assert estimate_tokens(sent[1], **beside, tokenizer="chars4") <= window

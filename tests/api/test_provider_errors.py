@@ -1,0 +1,148 @@
+"""Errors that say a prompt was too long, in the words of those who say it, and
+errors that do not.
+"""
+
+import json
+from types import SimpleNamespace
+
+import openai
+import pytest
+from fake_server import Server, local, sends
+
+from ctxtrim import ContextOverflowError, is_context_length_exceeded
+from ctxtrim.api.provider_errors import stated_window
+
+TOO_LONG = (
+    "This model's maximum context length is 8192 tokens. However, your messages resulted "
+    "in 10020 tokens. "
+    "Please reduce the length of the messages.",
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, "
+    "decrease input length",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048575).",
+    "Input is too long for requested model.",
+    "Too many input tokens",
+    "the request exceeds the available context size (4096 tokens), try increasing it",
+    "request (9000 tokens) exceeds the available context size (4096 tokens)",
+    "Please reduce the length of the messages or completion.",
+    "token limit exceeded",
+    "Context window exceeded",
+    "context length exceeded",
+    "too many tokens",
+    "Requested token count exceeds the model's maximum context length of 131072 tokens.",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+)
+OTHERS = (
+    "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit "
+    "30000, Used 29000.",
+    "429 Too Many Requests: too many tokens per minute, please try again later",
+    "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000.",
+    "You exceeded your current quota, please check your plan and billing details.",
+    "max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens",
+    "Invalid API key",
+    "messages: at least one message is required",
+    "tool_use ids were found without tool_result blocks immediately after",
+    "the connection was closed",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", TOO_LONG)
+def test_s3_12_what_says_that_a_prompt_was_too_long(text: str) -> None:
+    assert is_context_length_exceeded(ValueError(text))
+    assert is_context_length_exceeded(
+        RuntimeError(f"Error code: 400 - {{'error': {{'message': {text!r}}}}}")
+    )
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_s3_12_what_says_something_else(text: str) -> None:
+    assert not is_context_length_exceeded(ValueError(text))
+
+
+@local
+@pytest.mark.parametrize(
+    ("status", "code", "message", "is_long"),
+    [
+        (400, "context_length_exceeded", "No.", True),
+        (400, "invalid_value", "No.", False),
+        (400, None, "prompt is too long", True),
+        (413, "request_too_large", "The prompt is too long.", True),
+        (429, "rate_limit_exceeded", "Limit on tokens: maximum context.", False),
+        (500, "server_error", "Oh.", False),
+    ],
+)
+def test_s3_12_errors_of_the_openai_client_are_told_by_their_codes(
+    server: Server, status: int, code: str | None, message: str, is_long: bool
+) -> None:
+    body = {
+        "error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    }
+    server.answers = [sends(json.dumps(body).encode(), status)]
+    client = openai.OpenAI(api_key="none", base_url=server.url, max_retries=0)
+    with client, pytest.raises(openai.APIStatusError) as caught:
+        client.chat.completions.create(model="local", messages=[{"role": "user", "content": "x"}])
+    assert is_context_length_exceeded(caught.value) == is_long
+
+
+class BadRequestError(Exception):
+    """As Anthropic's client has it: what the server answered is its body."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("Bad request")
+        self.status_code = 400
+        self.body = {
+            "type": "error",
+            "error": {"type": "invalid_request_error", "message": message},
+        }
+
+
+class ContextWindowExceededError(Exception):
+    """A type that says it all."""
+
+
+def test_s3_12_errors_are_told_by_their_type_and_by_what_is_inside_them() -> None:
+    assert is_context_length_exceeded(BadRequestError("prompt is too long: 9 > 8"))
+    assert is_context_length_exceeded(ContextWindowExceededError())
+    assert is_context_length_exceeded(ContextOverflowError(9, 8))
+    error = ValueError("odd")
+    error.response = SimpleNamespace(status_code=500)  # type: ignore[attr-defined]
+    assert not is_context_length_exceeded(error)
+
+
+def test_s3_12_an_error_behind_an_error_counts() -> None:
+    def wrapped(inner: Exception) -> BaseException:
+        try:
+            try:
+                raise inner
+            except Exception as error:
+                raise RuntimeError("the agent failed") from error
+        except RuntimeError as error:
+            return error
+
+    assert is_context_length_exceeded(wrapped(ValueError("prompt is too long")))
+    assert is_context_length_exceeded(
+        ExceptionGroup("both", [ValueError("x"), ValueError("context length")])
+    )
+    assert not is_context_length_exceeded(wrapped(ValueError("no")))
+    loop = ValueError("round")
+    loop.__cause__ = loop
+    assert not is_context_length_exceeded(loop)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        (TOO_LONG[0], 8192),
+        (TOO_LONG[1], 200_000),
+        (TOO_LONG[3], 1_048_575),
+        (TOO_LONG[6], 4096),
+        ("maximum context length of 131,072 tokens", 131_072),
+        (TOO_LONG[14], 131_072),
+        ("context length exceeded", None),
+    ],
+)
+def test_the_window_that_an_error_tells(text: str, window: int | None) -> None:
+    assert stated_window(ValueError(text)) == window

@@ -1,0 +1,215 @@
+"""The store of summaries: one entry a transcript, continued, never broken (S1-7)."""
+
+import json
+import os
+import stat
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ctxtrim.archive.summary_store import Entry, Store
+from ctxtrim.errors import InputError, OutputError
+from ctxtrim.model import Message, Part
+from ctxtrim.stage import StoredSummary
+from ctxtrim.summaries.identity import Identity, identity
+
+
+def known(name: str, opening: str = "What is the tide?") -> Identity:
+    """The identity of a transcript with an id: an opening prompt and its answer."""
+    messages = [
+        Message("user", (Part("text", opening),)),
+        Message("assistant", (Part("text", "High at noon."),)),
+    ]
+    return identity(messages, name, "file.jsonl", 1, 0)
+
+
+def put(store: Store, name: str, text: str, tokens: int, messages: int) -> Entry:
+    """Store a summary of both messages of a transcript, as a run does, and read its entry back."""
+    found = known(name)
+    store.remember(found, StoredSummary(text, tokens, messages), found.covered_until(1))
+    store.commit()
+    return entries(store.path)[found.key]
+
+
+def entries(path: Path) -> dict[str, Entry]:
+    stored = json.loads(path.read_bytes())["conversation_summary"]
+    return {
+        key: Entry(**value | {"covered": tuple(value["covered"])}) for key, value in stored.items()
+    }
+
+
+def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_path: Path) -> None:
+    store = Store(tmp_path / "folder" / "summaries.json")
+    assert store.recall(known("a")) == (None, None)
+    first = put(store, "a", "what was said", 4, 10)
+    other = put(store, "b", "something else \ud800", 5, 3)
+    second = put(store, "a", "and what came then", 6, 14)
+    assert (first.version, first.created) == (1, first.updated)
+    assert (second.version, second.created, second.content) == (
+        2,
+        first.created,
+        "and what came then",
+    )
+    assert second.updated >= first.updated
+    assert list(entries(store.path).values()) == [second, other]
+    later = Store(store.path)
+    assert later.recall(known("a")) == (StoredSummary("and what came then", 6, 14, overlap=2), None)
+    assert later.recall(known("c")) == (None, None)
+
+
+def test_s1_7_store_has_the_names_that_the_requirements_give(tmp_path: Path) -> None:
+    entry = put(Store(tmp_path / "s.json"), "a", "said", 1, 2)
+    found = known("a")
+    assert json.loads((tmp_path / "s.json").read_bytes()) == {
+        "version": 1,
+        "conversation_summary": {
+            f"a#{found.opening}": {
+                "content": "said",
+                "tokens": 1,
+                "messages_included": 2,
+                "created": entry.created,
+                "updated": entry.updated,
+                "version": 1,
+                "id": "a",
+                "fingerprint": found.opening,
+                "covered": list(found.messages),
+            }
+        },
+    }
+
+
+def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_transcript(
+    tmp_path: Path,
+) -> None:
+    text = "[Summary of 3 earlier messages]\n## Tool calls\n- bash × 2"
+    entry = {
+        "content": text,
+        "tokens": 9,
+        "messages_included": 3,
+        "created": "x",
+        "updated": "y",
+        "version": 4,
+    }
+    (tmp_path / "s.json").write_text(
+        json.dumps({"version": 1, "conversation_summary": {"a": entry}})
+    )
+    store = Store(tmp_path / "s.json")
+    messages = [Message("user", (Part("text", text),)), Message("user", (Part("text", "On."),))]
+    with_summary = identity(messages, "a", "file.jsonl", 1, 0)
+    assert store.recall(with_summary).summary == StoredSummary(text, 9, 3)
+    assert store.recall(known("a")).summary is None
+    store.remember(with_summary, StoredSummary("more", 5, 6), ("aa",))
+    store.commit()
+    assert [(key, one.version, one.created) for key, one in entries(store.path).items()] == [
+        ("a", 5, "x")
+    ]
+
+
+def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.json")
+    entry = put(store, "a", "said", 1, 2)
+    before = (tmp_path / "s.json").read_bytes()
+    assert put(store, "a", "said", 1, 2) == entry
+    assert (tmp_path / "s.json").read_bytes() == before
+
+
+def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.json")
+    put(store, "a", "said", 1, 2)
+    assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
+    (tmp_path / "s.json").chmod(0o644)
+    put(store, "a", "more", 1, 2)
+    assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
+    store.check()
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "it is not JSON"),
+        (b"{", "it is not JSON"),
+        (b"\xff\xfe\x00", "it is not JSON"),
+        (b"[" * 99999, "it is not JSON"),
+        (b"[]", "it has no object 'conversation_summary'"),
+        (b'{"version": 1}', "it has no object 'conversation_summary'"),
+        (
+            b'{"version": 2, "conversation_summary": {}}',
+            "it has version 2, and this ctxtrim reads 1",
+        ),
+        (
+            b'{"version": 1, "conversation_summary": {"a": []}}',
+            "entry 'a' is invalid (Expected `object`, got `array`)",
+        ),
+        (
+            b'{"version": 1, "conversation_summary": {"a": {"content": "x", "tokens": true}}}',
+            "entry 'a' is invalid (Expected `int`, got `bool` - at `$.tokens`)",
+        ),
+    ],
+)
+def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
+    tmp_path: Path, data: bytes, what: str
+) -> None:
+    path = tmp_path / "s.json"
+    path.write_bytes(data)
+    for use in (
+        Store(path).check,
+        lambda: Store(path).recall(known("a")),
+        lambda: put(Store(path), "a", "said", 1, 2),
+    ):
+        with pytest.raises(InputError) as caught:
+            use()
+        assert str(caught.value) == (
+            f"{path}: the summary store cannot be read: {what}; the file is unchanged: "
+            "name another file, or move this one away"
+        )
+    assert path.read_bytes() == data
+
+
+def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the summary store cannot be read: is a directory"):
+        Store(tmp_path).recall(known("a"))
+    (tmp_path / "file").write_bytes(b"")
+    for use in (
+        Store(tmp_path / "file" / "s.json").check,
+        lambda: Store(tmp_path / "file" / "s.json").recall(known("a")),
+    ):
+        with pytest.raises(InputError, match="cannot be read: not a directory"):
+            use()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "s.json")
+    store = Store(tmp_path / "link")
+    store.remember(known("a"), StoredSummary("said", 1, 2), ())
+    store.commit()
+    assert (tmp_path / "nowhere" / "s.json").exists()
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "pipe"])
+def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="it is not a regular file"):
+        Store(tmp_path / path).check()
+
+
+def test_s1_7_store_that_cannot_be_written_is_known_before(tmp_path: Path) -> None:
+    pipe = tmp_path / "round"
+    pipe.symlink_to(pipe)
+    for use in (Store(pipe).check, lambda: put(Store(pipe), "a", "said", 1, 2)):
+        with pytest.raises((InputError, OutputError), match="levels of symbolic links"):
+            use()
+
+
+def _put(path: Path, worker: int) -> int:
+    for number in range(10):
+        put(Store(path), f"{worker}-{number}", "said", number, worker)
+    put(Store(path), "shared", f"by {worker}", worker, worker)
+    return os.getpid()
+
+
+def test_s1_7_store_loses_nothing_when_several_processes_write(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    with ProcessPoolExecutor(3) as pool:
+        list(pool.map(_put, [path] * 3, range(3)))
+    stored = {entry.id: entry for entry in entries(path).values()}
+    assert all(f"{worker}-{number}" in stored for worker in range(3) for number in range(10))
+    assert stored["shared"].version == 3

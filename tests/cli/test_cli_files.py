@@ -1,0 +1,223 @@
+"""Commands on files: where the bytes go, and what is settled before a byte is written."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
+from samples import chat, line, long_chat, shortened, stuck
+
+QUICK = ("--tokenizer", "chars4")
+TIGHT = (*QUICK, "--budget", "300")
+
+
+def state(path: Path) -> tuple[int, int, bytes]:
+    """What shows whether anybody has written a file."""
+    return path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes()
+
+
+def names(folder: Path) -> list[str]:
+    """Every file below a folder, hidden ones as well."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+
+
+def test_in_place_writes_only_what_changed(ctxtrim: Run, tmp_path: Path) -> None:
+    old, young, link = tmp_path / "old.jsonl", tmp_path / "young.jsonl", tmp_path / "link.jsonl"
+    old.write_bytes(line() + line(chat()))
+    old.chmod(0o640)
+    young.write_bytes(line(chat()))
+    target = tmp_path / "elsewhere"
+    target.write_bytes(line())
+    link.symlink_to(target)
+    before = state(young)
+    ran = ctxtrim("truncate", "--in-place", *QUICK, old, young, link)
+    assert ran.code == 0
+    assert old.read_bytes() == shortened(line()) + line(chat())
+    assert stat.S_IMODE(old.stat().st_mode) == 0o640
+    assert state(young) == before
+    assert link.is_symlink()
+    assert target.read_bytes() == shortened(line())
+    assert names(tmp_path) == ["elsewhere", "link.jsonl", "old.jsonl", "young.jsonl"]
+
+
+def test_in_place_leaves_a_file_in_which_one_transcript_overflows_exactly_as_it_was(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    mixed, other = tmp_path / "mixed.jsonl", tmp_path / "other.jsonl"
+    mixed.write_bytes(line(long_chat()) + line(stuck()))
+    other.write_bytes(line(long_chat()))
+    before = state(mixed)
+    ran = ctxtrim("trim", "--in-place", *TIGHT, tmp_path)
+    assert ran.code == 3
+    assert state(mixed) == before
+    assert len(other.read_bytes()) < len(line(long_chat()))
+    assert names(tmp_path) == ["mixed.jsonl", "other.jsonl"]
+    kept = ctxtrim("trim", "--in-place", "--on-overflow", "keep", *TIGHT, mixed)
+    assert kept.code == 3
+    assert mixed.read_bytes() == other.read_bytes() + line(stuck())
+
+
+def test_a_document_with_one_overflow_is_left_whole(ctxtrim: Run, tmp_path: Path) -> None:
+    path = tmp_path / "document.json"
+    path.write_bytes(b"[\n" + line(long_chat()) + b",\n" + line(stuck()) + b"]\n")
+    before = state(path)
+    assert ctxtrim("trim", "--in-place", *TIGHT, path).code == 3
+    ran = ctxtrim("trim", *TIGHT, path)
+    assert (ran.code, ran.out) == (3, b"")
+    assert state(path) == before
+
+
+def test_o_always_makes_its_file(ctxtrim: Run, tmp_path: Path) -> None:
+    ran = ctxtrim(
+        "truncate", *QUICK, FIXTURES / "messages.jsonl", "-o", tmp_path / "new" / "out.jsonl"
+    )
+    assert ran.code == 0
+    assert (tmp_path / "new" / "out.jsonl").read_bytes() == (
+        FIXTURES / "messages.jsonl"
+    ).read_bytes()
+    assert names(tmp_path) == ["new/out.jsonl"]
+
+
+def test_o_makes_no_file_where_nothing_remains(ctxtrim: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    words = ("trim", *TIGHT, "-o", out)
+    assert ctxtrim(*words, stdin=line(stuck())).code == 3
+    assert names(tmp_path) == []
+    out.write_bytes(b"as it was")
+    assert ctxtrim(*words, stdin=line(stuck())).code == 3
+    assert out.read_bytes() == b"as it was"
+    ran = ctxtrim(*words, stdin=line(stuck()) + line(chat()))
+    assert (ran.code, out.read_bytes()) == (3, line(chat()))
+    assert "Cannot fit request within context limit." in ran.err
+
+
+def test_a_folder_keeps_its_paths_and_skips_the_output_and_loops(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    for name in ("a.jsonl", "deep/a.jsonl"):
+        (tmp_path / "in" / name).write_bytes(line())
+    (tmp_path / "in" / "note.txt").write_bytes(b"no transcript")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    for _ in range(2):  # the second time the output is there already
+        assert ctxtrim("truncate", *QUICK, tmp_path / "in", "-o", tmp_path / "in" / "out").code == 0
+        assert names(tmp_path / "in" / "out") == ["a.jsonl", "deep/a.jsonl"]
+    assert (tmp_path / "in" / "out" / "deep" / "a.jsonl").read_bytes() == shortened(line())
+
+
+def test_two_inputs_of_one_name_are_an_error_before_anything_is_written(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.jsonl").write_bytes(line())
+    (tmp_path / "one" / "b.jsonl").write_bytes(line())
+    ran = ctxtrim("run", tmp_path / "one", tmp_path / "two" / "a.jsonl", "-o", tmp_path / "out")
+    assert ran.code == 2
+    assert "a.jsonl" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_several_inputs_share_standard_output_line_by_line(ctxtrim: Run, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_bytes(line(end=""))
+    second.write_bytes(line(chat(), end=""))
+    ran = ctxtrim("truncate", *QUICK, first, second, first)
+    whole = shortened(line())
+    assert (ran.code, ran.out) == (0, whole + line(chat()) + whole.removesuffix(b"\n"))
+
+
+@pytest.mark.parametrize("name", ["claude-code.jsonl", "messages.jsonl", "document.json"])
+@pytest.mark.parametrize("by_stdin", [False, True])
+def test_what_is_not_one_conversation_a_line_shares_no_standard_output(
+    ctxtrim: Run, name: str, by_stdin: bool
+) -> None:
+    data = (FIXTURES / name).read_bytes() if by_stdin else b""
+    ran = ctxtrim(
+        "run", *QUICK, FIXTURES / "agent.jsonl", "-" if by_stdin else FIXTURES / name, stdin=data
+    )
+    assert (ran.code, ran.out) == (2, b"")
+    assert "-o" in ran.err
+
+
+def test_inputs_that_can_be_read_only_once_lose_nothing(tmp_path: Path) -> None:
+    reads = []
+    for data in (line(), line(chat())):
+        read, write = os.pipe()
+        os.write(write, data)
+        os.close(write)
+        reads.append(read)
+    words = [*COMMAND, "truncate", *QUICK, *(f"/dev/fd/{read}" for read in reads)]
+    done = subprocess.run(words, capture_output=True, pass_fds=reads, env=ENVIRONMENT, cwd=tmp_path)
+    for read in reads:
+        os.close(read)
+    assert done.stdout == shortened(line()) + line(chat())
+    assert done.returncode == 0
+
+
+def test_dry_run_writes_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line())
+    before = state(path)
+    for words in (("--in-place",), ("-o", tmp_path / "out.jsonl"), ("-o", f"{tmp_path}/out/")):
+        ran = ctxtrim("truncate", *QUICK, "--dry-run", *words, path)
+        assert ran.code == 0
+        assert b"steps ago" not in ran.out
+    ran = ctxtrim("truncate", *QUICK, "--dry-run", path)
+    assert b"a.jsonl:1" in ran.out
+    assert b'"messages"' not in ran.out
+    assert state(path) == before
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("report", ["missing/report.json", "folder", "loop/report.json"])
+def test_a_report_that_cannot_be_written_is_known_before_anything_is_edited(
+    ctxtrim: Run, tmp_path: Path, report: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    before = state(path)
+    ran = ctxtrim("truncate", *QUICK, "--in-place", path, "--report", tmp_path / report)
+    assert ran.code == 1
+    assert f"{tmp_path / report}: cannot be written: " in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert state(path) == before
+
+
+@pytest.mark.parametrize("out", ["a.jsonl/out.jsonl", "loop", "loop/out.jsonl"])
+def test_an_output_that_cannot_be_written_is_exit_1(ctxtrim: Run, tmp_path: Path, out: str) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    (tmp_path / "loop").symlink_to("loop")
+    ran = ctxtrim("truncate", *QUICK, tmp_path / "a.jsonl", "-o", tmp_path / out)
+    assert ran.code == 1
+    assert "cannot be written: " in ran.err
+    assert (tmp_path / "a.jsonl").read_bytes() == line()
+    assert names(tmp_path) == ["a.jsonl", "loop"]
+
+
+def test_a_report_never_takes_the_place_of_an_input_or_output(ctxtrim: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line())
+    out = ctxtrim("truncate", *QUICK, path, "--report", path)
+    assert (out.code, path.read_bytes()) == (2, line())
+    both = ctxtrim("truncate", *QUICK, path, "-o", tmp_path / "b", "--report", tmp_path / "b")
+    assert both.code == 2
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+def test_what_is_no_regular_file_is_never_replaced_by_one(ctxtrim: Run, tmp_path: Path) -> None:
+    for words in (
+        ("-o", tmp_path / "pipe"),
+        ("-o", tmp_path / "out.jsonl", "--report", tmp_path / "pipe"),
+    ):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        ctxtrim("run", *QUICK, FIXTURES / "messages.jsonl", *words)
+        os.close(reader)
+        assert pipe.is_fifo()
+        pipe.unlink()

@@ -1,0 +1,81 @@
+"""What a file is taken for: told by content, said on request, and overruled by options."""
+
+import json
+from pathlib import Path
+
+import pytest
+from builders import conversation, says, user
+from conftest import FIXTURES, Run
+
+TALK = [user("go"), says("so " * 30), user("now")]
+DEEP = {"runs": [{"name": "one", "log": TALK}, {"name": "two", "log": TALK[:1]}], "other": 1.10}
+
+
+def test_explain_format_says_what_a_file_was_taken_for_and_how_sure_that_is(ctxtrim: Run) -> None:
+    err = ctxtrim("count", "--explain-format", FIXTURES / "claude-code.jsonl").err
+    assert (
+        "taken for claude-code (one message or event per line): 31 of 31 values inspected match"
+        in err
+    )
+    err = ctxtrim("count", "--explain-format", stdin=b'{"a": 1}\n').err
+    assert (
+        "unknown format: no format recognizes any of the 1 values inspected; kept unchanged" in err
+    )
+
+
+def test_a_mixed_file_is_told_without_asking_and_nothing_of_it_is_lost(ctxtrim: Run) -> None:
+    claude = (FIXTURES / "claude-code.jsonl").read_bytes()
+    loose = b"".join(json.dumps(one).encode() + b"\n" for one in TALK)
+    ran = ctxtrim("run", stdin=claude + loose)
+    assert ran.out == claude + loose
+    assert "31 of 34 values inspected match, 3 look like openai-chat" in ran.err
+    assert "what is not understood is kept as it is" in ran.err
+
+
+def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_stays(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "runs.json"
+    file.write_text(json.dumps(DEEP, indent=1))
+    rows = json.loads(ctxtrim("count", "--json", "--messages-path", "runs[*].log", file).out)[
+        "transcripts"
+    ]
+    assert [(row["pointer"], row["messages"], row["line"]) for row in rows] == [
+        ("runs[0]", 3, 3),
+        ("runs[1]", 1, 20),
+    ]
+    out = ctxtrim("trim", "--budget", "20", "--messages-path", "runs[*].log", file).out.decode()
+    assert json.loads(out)["runs"][0]["log"] == TALK[2:]
+    assert out.endswith(' "other": 1.1\n}')
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("--messages-path", "runs[*].nothing"), 2, "no message list at this path in <stdin>"),
+        (
+            ("--messages-path", "runs[*"),
+            2,
+            "expected keys and brackets, as in simulations[*].messages",
+        ),
+        (
+            ("--messages-path", "x", "--format", "claude-code"),
+            2,
+            "claude-code has one event per line",
+        ),
+        (("--format", "claude-code"), 1, "the format is not claude-code; omit --format"),
+        (("--format", "clade-code"), 2, "--format clade-code: expected one of auto, claude-code"),
+    ],
+)
+def test_what_does_not_fit_the_file_is_one_clear_line(
+    ctxtrim: Run, words: tuple[str, ...], code: int, told: str
+) -> None:
+    ran = ctxtrim("trim", *words, stdin=conversation(TALK))
+    assert ran.code == code
+    assert told in ran.err
+    assert code == 1 or ran.out == b""
+
+
+def test_a_zip_archive_is_told_as_one(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", stdin=b"PK\x03\x04\x14\x00\xff\xff")
+    assert (ran.code, "a zip archive: unpack it first" in ran.err) == (1, True)

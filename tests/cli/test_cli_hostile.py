@@ -1,0 +1,221 @@
+"""Hostile input: an answer or one clear line that names file and line, the right exit code, and
+nothing lost.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES, Run
+from samples import chat, line, long_chat, messages, orphan, said, shortened, stuck
+
+QUICK = ("--tokenizer", "chars4")
+BIG = "9" * 5_000  # more digits than Python's own parser takes
+
+# name: a line (or several) between two conversations, and what has to be said of it (None: nothing,
+# exit 0)
+ODDITIES: dict[str, tuple[bytes, str | None]] = {
+    "blank lines": (b"\n  \n\t\n\r\n", None),
+    "CRLF": (line(chat(), end="\r\n"), None),
+    "BOM in the middle": (b"\xef\xbb\xbf" + line(chat()), None),
+    "lone surrogates": (line(chat("\ud800 and \udfff")), None),
+    "raw U+2028 and U+0085": (line(chat(), '"x": "a\u2028b\u2029c\u0085d"'), None),
+    "NaN": (line(chat(), '"x": NaN, "y": -Infinity'), None),
+    "numbers": (line(chat(), '"x": 1.10, "y": 1e5, "z": 123456789012345678901234567890'), None),
+    "a number of 5,000 digits": (line(chat(), f'"x": {BIG}'), None),
+    "duplicate keys": (line(chat(), '"x": 1, "x": 2, "x": 1'), None),
+    "JSON that nobody understands": (b'{"event": "tick"}\n[1, 2]\n42\n"text"\nnull\n', None),
+    "nested 500 deep": (line(chat(), '"x": ' + "[" * 500 + "]" * 500), None),
+    "an empty conversation": (b'{"messages": []}\n', None),
+    "bad UTF-8": (b'{"messages": [{"role": "user", "content": "caf\xe9"}]}\n', "not UTF-8"),
+    "cut off in mid-line": (line(chat())[:50] + b"\n", "ends in the middle of a JSON value"),
+    "a log line": (b"2026-02-03 INFO ready\n", "not JSON"),
+    "NUL bytes": (b"\x00\x00\x00\x00\n", "not JSON"),
+    "nested 100,000 deep": (b"[" * 100_000 + b"]" * 100_000 + b"\n", "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", ODDITIES)
+def test_an_odd_line_stays_as_it_is_while_its_neighbour_is_edited(
+    ctxtrim: Run, tmp_path: Path, name: str
+) -> None:
+    odd, complaint = ODDITIES[name]
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(line() + odd + line(chat()))
+    ran = ctxtrim("truncate", *QUICK, path)
+    assert ran.out == shortened(line()) + odd + line(chat())
+    told = [one for one in ran.err.splitlines() if "error" in one]
+    if complaint is None:
+        assert (ran.code, told) == (0, [])
+    else:
+        assert ran.code == 1
+        assert len(told) == 1
+        assert told[0].startswith(f"{path}:2: error: ")
+        assert complaint in told[0]
+
+
+def test_every_odd_line_passes_through_a_run_without_stages(ctxtrim: Run, tmp_path: Path) -> None:
+    data = b"".join(odd for odd, _ in ODDITIES.values())
+    (tmp_path / "odd.jsonl").write_bytes(b"\xef\xbb\xbf" + line() + data + line(chat(), end=""))
+    ran = ctxtrim("run", *QUICK, tmp_path / "odd.jsonl")
+    assert ran.out == (tmp_path / "odd.jsonl").read_bytes()
+    assert ran.code == 1
+
+
+MEMBERS = (
+    r'"a":1.10,  "b" : 1e5, "c":12345678901234567890123, "d":NaN, '
+    r'"e":"\u00e9\ud800", "f":1, "f":2, "g":'
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_an_edited_line_keeps_every_that_is_not_edited(ctxtrim: Run, end: str) -> None:
+    data = b"\xef\xbb\xbf" + line(messages(), MEMBERS + '"\u2028"', end)
+    ran = ctxtrim("truncate", *QUICK, stdin=data)
+    assert (ran.code, ran.out) == (0, shortened(data))
+
+
+def test_deep_nesting_beside_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    data = line(messages(), '"x": ' + "[" * 1_000 + "]" * 1_000)
+    path.write_bytes(data)
+    ran = ctxtrim("truncate", *QUICK, "--in-place", path)
+    assert (ran.code, path.read_bytes()) in ((0, shortened(data)), (1, data))
+
+
+def test_glued_values_are_read_one_by_one_and_stay_glued(ctxtrim: Run, tmp_path: Path) -> None:
+    glued = line(end="") + line(chat())
+    (tmp_path / "glued.jsonl").write_bytes(
+        line(chat()) + glued + line(stuck(), end="") + line(long_chat())
+    )
+    ran = ctxtrim("truncate", *QUICK, tmp_path / "glued.jsonl")
+    assert ran.code == 0
+    assert ran.out == line(chat()) + shortened(glued) + line(stuck(), end="") + line(long_chat())
+    assert f"{tmp_path / 'glued.jsonl'}:2: warning: " in ran.err
+    trimmed = ctxtrim("trim", *QUICK, "--budget", "300", tmp_path / "glued.jsonl")
+    assert trimmed.code == 3
+    assert "a question without an end" not in trimmed.out.decode()
+    assert json.loads(trimmed.out.splitlines()[-1])["messages"][-1] == long_chat()[-1]
+
+
+def test_a_line_of_5_megabytes_is_shortened_and_nothing_else(ctxtrim: Run, tmp_path: Path) -> None:
+    long = messages()
+    long[-1]["content"] = "\n".join(
+        f"{number}: a line of a very long result" for number in range(150_000)
+    )
+    data = line(chat()) + line(long) + line(chat())
+    assert len(data) > 5_000_000
+    (tmp_path / "long.jsonl").write_bytes(data)
+    assert ctxtrim("run", *QUICK, tmp_path / "long.jsonl").out == data
+    ran = ctxtrim("truncate", *QUICK, "--max-age", "50", tmp_path / "long.jsonl")
+    lines = ran.out.splitlines(keepends=True)
+    assert ran.code == 0
+    assert (lines[0], lines[2]) == (line(chat()), line(chat()))
+    found = json.loads(lines[1])["messages"]
+    assert found[:-1] == long[:-1]
+    assert found[-1]["content"].startswith("0: a line")
+    assert found[-1]["content"].endswith("149999: a line of a very long result")
+    assert len(found[-1]["content"]) <= 4 * 2_000
+
+
+WHOLE = {
+    "empty.jsonl": (b"", "no transcript found"),
+    "blank.jsonl": (b"\n\n", "no transcript found"),
+    "binary.jsonl": (bytes(range(256)) * 40, "no transcript found"),
+    "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
+    "text.jsonl": (
+        b"Dear diary,\ntoday I read a transcript.\n",
+        "no transcript found",
+    ),
+    "other.jsonl": (
+        b'{"event": "tick"}\n{"event": "tock"}\n',
+        'unrecognized format (starts with `{"event": "tick"} {"even…`); supported: ',
+    ),
+    "cut.json": ((FIXTURES / "document.json").read_bytes()[:900], "ends in the middle"),
+    "cut.jsonl": (line()[:300], "ends in the middle"),
+    "broken.json": (
+        (FIXTURES / "document.json").read_bytes().replace(b'"kite"', b'"kite'),
+        "not JSON",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_file_without_a_transcript_passes_through_and_says_why(
+    ctxtrim: Run, tmp_path: Path, name: str
+) -> None:
+    data, complaint = WHOLE[name]
+    path = tmp_path / name
+    path.write_bytes(data)
+    ran = ctxtrim("trim", *QUICK, path)
+    assert (ran.code, ran.out) == (1, data)
+    told = [one for one in ran.err.splitlines() if one.startswith(str(path))]
+    assert len(told) == 1
+    assert complaint in told[0].partition("error: ")[2]
+
+
+def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_path: Path) -> None:
+    data = WHOLE["cut.json"][0]
+    (tmp_path / "cut.json").write_bytes(data)
+    ran = ctxtrim("check", *QUICK, tmp_path / "cut.json")
+    assert ran.code == 1
+    last = len(data.splitlines())
+    assert f"cut.json:{last}: " in ran.out.decode() + ran.err
+
+
+@pytest.mark.parametrize("command", ["count", "check", "truncate"])
+def test_what_cannot_be_read_is_named_and_stops_nothing(
+    ctxtrim: Run, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "good.jsonl").write_bytes(line(chat()))
+    bad = ("missing.jsonl", "loop.jsonl", "folder", "good.jsonl/below.jsonl")
+    ran = ctxtrim(command, *QUICK, *bad, "good.jsonl", cwd=tmp_path)
+    assert ran.code == 1
+    assert (b"good.jsonl:1 " if command != "truncate" else line(chat())) in ran.out
+    for name in bad:
+        assert (
+            len([told for told in ran.err.splitlines() if told.startswith(f"{name}: error: ")]) == 1
+        ), name
+
+
+def test_a_folder_is_walked_and_one_bad_file_stops_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_bytes(line())
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    (tmp_path / "broken.jsonl").symlink_to("nowhere.jsonl")
+    ran = ctxtrim("truncate", *QUICK, "--in-place", tmp_path)
+    assert ran.code == 1
+    assert (tmp_path / "good.jsonl").read_bytes() == shortened(line())
+    assert (tmp_path / "empty.jsonl").read_bytes() == b""
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "broken.jsonl",
+        "empty.jsonl",
+        "good.jsonl",
+    ]
+
+
+def test_what_stands_in_a_transcript_never_steers_the_terminal(ctxtrim: Run) -> None:
+    evil = orphan()
+    evil[1]["tool_call_id"] = "\x1b[2J\r[/bold]\n"
+    evil[2]["tool_calls"][0]["function"]["name"] = "\x1b]0;title\x07[red]"
+    for words in (("count", "--explain"), ("check", "--color", "always")):
+        ran = ctxtrim(*words, *QUICK, stdin=line(evil))
+        shown = ran.out + ran.err.encode()
+        assert not [part for part in (b"\x1b[2J", b"\x1b]0", b"\x07", b"\r") if part in shown]
+        assert b"\\x1b" in shown
+
+
+def test_a_name_with_odd_characters_is_no_trouble(ctxtrim: Run, tmp_path: Path) -> None:
+    for name in ("[bold] {x} %s.jsonl", "--budget.jsonl", "tab\tand é.jsonl"):
+        (tmp_path / name).write_bytes(line())
+        assert ctxtrim("truncate", *QUICK, "--", name, cwd=tmp_path).out == shortened(line())
+    reported = ctxtrim("count", *QUICK, "--json", tmp_path).out
+    assert len(json.loads(reported)["transcripts"]) == 3
+
+
+def test_special_tokens_and_endless_words_are_counted_as_text(ctxtrim: Run) -> None:
+    data = line(chat("<|endoftext|>" * 50 + " " * 200_000 + said(1)))
+    ran = ctxtrim("count", "--model", "gpt-4o", "--json", stdin=data)
+    assert ran.code == 0
+    assert json.loads(ran.out)["totals"]["tokens"] > 300

@@ -1,0 +1,156 @@
+"""Bounded memory of inputs: a line or a document has a largest size, compressed or not."""
+
+import gzip
+import json
+import resource
+import subprocess
+import zlib
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import zstandard
+from conftest import COMMAND, ENVIRONMENT, ROOT, Ran, Run
+from samples import chat, line, messages
+
+SPACE = 1 << 30
+"""Bytes of address space that a bounded run may have."""
+
+
+def bounded(*words: object, stdin: int | None = None) -> Ran:
+    """The command with little memory: one that needs more dies."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)],
+        stdin=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)),
+    )
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+
+def zeros(compressor: Callable[[], "zlib._Compress"], mebibytes: int) -> bytes:
+    """That many MiB of zeros, compressed."""
+    one, block = compressor(), bytes(1 << 20)
+    return b"".join([one.compress(block) for _ in range(mebibytes)] + [one.flush()])
+
+
+BOMBS = {
+    "gz": lambda: zeros(lambda: zlib.compressobj(1, wbits=31), 1100),
+    "zst": lambda: zeros(lambda: zstandard.ZstdCompressor().compressobj(), 1100),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_small_file_that_expands_to_an_endless_line_is_refused_in_little_memory(
+    tmp_path: Path, kind: str
+) -> None:
+    bomb = tmp_path / f"zeros.jsonl.{kind}"
+    bomb.write_bytes(BOMBS[kind]())
+    ran = bounded("count", bomb)
+    assert (ran.code, ran.out) == (1, b"")
+    expected = (
+        f"{bomb}:1: error: the line has more than 1,073,741,824 bytes; raise --max-size to read it"
+    )
+    assert ran.err.splitlines()[0] == expected
+
+
+def test_an_endless_line_of_a_device_is_refused_at_the_limit() -> None:
+    with Path("/dev/zero").open("rb") as zero:
+        for words, name in ((("/dev/zero",), "/dev/zero"), (("-",), "<stdin>")):
+            ran = bounded("count", "--max-size", "64MiB", *words, stdin=zero.fileno())
+            assert ran.code == 1
+            assert ran.err.splitlines()[0].startswith(
+                f"{name}:1: error: the line has more than 67,108,864 bytes; "
+            )
+
+
+PACKS = {"plain": bytes, "gz": gzip.compress, "zst": zstandard.ZstdCompressor().compress}
+
+
+@pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS)
+def test_a_line_of_the_largest_size_is_read_and_a_longer_one_is_named(
+    ctxtrim: Run, tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    short, long = line(chat()), line(messages(40))
+    file = tmp_path / "chats"
+    file.write_bytes(pack(short + long + short))
+    ran = ctxtrim("run", "--max-size", len(long), file)
+    assert (ran.code, ran.out) == (0, short + long + short)
+    ran = ctxtrim(
+        "check",
+        "--tokenizer",
+        "chars4",
+        "--max-size",
+        len(long) - 1,
+        file,
+        "fixtures/messages.jsonl",
+    )
+    assert ran.code == 1
+    assert (
+        f"{file}:2: error: the line has more than {len(long) - 1:,} bytes; raise "
+        "--max-size to read it" in ran.err
+    )
+    assert b"messages.jsonl:1" in ran.out, "other inputs go on"
+
+
+def test_lines_may_have_more_bytes_together_but_one_transcript_may_not(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    several, events, document = tmp_path / "a.jsonl", tmp_path / "events.jsonl", tmp_path / "a.json"
+    several.write_bytes(line(chat()) * 30)
+    events.write_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in chat() * 30))
+    document.write_text(json.dumps({"messages": chat() * 30}, indent=1))
+    assert ctxtrim("run", "--max-size", "1KB", several).out == several.read_bytes()
+    for file, what in (
+        (events, "the file is a single transcript, and it"),
+        (document, "the document"),
+    ):
+        out = tmp_path / "out"
+        ran = ctxtrim("run", "--max-size", "1KB", file, "-o", out)
+        assert (ran.code, out.exists()) == (1, False)
+        number = ran.err.removeprefix(f"{file}:").split(":")[0]
+        assert ran.err.startswith(
+            f"{file}:{number}: error: {what} has more than 1,000 bytes; raise --max-size"
+        )
+
+
+def test_a_document_after_lines_that_end_in_a_large_rest_is_bounded_too(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "cut.jsonl"
+    file.write_bytes(b'{"messages": [\n' + line(chat()) * 30)
+    ran = ctxtrim("count", "--max-size", "1KB", file)
+    assert ran.code == 1
+    assert "the document has more than 1,000 bytes" in ran.err
+
+
+@pytest.mark.parametrize("text", ["65536", "64KiB", "64kib"])
+def test_the_size_is_a_setting_with_units(ctxtrim: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "ctxtrim.toml").write_text(f'max-size = "{text}"\n')
+    shown = [
+        ctxtrim("config", "show", CTXTRIM_MAX_SIZE=text).out,
+        ctxtrim("config", "show", cwd=tmp_path).out,
+    ]
+    for out in shown:
+        rows = [row.split() for row in out.decode().splitlines()]
+        assert ["max-size", "65536"] in [row[:2] for row in rows]
+
+
+@pytest.mark.parametrize("text", ["0", "-1KiB", "much", "1TiB", "KiB"])
+def test_what_is_no_size_is_wrong_usage(ctxtrim: Run, text: str) -> None:
+    ran = ctxtrim("count", f"--max-size={text}", stdin=line(chat()))
+    assert ran.code == 2
+    assert f"--max-size {text}" in ran.err
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_frames_and_blocks_of_any_size_are_read_across(ctxtrim: Run, kind: str) -> None:
+    data = line(messages(3000)) + line(chat()) + line(messages(900)).rstrip()
+    pack = PACKS[kind]
+    cuts = [0, 7, 70_001, len(data) - 1, len(data)]
+    frames = b"".join(pack(data[start:end]) for start, end in pairwise(cuts))
+    assert ctxtrim("run", stdin=frames).out == data

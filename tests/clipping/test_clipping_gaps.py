@@ -1,0 +1,160 @@
+"""Clips read well: one gap, two at most, none as short as its marker; what is around an output
+stays.
+"""
+
+import json
+
+import pytest
+from clipping_texts import JSON, LISTING, OF_A_KIND, PLAIN, TEST_RUN, plain_texts, walked
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtrim.clipping import MODES, Mode, clip
+from ctxtrim.clipping.markers import MARKER
+from ctxtrim.tokenizers import tokenizer
+
+O200K, CHARS4 = tokenizer("o200k_base"), tokenizer("chars4")
+
+
+def line(number: int) -> tuple[int, int]:
+    """Where a line of the plain text is named."""
+    start = PLAIN.index(f"line {number} of")
+    return start, start + 8
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("limit", [100, 300, 1000])
+@pytest.mark.parametrize("name", [name for name in OF_A_KIND if name != "json"])
+def test_kept_ranges_all_over_a_text_make_two_gaps_at_most(
+    name: str, limit: int, mode: Mode
+) -> None:
+    text = OF_A_KIND[name]
+    places = [len(text) * (7 * number % 20) // 20 for number in range(20)]
+    one = clip(text, limit, O200K, mode, [(place, place + 5) for place in places])
+    assert 1 <= len(MARKER.findall(one)) <= 2
+    assert O200K.count(one) <= limit
+    walked(text, one)
+
+
+def test_a_kept_range_near_the_head_widens_the_head() -> None:
+    one = clip(PLAIN, 300, O200K, keep=[line(24)])
+    assert one.startswith("".join(f"This is line {number} of the story.\n" for number in range(25)))
+    assert one.endswith("This is line 499 of the story.\n")
+    assert len(MARKER.findall(one)) == 1
+
+
+def test_a_kept_range_near_the_tail_widens_the_tail() -> None:
+    one = clip(PLAIN, 300, O200K, keep=[line(475)])
+    assert one.startswith("This is line 0 of the story.\n")
+    assert one.endswith(
+        "".join(f"This is line {number} of the story.\n" for number in range(475, 500))
+    )
+    assert len(MARKER.findall(one)) == 1
+
+
+def test_kept_ranges_in_the_middle_are_one_island() -> None:
+    one = clip(PLAIN, 300, O200K, keep=[line(250), line(120), line(256), line(390)])
+    assert "".join(f"This is line {number} of the story.\n" for number in range(250, 257)) in one
+    assert one.startswith("This is line 0 of the story.\n")
+    assert one.endswith("This is line 499 of the story.\n")
+    assert len(MARKER.findall(one)) == 2
+
+
+def test_the_place_with_the_most_errors_of_a_log_is_shown_as_one_island() -> None:
+    quiet = "all is quiet on the host\n" * 200
+    block = "ERROR: no route to the host\nERROR: the cable is cut\nERROR: giving up\n"
+    text = (
+        f"{quiet}ERROR: a hiccup\n{quiet}{block}{quiet}ERROR: a hiccup again\n{quiet}done "
+        "with 5 errors\n"
+    )
+    one = clip(text, 200, O200K)
+    assert block in one
+    assert len(MARKER.findall(one)) == 2
+    assert one.startswith("all is quiet")
+    assert one.endswith("done with 5 errors\n")
+
+
+def test_a_log_whose_errors_are_in_its_tail_has_one_gap() -> None:
+    one = clip(
+        TEST_RUN.replace("FAILED [50%]", "PASSED [50%]").replace("E       assert 3 == 4\n", ""),
+        200,
+        O200K,
+    )
+    assert one.endswith("===== 1 failed, 400 passed in 12.3s =====\n")
+    assert len(MARKER.findall(one)) == 1
+
+
+WRAPPERS = {
+    "mini-swe-agent": ("<returncode>1</returncode>\n<output>\n", "</output>"),
+    "tags": ("<result>\n<name>find</name>\n<stdout>\n", "</stdout>\n</result>\n"),
+    "codex": ("Exit code: 0\nWall time: 0.2 seconds\nTotal output lines: 500\nOutput:\n", ""),
+    "codex exec": (
+        "Chunk ID: 1f\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n",
+        "",
+    ),
+    "SWE-agent": ("", "(Open file: n/a)\n(Current directory: /work)\nbash-$"),
+    "OpenHands": (
+        "",
+        "[The command completed with exit code 0.]\n[Current working directory: /work]\n",
+    ),
+    "gemini-cli": (
+        "Command: find .\nDirectory: (root)\nOutput:\n",
+        "Error: (none)\nExit Code: 0\nSignal: (none)\nProcess Group PGID: 7\n",
+    ),
+    "line breaks of two characters": ("<output>\r\n", "</output>\r\n"),
+    "Claude Code": ("", "\n<system-reminder>\nThe tool asks you to be kind.\n</system-reminder>\n"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_what_is_around_an_output_stays(name: str, mode: Mode) -> None:
+    before, after = WRAPPERS[name]
+    text = f"{before}{LISTING}{after}"
+    one = clip(text, 200, O200K, mode)
+    assert one.startswith(before)
+    assert one.endswith(after)
+    assert 100 < O200K.count(one) <= 200
+    assert len(MARKER.findall(one)) == 1
+    walked(text, one)
+    again = clip(one, 150, O200K, mode)
+    assert again.startswith(before)
+    assert again.endswith(after)
+    walked(text, again)
+
+
+def test_json_in_tags_stays_json() -> None:
+    one = clip(f"<returncode>0</returncode>\n<output>\n{JSON}\n</output>", 300, O200K)
+    assert one.startswith("<returncode>0</returncode>\n<output>\n{")
+    inside = one.removeprefix("<returncode>0</returncode>\n<output>\n").removesuffix("\n</output>")
+    assert json.loads(inside)["total"] == 200
+
+
+def test_a_tag_that_nothing_opened_is_no_end_of_an_output() -> None:
+    one = clip(LISTING + "</output>", 100, O200K)
+    assert one.startswith("./src/package_0/module_0.py\n")
+
+
+@given(plain_texts, st.sampled_from([40, 64, 100, 500]), st.sampled_from(MODES), st.data())
+def test_a_gap_saves_at_least_as_much_as_its_marker_takes(
+    text: str, limit: int, mode: Mode, data: st.DataObject
+) -> None:
+    place = st.integers(0, len(text))
+    keep = data.draw(
+        st.lists(st.tuples(place, place).map(lambda one: (min(one), max(one))), max_size=5)
+    )
+    one = clip(text, limit, CHARS4, mode, keep)
+    marks = [mark[0] for mark in MARKER.finditer(one)]
+    assert len(marks) <= 2
+    if marks:
+        kept = walked(text, one)
+        missing = [
+            text[a:b]
+            for a, b in zip(
+                [end for _, end in kept], [start for start, _ in kept[1:]], strict=False
+            )
+        ]
+        assert all(
+            CHARS4.count(gap) >= 2 * CHARS4.count(mark)
+            for gap, mark in zip(missing, marks, strict=True)
+        )

@@ -1,0 +1,210 @@
+"""What other programs call our settings, each name of the table."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtrim.config.aliases import ALIASES, WORDS
+from ctxtrim.config.from_agents_json import agents_file
+from ctxtrim.config.from_toml import own_file
+from ctxtrim.config.keys import SETTINGS
+from ctxtrim.config.run_settings import SHARED
+from ctxtrim.config.stage_specs import option_name
+from ctxtrim.errors import UsageError
+
+# Settings that the table names and no stage has yet: a name of them is told as not known in this
+# version.
+PENDING: set[str] = set()
+
+# Block, name, value there, and what it is here.
+ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("contextManagement", "maxTokensPerOutput", 900, {"truncate.max-tokens": 900}),
+    ("contextManagement", "maxToolOutputAge", 3, {"truncate.max-age": 3}),
+    ("contextManagement", "maxToolOutputTokens", 900, {"truncate.max-tokens": 900}),
+    ("contextManagement", "truncatePlaceholder", "[{N}]", {"truncate.placeholder": "[{N}]"}),
+    ("contextManagement", "truncatedPlaceholder", "[{N}]", {"truncate.placeholder": "[{N}]"}),
+    ("contextManagement", "placeholderTemplate", "[{N}]", {"truncate.placeholder": "[{N}]"}),
+    (
+        "contextManagement",
+        "preserveRecentFiles",
+        False,
+        {"truncate.keep-active-files": False, "trim.keep-active-files": False},
+    ),
+    (
+        "contextManagement",
+        "activeFileSteps",
+        2,
+        {"truncate.active-steps": 2, "trim.active-steps": 2},
+    ),
+    (
+        "contextManagement",
+        "summarizeOnTruncate",
+        True,
+        {"truncate.replace": "summary", "trim.summarize": True},
+    ),
+    ("contextManagement", "summarizeOnTruncate", False, {"trim.summarize": False}),
+    ("contextManagement", "maxContextTokens", 64000, {"context-window": 64000}),
+    ("contextManagement", "reservedOutputTokens", 2048, {"reserve": 2048}),
+    ("contextManagement", "tokenEstimator", "auto", {"tokenizer": "auto"}),
+    ("contextManagement", "tokenEstimator", "claude", {"tokenizer": "claude"}),
+    ("contextManagement", "trimStrategy", "priority-based", {"trim.strategy": "priority"}),
+    ("contextManagement", "trimStrategy", "age-based", {"trim.strategy": "age"}),
+    ("contextManagement", "preserveSystemPrompt", False, {"trim.preserve-system-prompt": False}),
+    ("contextManagement", "preserveRecentTurns", 2, {"trim.keep-recent-turns": 2}),
+    ("compactor", "maxMessages", 30, {"compact.max-messages": 30}),
+    ("compactor", "maxTokens", 9000, {"compact.session-tokens": 9000}),
+    ("compactor", "keepRecent", 3, {"compact.keep-recent-messages": 3}),
+    ("compactor", "keepRecentTokens", 9000, {"compact.keep-recent-tokens": 9000}),
+    ("compactor", "reserveTokens", 16384, {"reserve": 16384}),
+    ("compactor", "toolCallCutoff", 4, {"cutoff.tool-cutoff": 4, "compact.tool-cutoff": 4}),
+    (
+        "compactor",
+        "toolSummaryStrategy",
+        "heuristic",
+        {"cutoff.tool-summary": "heuristic", "compact.tool-summary": "heuristic"},
+    ),
+    ("compactor", "autoCompact", False, {"compact.auto": False}),
+    ("toolOutput", "truncationMode", "head_tail", {"truncate.mode": "head-tail"}),
+    ("toolOutput", "spillThreshold", 4096, {"truncate.spill-above": 4096}),
+    ("toolOutput", "largeOutputThreshold", 4096, {"truncate.spill-above": 4096}),
+]
+
+# The same for names of ours in camelCase, which need no row of the table.
+OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("contextManagement", "enabled", True, {"enabled": True}),
+    ("contextManagement", "maxAge", 3, {"truncate.max-age": 3, "drop-images.max-age": 3}),
+    ("contextManagement", "maxTokens", 900, {"truncate.max-tokens": 900}),
+    ("contextManagement", "placeholder", "[{age}]", {"truncate.placeholder": "[{age}]"}),
+    (
+        "contextManagement",
+        "keepErrors",
+        False,
+        {"truncate.keep-errors": False, "trim.keep-errors": False},
+    ),
+    ("contextManagement", "contextWindow", 64000, {"context-window": 64000}),
+    ("toolOutput", "maxLines", 100, {"truncate.max-lines": 100}),
+    ("toolOutput", "maxBytes", 100, {"truncate.max-bytes": 100}),
+    ("toolOutput", "maxChars", 100, {"truncate.max-chars": 100}),
+    ("toolOutput", "mode", "head_tail", {"truncate.mode": "head-tail"}),
+    ("toolOutput", "mode", "head", {"truncate.mode": "head"}),
+]
+
+
+def known(target: str) -> bool:
+    stage, _, name = target.rpartition(".")
+    names = (
+        SETTINGS.get(stage, {})
+        if stage
+        else [*SHARED, *(name for all_ in SETTINGS.values() for name in all_)]
+    )
+    return name in map(option_name, names)
+
+
+def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, Any], list[str]]:
+    """What `agents.config.json` says with one name in a block, by setting, and what
+    is told of it.
+    """
+    path.write_text(json.dumps({block: {name: value}}))
+    said = agents_file(path)
+    found = {option_name(key): one.value for key, one in said.shared.items()}
+    found |= {
+        f"{stage}.{option_name(key)}": one.value
+        for stage, all_ in said.settings.items()
+        for key, one in all_.items()
+    }
+    return found, [note.message for note in said.notes]
+
+
+@pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
+def test_a_name_of_another_program_is_a_setting_of_ours(
+    tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
+) -> None:
+    found, told = said_of(tmp_path / "agents.config.json", block, name, value)
+    assert found == {target: one for target, one in expected.items() if target not in PENDING}
+    later = [target for target in expected if target in PENDING]
+    assert told == [f"{block}.{name}: {target} is unknown in this version" for target in later]
+
+
+def test_every_row_of_the_table_is_tested() -> None:
+    rows = {(block, row.name, row.target) for block, all_ in ALIASES.items() for row in all_}
+    tested = {
+        (block, name, target if (block, name, target) in rows else target.rpartition(".")[2])
+        for block, name, _, expected in ROWS
+        for target in expected
+    }
+    assert rows == tested
+
+
+def test_the_settings_of_the_table_are_there_or_pending() -> None:
+    targets = {row.target for rows in ALIASES.values() for row in rows} | set(WORDS)
+    assert {target for target in targets if not known(target)} == PENDING
+
+
+@pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
+def test_files_of_our_own_may_use_the_same_names(
+    tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
+) -> None:
+    own = tmp_path / "ctxtrim.toml"
+    own.write_text(f"[{block}]\n{name} = {json.dumps(value)}\n")
+    said = own_file(own)
+    inside = {
+        (stage, key): one.value
+        for stage, all_ in said.settings.items()
+        for key, one in all_.items()
+    }
+    if block != "compactor" or name not in (
+        "maxTokens",
+        "keepRecentTokens",
+    ):  # else names of ours, which come first
+        own.write_text(f"{name} = {json.dumps(value)}\n")
+        bare = own_file(own)
+        assert {
+            (stage, key): one.value
+            for stage, all_ in bare.settings.items()
+            for key, one in all_.items()
+        } == inside
+        assert {key: one.value for key, one in bare.shared.items()} == {
+            key: one.value for key, one in said.shared.items()
+        }
+    assert len(inside) + len(said.shared) == sum(target not in PENDING for target in expected)
+
+
+@pytest.mark.parametrize(
+    "setting", [(stage, name) for stage, names in SETTINGS.items() for name in names]
+)
+def test_every_setting_is_known_in_kebab_snake_and_camel_case(
+    tmp_path: Path, setting: tuple[str, str]
+) -> None:
+    stage, name = setting
+    default = SETTINGS[stage][name].default
+    value = {bool: True, int: 7, float: 1.0, tuple: ["x"], type(None): 7}.get(
+        type(default), default
+    )
+    if name == "tool":
+        value = ["bash:max-tokens=7"]
+    kebab = option_name(name)
+    camel = "".join(word.title() if place else word for place, word in enumerate(kebab.split("-")))
+    for key in (kebab, kebab.replace("-", "_"), camel):
+        own = tmp_path / "ctxtrim.toml"
+        own.write_text(f"[{stage}]\n{key} = {json.dumps(value)}\n")
+        assert list(own_file(own).settings[stage]) == [name]
+
+
+def test_what_two_blocks_say_is_as_the_first_says(tmp_path: Path) -> None:
+    path = tmp_path / "agents.config.json"
+    path.write_text(
+        '{"compactor": {"reserveTokens": 16384}, "contextManagement": '
+        '{"reservedOutputTokens": 4096}}'
+    )
+    assert agents_file(path).shared["reserve"].value == 4096
+
+
+def test_a_flag_that_is_no_flag_is_told(tmp_path: Path) -> None:
+    own = tmp_path / "ctxtrim.toml"
+    own.write_text('summarizeOnTruncate = "yes"\n')
+    with pytest.raises(
+        UsageError, match=r"ctxtrim\.toml: summarizeOnTruncate: expected true or false, found 'yes'"
+    ):
+        own_file(own)

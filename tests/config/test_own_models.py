@@ -1,0 +1,84 @@
+"""Models of one's own in ctxtrim.toml: new ones, and those of the registry with other limits."""
+
+import json
+from pathlib import Path
+
+import pytest
+from builders import conversation, says, user
+from conftest import Run
+
+TALK = conversation([user("Good morning."), says("And a good one to you.")])
+
+
+def write(folder: Path, text: str) -> None:
+    (folder / "ctxtrim.toml").write_text(text)
+
+
+def test_a_model_that_nobody_knows_is_what_the_file_says(ctxtrim: Run, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "[models.our-model]\ncontext_window = 64_000\nmax_input = 60_000\ntokenizer = "
+        '"cl100k_base"\n',
+    )
+    ran = ctxtrim("count", "--model", "Our-Model", "--json", stdin=TALK, cwd=tmp_path)
+    row = json.loads(ran.out)["transcripts"][0]
+    assert (row["tokenizer"], row["exactness"]) == ("cl100k_base", "estimated")
+    assert row["budget"] == {
+        "context_window": 64000,
+        "max_input": 60000,
+        "reserve": 4096,
+        "available": 59904,
+    }
+    assert row["findings"] == []
+    assert "64,000 tokens" in ctxtrim("models", "our-model", cwd=tmp_path).out.decode()
+
+
+def test_a_model_of_the_registry_keeps_all_that_the_file_does_not_say(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
+    row = json.loads(ctxtrim("count", "--model", "gpt-4o", "--json", stdin=TALK, cwd=tmp_path).out)[
+        "transcripts"
+    ][0]
+    assert (row["tokenizer"], row["exactness"]) == ("o200k_base", "exact")
+    assert row["budget"]["context_window"] == 9000
+    assert row["budget"]["available"] == 4904
+    assert "ctxtrim.toml" in ctxtrim("models", "gpt-4o", cwd=tmp_path).out.decode()
+
+
+def test_other_models_are_as_they_were(ctxtrim: Run, tmp_path: Path) -> None:
+    write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
+    row = json.loads(ctxtrim("count", "--model", "gpt-4", "--json", stdin=TALK, cwd=tmp_path).out)[
+        "transcripts"
+    ][0]
+    assert row["budget"]["context_window"] == 8192
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "[models.m]\ncontext_windows = 5\n",
+            "models.m.context_windows: unknown key (did you mean context_window?)",
+        ),
+        (
+            '[models.m]\ncontext_window = "5"\n',
+            "models.m.context_window: expected a number of tokens, found '5'",
+        ),
+        ("[models.m]\nmax_input = 0\n", "models.m.max_input: expected a number of tokens, found 0"),
+        (
+            "[models.m]\ntokenizer = 5\n",
+            "models.m.tokenizer: expected the name or the path of a tokenizer",
+        ),
+        ("models = 5\n", "models: expected a table for each model"),
+        ("models.m = 5\n", "models.m: expected a table, found 5"),
+        ("[models", "invalid TOML"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named_with_its_key(
+    ctxtrim: Run, tmp_path: Path, text: str, told: str
+) -> None:
+    write(tmp_path, text)
+    ran = ctxtrim("trim", "--model", "m", stdin=TALK, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, b"")
+    assert f"ctxtrim.toml: {told}" in ran.err

@@ -1,0 +1,83 @@
+"""Errors: what shows one, and what does not."""
+
+import pytest
+from builders_evidence import result
+
+from ctxtrim.evidence import error_line, exit_code, extract_key_info, is_error
+
+FAILURES = [
+    "Fatal error: Uncaught TypeError in /app/index.php:3",
+    "PHP Fatal error:  Allowed memory size exhausted",
+    "npm ERR! code ENOENT",
+    "npm error code E404",
+    "error TS2304: Cannot find name 'total'.",
+    "src/cart (old).ts(12,5): error TS7006: Parameter 'x' implicitly has an 'any' type.",
+    "src/cart.ts:12:5 - error TS2551: Property 'sun' does not exist.",
+    'Exception in thread "main" java.lang.IllegalStateException',
+    "Failed to connect to localhost port 8080",
+    "curl: (7) Failed to connect to localhost port 8080 after 0 ms",
+]
+WORDS = ["error", "Exception", "FAILED", "fatal", "cannot", "Unable to"]
+
+
+@pytest.mark.parametrize("line", FAILURES)
+def test_s0_11_the_failures_that_common_tools_print_are_errors(line: str) -> None:
+    text = f"\n> build\n{line}\nmore"
+    start, end = error_line(text) or (0, 0)
+    assert text[start:end] == line
+    assert extract_key_info(line, "bash").error == line
+    assert not is_error(result(f"{line}\nexit code: 0"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 errors", "12 passed, 0 failed", "exit code: 0\nError: shown, but handled", "fine", "",
+        "npm errors explained", "the log says error TS2304: fixed",
+        "it no longer Failed to connect", "we print npm ERR! then",
+    ],
+)  # fmt: skip
+def test_s0_11_what_ended_well_is_no_error(text: str) -> None:
+    assert not is_error(result(text))
+    assert error_line(text) is None
+
+
+@pytest.mark.parametrize("is_loose", [False, True])
+def test_s0_11_flag_and_exit_code_decide_before_words(is_loose: bool) -> None:
+    assert not is_error(result("Error: boom", is_error=False), is_loose)
+    assert is_error(result("all is well", is_error=True), is_loose)
+    assert not is_error(result("Exit code: 0\nError: boom"), is_loose)
+    assert is_error(result("all is well\nexit code: 3"), is_loose)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_s0_11_loose_finds_the_words_anywhere_and_names_their_line(word: str) -> None:
+    text = "head\n" * 50 + f"  the job {word} here \nrest\n" * 2
+    assert error_line(text) is None
+    start, end = error_line(text, is_loose=True) or (0, 0)
+    assert text[start:end] == f"the job {word} here"
+    assert is_error(result(text), is_loose=True)
+
+
+def test_s0_11_loose_takes_no_errors_for_an_error_as_its_name_says() -> None:
+    assert is_error(result("0 errors"), is_loose=True)
+    assert not is_error(result("all 12 passed"), is_loose=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Exit code 2\nboom", 2),
+        ("boom\nProcess exited with code 0", 0),
+        ('{\n  "exit_code": -1,\n', -1),
+        ("boom", None),
+        ("", None),
+        ("line\n" * 9 + "exit code 1\n" + "line\n" * 9, None),
+    ],
+)
+def test_s0_11_exit_codes_stand_in_the_first_or_last_lines(text: str, code: int | None) -> None:
+    assert exit_code(text) == code
+
+
+def test_a_number_too_long_for_an_exit_code_is_none() -> None:
+    assert exit_code("exit code: " + "1" * 5000) is None

@@ -1,0 +1,164 @@
+"""Key facts of results, and the line that says them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtrim.evidence import (
+    KeyInfo,
+    SummaryFields,
+    extract_key_info,
+    is_summary_line,
+    parse_summary_line,
+    summary_line,
+)
+
+
+def line(content: str, name: str, is_error: bool | None = None, **given: object) -> str:
+    return summary_line(extract_key_info(content, name, json.dumps(given), is_error), name)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\n\n", 2)]
+)
+def test_s2_5_a_trailing_newline_is_no_line(content: str, lines: int) -> None:
+    assert extract_key_info(content, "bash").lines == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "matches", "paths"),
+    [
+        ("", 0, ()),
+        ("No matches found", 0, ()),
+        ("Found 0 files", 0, ()),
+        ("a.py:1: x\na.py:9: x\nb.py:3: x\n", 3, ("a.py", "b.py")),
+        ("a.py-1-before\na.py:2: x\n--\nb.py:3: x", 2, ("a.py", "b.py")),
+        ("Found 3 files\na.py\nb.py\nc.py\n", 3, ()),
+        ("a.py\nb.py\n(Results are truncated)", 2, ()),
+        ('["a.py", "b.py", "c.py"]', 3, ()),
+        ('{"matches": [{"path": "a.py"}]}', 1, ()),
+        ("12: x\n15: x", 2, ()),
+    ],
+)
+def test_s2_5_hits_are_counted_and_nothing_else(
+    content: str, matches: int, paths: tuple[str, ...]
+) -> None:
+    info = extract_key_info(content, "Grep", '{"pattern": "x"}')
+    assert (info.matches, info.paths, info.command, info.kind) == (matches, paths, "x", "search")
+
+
+def test_s2_5_only_searches_have_matches() -> None:
+    assert extract_key_info("a.py:1: x", "bash", '{"command": "grep x a.py"}').matches is None
+
+
+def test_s2_5_the_facts_of_a_failed_command() -> None:
+    content = "Exit code 1\nrunning\n  TypeError: x is not a function\n    at y\n"
+    assert extract_key_info(content, "Bash", '{"command": "npm test"}') == KeyInfo(
+        "error", "bash", (), "TypeError: x is not a function", 1, 4, None, "npm test"
+    )
+
+
+def test_s2_5_an_error_without_a_telling_line_has_its_first_line() -> None:
+    assert (
+        extract_key_info("\nno such thing\nhere", "Read", "{}", is_error=True).error
+        == "no such thing"
+    )
+    assert extract_key_info("", "Read", "{}", is_error=True).error is None
+    assert extract_key_info("a\nexit code 3", "bash").error == "exit code 3"
+
+
+@pytest.mark.parametrize(
+    "content", ["0 errors", "Error: handled\nexit code 0", "see [x] and f(truncated) here"]
+)
+def test_s2_5_a_success_is_one(content: str) -> None:
+    assert extract_key_info(content, "bash").status == "success"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a\n... [truncated 12 characters] ...\nb", "a\n(Results are truncated)", "[3 lines omitted]"],
+)
+def test_s2_5_partial_is_what_says_that_it_is_not_all(content: str) -> None:
+    assert extract_key_info(content, "Read", '{"path": "a.py"}').status == "partial"
+
+
+@pytest.mark.parametrize("name", ["Read", "Write", "Edit"])
+def test_s2_5_paths_come_from_the_call(name: str) -> None:
+    assert extract_key_info("x", name, '{"file_path": "/app/a.py"}').paths == ("/app/a.py",)
+
+
+def test_s2_4_lines_say_how_it_ended_what_was_asked_and_what_came_back() -> None:
+    passed = "ok\n" * 213 + "exit code: 0\n"
+    assert line(passed, "bash", command="npm test") == "[✓ bash: npm test | exit 0 | 214 lines]"
+    failed = "Error: boom\nexit code 1"
+    assert (
+        line(failed, "bash", command="npm test")
+        == "[❌ bash: npm test | exit 1 | Error: boom | 2 lines]"
+    )
+    assert line("x\ny\n", "Read", file_path="/app/a.py") == "[✓ Read: /app/a.py | 2 lines]"
+    assert line("a.py:1: x", "Grep", pattern="x") == "[✓ Grep: x | 1 match | 1 line]"
+    assert line("a\n[9 lines omitted]", "Read", path="a") == "[✓ Read: a | partial | 2 lines]"
+    assert (
+        line("x", "read_many_files", paths=["a.py", "b.py", "c.py"])
+        == "[✓ read_many_files: a.py +2 | 1 line]"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[✓ passed]",
+        "[❌ 3 lines",
+        "✓ bash | 3 lines",
+        "[✓ bash | 3 lines]\n",
+        "[x bash | 3 lines]",
+        "",
+    ],
+)
+def test_s2_4_other_texts_are_no_summary_lines(text: str) -> None:
+    assert not is_summary_line(text)
+
+
+@given(
+    st.text(max_size=300),
+    st.one_of(st.none(), st.sampled_from(["bash", "Read", "Grep", "read_many_files"]), st.text(max_size=60)),
+    st.one_of(st.none(), st.text(max_size=300), st.fixed_dictionaries({}, optional={
+        "command": st.text(max_size=300), "path": st.text(max_size=300),
+        "pattern": st.text(max_size=300), "paths": st.lists(st.text(max_size=300)),
+    }).map(json.dumps)),
+    st.sampled_from([None, True, False]),
+)  # fmt: skip
+def test_s2_4_a_summary_is_one_line_of_at_most_200_characters_and_known_again(
+    content: str, name: str | None, arguments: str | None, is_error: bool | None
+) -> None:
+    summary = summary_line(extract_key_info(content, name, arguments, is_error), name)
+    assert len(summary) <= 200
+    assert len(summary.splitlines()) == 1
+    assert is_summary_line(summary)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "[✓ bash: npm test | exit 0 | 214 lines]",
+            SummaryFields("bash", "npm test", False, 0, ""),
+        ),
+        ("[✓ bash: ls | wc -l | 1 line]", SummaryFields("bash", "ls | wc -l", False, None, "")),
+        (
+            "[❌ bash: make | exit 2 | no rule to make target | partial | 9 lines]",
+            SummaryFields("bash", "make", True, 2, "no rule to make target"),
+        ),
+        (
+            "[❌ Read: /a.py | file not found | 1 line]",
+            SummaryFields("Read", "/a.py", True, None, "file not found"),
+        ),
+        ("[✓ Grep: tide | 3 matches | 4 lines]", SummaryFields("Grep", "tide", False, None, "")),
+        ("[✓ bash | 1 line]", SummaryFields("bash", "", False, None, "")),
+        ("no such line", None),
+    ],
+)
+def test_s2_4_a_summary_line_can_be_read_back(line: str, expected: SummaryFields | None) -> None:
+    assert parse_summary_line(line) == expected

@@ -1,0 +1,75 @@
+"""References: what later answers repeat of earlier messages (the measure of what a trim keeps)."""
+
+import pytest
+from builders_evidence import call, result, step, user
+
+from ctxtrim.evidence.references import atoms, atoms_of, references
+from ctxtrim.model import Message, Part
+
+
+def says(text: str) -> Message:
+    return Message("assistant", (Part("text", text),))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("short words only", set()),
+        ("  the harbour light burns all night  ", {"the harbour light burns all night"}),
+        ("12: the harbour light burns all night", {"the harbour light burns all night"}),
+        ("see src/lamp.py now", {"src/lamp.py"}),
+        ("see src/lamp.py.", {"src/lamp.py"}),
+        (
+            "call lampReading or lamp_reading",
+            {"lampReading", "lamp_reading", "call lampReading or lamp_reading"},
+        ),
+        ("harbourlight", set()),
+        ("order 123456", {"123456"}),
+        ("order 12345", set()),
+        ("x" * 301, set()),
+    ],
+)
+def test_atoms_are_lines_names_and_numbers_that_nobody_writes_twice_by_chance(
+    text: str, expected: set[str]
+) -> None:
+    assert atoms(text) == expected
+
+
+def test_atoms_of_a_call_are_those_of_its_arguments_and_reasoning_has_none() -> None:
+    assert atoms_of(call("read_file", path="src/lamp.py")) == {"src/lamp.py"}
+    assert atoms_of(Message("assistant", (Part("reasoning", "I think of src/lamp.py"),))) == set()
+
+
+def test_an_answer_refers_to_what_a_result_or_a_prompt_said_first() -> None:
+    talk = [
+        user("mind src/lamp.py"),
+        *step("bash", "found gates/north.cfg", command="ls"),
+        says("src/lamp.py"),
+    ]
+    talk += [says("gates/north.cfg and src/lamp.py")]
+    found = references(talk)
+    assert [(one.answer, one.atom) for one in found.to(3, [3, 4])] == [
+        (3, "src/lamp.py"),
+        (4, "gates/north.cfg"),
+    ]
+    assert [one.atom for one in found.to(2, [3, 4])] == [
+        "src/lamp.py"
+    ]  # what came after the prompt is no loss of it
+
+
+def test_what_an_answer_said_first_is_its_own() -> None:
+    talk = [
+        user("go"),
+        says("I make src/lamp.py"),
+        result("made src/lamp.py"),
+        says("src/lamp.py is there"),
+    ]
+    assert references(talk).to(3, [3]) == []
+
+
+def test_what_is_hidden_from_the_model_holds_nothing() -> None:
+    talk = [
+        Message("user", (Part("text", "mind src/lamp.py"),), agent_visible=False),
+        says("src/lamp.py"),
+    ]
+    assert references(talk).to(1, [1]) == []

@@ -1,0 +1,524 @@
+"""Claude Code sessions: which lines are live, what a message is, and which links are mended."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from harness import read, run
+from insertions import SUMMARY, written
+
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Media, Transcript
+
+Event = dict[str, Any]
+
+
+def line(uuid: str, parent: str | None, kind: str, content: Any = None, **more: Any) -> Event:
+    event = {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "type": kind,
+        "uuid": uuid,
+        "sessionId": "s",
+    } | more
+    if content is not None:
+        event["message"] = {"role": kind, "content": content} | (
+            {"id": more["id"]} if "id" in more else {}
+        )
+    return event
+
+
+def says(uuid: str, parent: str | None, message: str, **block: Any) -> Event:
+    return line(uuid, parent, "assistant", [block], id=message)
+
+
+def called(uuid: str, parent: str | None, message: str, call: str) -> Event:
+    block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "ls"}}
+    return line(uuid, parent, "assistant", [block], id=message)
+
+
+def answers(uuid: str, parent: str | None, call: str, text: str = "out", **more: Any) -> Event:
+    return line(
+        uuid,
+        parent,
+        "user",
+        [{"type": "tool_result", "tool_use_id": call, "content": text}],
+        **more,
+    )
+
+
+def session(*events: Event) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def transcript(*events: Event) -> Transcript:
+    return read(session(*events))[0].transcripts[0]
+
+
+def told(one: Transcript) -> list[tuple[str, str]]:
+    return [
+        (message.role, " | ".join(part.text for part in message.parts)) for message in one.messages
+    ]
+
+
+PARALLEL = (
+    line("u1", None, "user", "list both"),
+    says("a1", "u1", "m1", type="thinking", thinking="hmm", signature="x"),
+    says("a2", "a1", "m1", type="text", text="Listing."),
+    called("a3", "a2", "m1", "c1"),
+    line("p1", "a3", "progress", data={"output": "never read"}),
+    called("a4", "p1", "m1", "c2"),
+    answers(
+        "r1",
+        "a3",
+        "c1",
+        "first",
+        toolUseResult={"stdout": "first, in full"},
+        sourceToolAssistantUUID="a3",
+    ),
+    answers("r2", "a4", "c2", "second", sourceToolAssistantUUID="a4"),
+    says("b1", "r2", "m2", type="text", text="Done."),
+    line("u2", "b1", "user", "thanks"),
+)
+
+
+def test_one_message_spreads_over_lines_and_parallel_results_hang_beside_the_chain() -> None:
+    call = '{"command":"ls"}'
+    assert told(transcript(*PARALLEL)) == [
+        ("user", "list both"),
+        ("assistant", f"hmm | Listing. | {call} | {call}"),
+        ("tool", "first"),
+        ("tool", "second"),
+        ("assistant", "Done."),
+        ("user", "thanks"),
+    ]
+
+
+def test_an_abandoned_branch_and_a_sidechain_are_no_context() -> None:
+    branch = line("x1", "b1", "user", "a prompt that was rewound")
+    side = line("s1", None, "user", "a subagent's prompt") | {"isSidechain": True}
+    assert told(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == told(
+        transcript(*PARALLEL)
+    )
+
+
+def test_a_file_with_nothing_but_a_sidechain_is_that_sidechain() -> None:
+    events = [event | {"isSidechain": True} for event in PARALLEL]
+    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+
+
+def test_what_was_compacted_is_no_context() -> None:
+    boundary = line("k1", None, "system", subtype="compact_boundary", logicalParentUuid="u2")
+    summary = line(
+        "k2",
+        "k1",
+        "user",
+        "This session is being continued…",
+        isCompactSummary=True,
+        isVisibleInTranscriptOnly=True,
+    )
+    after = line("u3", "k2", "user", "go on")
+    one = transcript(*PARALLEL, boundary, summary, after)
+    assert told(one) == [("user", "This session is being continued…"), ("user", "go on")]
+    assert [message.is_injected for message in one.messages] == [True, False]
+
+
+def test_results_that_the_client_cleared_count_as_cleared() -> None:
+    boundary = line(
+        "k1",
+        "r2",
+        "system",
+        subtype="microcompact_boundary",
+        microcompactMetadata={"compactedToolIds": ["c1"]},
+    )
+    one = transcript(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
+    assert [text for role, text in told(one) if role == "tool"] == [
+        "[Old tool result content cleared]",
+        "second",
+    ]
+    data = session(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
+    assert run(data, [("truncate", {"max_age": 0, "keep_small": 0})]).data == data.replace(
+        b"second", b"second"
+    )
+
+
+def test_messages_the_client_made_up_are_no_context() -> None:
+    event = says("z1", "u2", "m9", type="text", text="API Error")
+    event["message"]["model"] = "<synthetic>"
+    one = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
+    assert told(one)[-2:] == [("user", "thanks"), ("user", "again")]
+
+
+def test_one_user_line_may_hold_results_and_a_text() -> None:
+    content = [
+        {"type": "tool_result", "tool_use_id": "c1", "content": "one"},
+        {
+            "type": "tool_result",
+            "tool_use_id": "c2",
+            "content": [{"type": "text", "text": "two"}, {"type": "image", "source": {}}],
+        },
+        {"type": "text", "text": "and now this"},
+    ]
+    one = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
+    assert told(one)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
+    assert one.messages[3].parts[1].media == Media("image")
+
+
+def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
+    data = session(*PARALLEL)
+    count = run(data).rows[0].count.tokens
+    assert (
+        run(data.replace(b"first, in full", b"x" * 10_000).replace(b"never read", b"y" * 10_000))
+        .rows[0]
+        .count.tokens
+        == count
+    )
+
+
+def keeping(data: bytes, *places: int) -> bytes:
+    """The session with some of its messages only."""
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    meant = replace(one, messages=tuple(one.messages[place] for place in places))
+    written = rewrite(FORMATS["claude-code"], chunk.lines, [meant])
+    check(FORMATS["claude-code"], chunk.lines, written, [meant])
+    return b"".join(written)
+
+
+def with_snapshots() -> tuple[Event, ...]:
+    """A session of two turns with a snapshot for each prompt, and progress of a
+    call in the first.
+    """
+    return (
+        {
+            "type": "file-history-snapshot",
+            "messageId": "s0",
+            "snapshot": {"trackedFileBackups": {}},
+        },
+        line(
+            "h1",
+            None,
+            "progress",
+            data={"hookName": "SessionStart"},
+            parentToolUseID="hook",
+            toolUseID="hook",
+        ),
+        {
+            "type": "file-history-snapshot",
+            "messageId": "u1",
+            "snapshot": {"trackedFileBackups": {}},
+        },
+        line("u1", "h1", "user", "run the build " * 40),
+        called("a1", "u1", "m1", "c1"),
+        line(
+            "p1",
+            "a1",
+            "progress",
+            data={"output": "compiling"},
+            parentToolUseID="c1",
+            toolUseID="bash-1",
+        ),
+        answers("r1", "p1", "c1", "built " * 400),
+        {
+            "type": "file-history-snapshot",
+            "messageId": "u1",
+            "snapshot": {},
+            "isSnapshotUpdate": True,
+        },
+        {
+            "type": "file-history-snapshot",
+            "messageId": "u2",
+            "snapshot": {"trackedFileBackups": {}},
+        },
+        line("u2", "r1", "user", "and now the tests"),
+        says("a2", "u2", "m2", type="text", text="All of them pass."),
+    )
+
+
+def test_snapshots_and_progress_of_dropped_messages_are_dropped_and_listed(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    source, out, report = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "report.json"
+    source.write_bytes(session(*with_snapshots()))
+    archive = tmp_path / "archive"
+    ran = ctxtrim(
+        "trim", source, "--budget", "60", "-o", out, "--report", report, "--archive", archive
+    )
+    assert ran.code == 0
+    left = [json.loads(row) for row in out.read_bytes().splitlines()]
+    assert [one.get("uuid") or one["messageId"] for one in left] == ["s0", "h1", "u2", "u2", "a2"]
+    assert left[3]["parentUuid"] == "h1"
+    [step] = json.loads(report.read_bytes())["transcripts"][0]["steps"]
+    lines = [change for change in step["changes"] if change["message"] is None]
+    assert [(change["line"], change["action"], change["reason"]) for change in lines] == [
+        (3, "dropped", "file-history-snapshot of message 0"),
+        (8, "dropped", "file-history-snapshot of message 0"),
+        (6, "dropped", "progress of message 1"),
+    ]
+    assert all("before" not in change for change in lines)
+    assert ctxtrim("restore", out, "--archive", archive).out == source.read_bytes()
+
+
+def test_keep_snapshots_keeps_the_lines_of_dropped_messages(ctxtrim: Run, tmp_path: Path) -> None:
+    source, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(session(*with_snapshots()))
+    assert ctxtrim("trim", source, "--budget", "60", "--keep-snapshots", "-o", out).code == 0
+    kinds = [json.loads(row)["type"] for row in out.read_bytes().splitlines()]
+    assert kinds.count("file-history-snapshot") == 4
+    assert kinds.count("progress") == 2
+
+
+def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
+    leaf = {"type": "summary", "summary": "a title", "leafUuid": "b1"}
+    late = line("p2", "b1", "progress", data={})
+    branch = line("x1", "a4", "user", "rewound")
+    data = session(leaf, *PARALLEL[:-1], late, branch, PARALLEL[-1] | {"parentUuid": "p2"})
+    out = keeping(data, 0, -1)
+    events = {event.get("uuid"): event for event in map(json.loads, out.splitlines())}
+    assert list(events) == [None, "u1", "p1", "p2", "x1", "u2"]
+    assert [events[name]["parentUuid"] for name in ("u1", "p1", "p2", "x1", "u2")] == [
+        None,
+        "u1",
+        "p1",
+        "p1",
+        "p2",
+    ]
+    assert events[None]["leafUuid"] == "p1"
+    assert told(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
+
+
+def test_a_line_goes_only_when_all_its_blocks_go() -> None:
+    content = [
+        {"type": "tool_result", "tool_use_id": "c1", "content": "one " * 50},
+        {"type": "text", "text": "now this"},
+    ]
+    data = session(PARALLEL[0], called("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content))
+    out = keeping(data, 0, -1)
+    events = [json.loads(one) for one in out.splitlines()]
+    assert [event["uuid"] for event in events] == ["u1", "r1"]
+    assert events[1]["message"]["content"] == [{"type": "text", "text": "now this"}]
+    assert events[1]["parentUuid"] == "u1"
+
+
+def test_old_files_without_links_are_read_in_order() -> None:
+    events = [
+        {key: value for key, value in event.items() if key not in ("parentUuid", "uuid")}
+        for event in PARALLEL
+    ]
+    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+
+
+def test_a_parent_that_is_not_in_the_file_ends_the_chain() -> None:
+    first = PARALLEL[0] | {"parentUuid": "elsewhere"}
+    assert told(transcript(first, *PARALLEL[1:])) == told(transcript(*PARALLEL))
+
+
+def test_parents_in_a_circle_end_too() -> None:
+    assert told(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
+        ("user", "a"),
+        ("user", "b"),
+    ]
+
+
+def test_all_events_in_one_document() -> None:
+    data = json.dumps({"loglines": PARALLEL}, indent=2).encode()
+    assert told(read(data)[0].transcripts[0]) == told(transcript(*PARALLEL))
+    out = json.loads(run(data, [("trim", {})], limit=16).data or b"")
+    assert [event["uuid"] for event in out["loglines"]] == ["p1", "u2"]
+
+
+def test_the_model_is_the_last_real_one() -> None:
+    events = [json.loads(json.dumps(event)) for event in PARALLEL]
+    for event in events:
+        if event["type"] == "assistant":
+            event["message"]["model"] = "claude-opus-4-6"
+    made_up = says("z1", "u2", "m9", type="text", text="API Error")
+    made_up["message"]["model"] = "<synthetic>"
+    assert transcript(*events, made_up).model == "claude-opus-4-6"
+
+
+def survivors(budget: int, *events: Event) -> list[str]:
+    """What is left of a session after a trim, as the uuids of its lines; it reads back as it was
+    meant.
+    """
+    ran = run(session(*events), [("trim", {})], limit=budget)
+    assert [finding.message for finding in ran.findings] == []
+    return [json.loads(one)["uuid"] for one in (ran.data or b"").splitlines()]
+
+
+LONG = "lorem ipsum " * 40
+
+
+def test_an_abandoned_branch_never_comes_alive() -> None:
+    events = (
+        line("a", None, "user", "start"),
+        says("z", "a", "m1", type="text", text="keep"),
+        line("t", "z", "user", "task"),
+        says("d", "t", "m2", type="text", text="abandoned"),
+        says("b", "t", "m3", type="text", text=LONG),
+        says("c", "b", "m4", type="text", text=LONG),
+    )
+    assert survivors(16, *events) == ["a", "t"]
+    rootless = (
+        line("z", None, "user", "dead"),
+        line("a", None, "user", LONG),
+        line("b", "a", "user", "hi"),
+    )
+    assert survivors(30, *rootless) == ["b"]
+
+
+def test_a_text_beside_a_result_stays_when_the_result_goes() -> None:
+    note = [
+        {"type": "tool_result", "tool_use_id": "t1", "content": LONG},
+        {"type": "text", "text": "note"},
+    ]
+    events = (
+        line("a", None, "user", "start"),
+        called("b1", "a", "m1", "t1"),
+        called("b2", "b1", "m1", "t2"),
+        line("r1", "b1", "user", note),
+        answers("r2", "b2", "t2"),
+        line("q", "r2", "user", "go"),
+    )
+    assert survivors(40, *events) == ["a", "r1", "q"]
+
+
+def test_an_event_that_names_no_parent_does_not_follow_what_was_dead() -> None:
+    events = [
+        line("a", None, "user", "start"),
+        says("b", "a", "m1", type="text", text="dead"),
+        line("x", "a", "user", LONG),
+        line("q", None, "user", "go"),
+    ]
+    del events[3]["parentUuid"]
+    assert survivors(30, *events) == ["a", "b", "q"]
+
+
+def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
+    block = {"type": "tool_use", "id": "x", "name": "n", "input": {"a": LONG}}
+    assert survivors(30, line("a", None, "user", [block]), line("b", "a", "user", "hi")) == ["b"]
+
+
+def test_an_attachment_may_be_all_that_is_left() -> None:
+    file = line("f", None, "attachment", attachment={"type": "file", "path": "a.py"})
+    assert survivors(40, file, says("a", "f", "m1", type="text", text=LONG)) == ["f"]
+
+
+def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
+    events = [line("a", None, "user", "start"), says("t", "a", "m0", type="text", text=LONG)]
+    events += [
+        says("b", "t", "m1", type="text", text="one"),
+        says("b", "t", "m1", type="text", text="two"),
+    ]
+    ran = run(session(*events, line("c", "b", "user", "hi")), [("trim", {})], limit=40)
+    left = [json.loads(one) for one in (ran.data or b"").splitlines()]
+    assert [(event["uuid"], event["parentUuid"]) for event in left] == [
+        ("a", None),
+        ("b", "a"),
+        ("b", "a"),
+        ("c", "b"),
+    ]
+
+
+@pytest.mark.parametrize("is_document", [False, True], ids=["lines", "document"])
+def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
+    is_document: bool,
+) -> None:
+    told = {"sessionId": "s", "cwd": "/x"}
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "one"}
+    events: list[Any] = [
+        {
+            "type": "user",
+            "uuid": "a",
+            "parentUuid": None,
+            **told,
+            "message": {"role": "user", "content": "go"},
+        },
+        {
+            "type": "assistant",
+            "uuid": "b",
+            "parentUuid": "a",
+            **told,
+            "message": {"id": "m", "content": [call]},
+        },
+        {"type": "user", "uuid": "c", "parentUuid": "b", **told, "toolUseResult": {"x": 1.10}}
+        | {
+            "message": {
+                "role": "user",
+                "content": [result, *({"type": "text", "text": one} for one in ("and", "so"))],
+            }
+        },
+        {
+            "type": "assistant",
+            "uuid": "d",
+            "parentUuid": "c",
+            **told,
+            "message": {"id": "n", "content": "done"},
+        },
+    ]
+    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    data = json.dumps({"loglines": events}).encode() if is_document else data
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    assert [message.role for message in one.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+    ]
+    out = written(
+        chunk,
+        FORMATS["claude-code"],
+        replace(one, messages=(*one.messages[:3], SUMMARY, *one.messages[3:])),
+    )
+    again = read(out)[0].transcripts[0].messages
+    texts = ["go", "{}", "one", SUMMARY.parts[0].text, "and", "so", "done"]
+    assert [part.text for message in again for part in message.parts] == texts
+    assert [message.role for message in again] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "user",
+        "assistant",
+    ]
+    assert [message.is_injected for message in again[3:5]] == [True, False]
+    found = (
+        json.loads(out)["loglines"]
+        if is_document
+        else [json.loads(line) for line in out.splitlines()]
+    )
+    assert [one["parentUuid"] for one in found] == [None, *(one["uuid"] for one in found[:-1])]
+    assert [("toolUseResult" in one, one["sessionId"]) for one in found[2:5]] == [
+        (True, "s"),
+        (False, "s"),
+        (False, "s"),
+    ]
+
+
+def test_the_last_answer_stays_without_the_text_of_a_skill_that_does_not_fit(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    source = tmp_path / "s.jsonl"
+    source.write_bytes(
+        session(
+            line("u1", None, "user", "review the change"),
+            called("a1", "u1", "m1", "c1"),
+            answers("r1", "a1", "c1", "Launching skill: review"),
+            line("k1", "r1", "user", "How to review. " * 400, isMeta=True),
+            called("a2", "k1", "m2", "c2"),
+            answers("r2", "a2", "c2", "diff of the change"),
+            says("a3", "r2", "m3", type="text", text="Two findings, both small."),
+        )
+    )
+    ran = ctxtrim("trim", source, "--budget", "300")
+    assert ran.code == 0
+    left = [json.loads(row)["uuid"] for row in ran.out.splitlines()]
+    assert left == ["u1", "a1", "r1", "a2", "r2", "a3"]

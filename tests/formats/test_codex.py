@@ -1,0 +1,322 @@
+"""Codex rollouts: which items are live, what the session says besides, and how
+edits are spelled.
+"""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+from test_openai_responses import LONG, SUMMARY, calls, returns, says, thinks, told
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Message, Part, Transcript, Usage
+
+Event = dict[str, Any]
+TIME = "2026-01-02T03:04:05.678Z"
+
+
+def event(kind: str, payload: dict[str, Any]) -> Event:
+    return {"timestamp": TIME, "type": kind, "payload": payload}
+
+
+def item(payload: dict[str, Any]) -> Event:
+    return event("response_item", payload)
+
+
+def message(kind: str, **more: Any) -> Event:
+    return event("event_msg", {"type": kind} | more)
+
+
+def counted(prompt: int, answer: int) -> Event:
+    last = {"input_tokens": prompt, "cached_input_tokens": 1, "output_tokens": answer}
+    return message(
+        "token_count", info={"total_token_usage": {"input_tokens": 10**6}, "last_token_usage": last}
+    )
+
+
+META = event(
+    "session_meta",
+    {"id": "s1", "instructions": "mine", "base_instructions": {"text": "You are Codex."}},
+)
+TURN = event("turn_context", {"model": "gpt-5-codex"})
+ROLLOUT = (
+    META,
+    item(says("user", "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nmine\n</INSTRUCTIONS>")),
+    item(says("user", "<environment_context>\n  <cwd>/x</cwd>\n</environment_context>")),
+    message("user_message", message="list both"),
+    item(says("user", "list both")),
+    TURN,
+    message("agent_reasoning", text="hmm"),
+    item(thinks()),
+    item(calls("c1")),
+    item(calls("c2")),
+    counted(100, 20),
+    item(returns("c1", "first")),
+    item(returns("c2", "second")),
+    message("agent_message", message="Done."),
+    item(says("assistant", "Done.")),
+    counted(150, 5),
+    message("token_count", info=None),
+    item(says("user", "thanks")),
+)
+
+
+def session(*events: Event) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in events)
+
+
+def transcript(*events: Event) -> Transcript:
+    return read(session(*events))[0].transcripts[0]
+
+
+def layout(file: bytes) -> tuple[str | None, str | None]:
+    reading = open_reading(BytesIO(file))
+    return reading.format.name if reading.format else None, reading.layout
+
+
+def test_the_items_are_the_context_and_what_the_terminal_shows_is_not() -> None:
+    one = transcript(*ROLLOUT)
+    assert [role for role, _ in told(one)] == [
+        "system",
+        "user",
+        "user",
+        "user",
+        *("assistant", "tool", "tool"),
+        "assistant",
+        "user",
+    ]
+    assert told(one)[0] == ("system", "You are Codex.")
+    assert told(one)[4:] == [
+        ("assistant", "hmm | {} | {}"),
+        ("tool", "first"),
+        ("tool", "second"),
+        ("assistant", "Done."),
+        ("user", "thanks"),
+    ]
+    assert [each.is_injected for each in one.messages[1:4]] == [True, True, False]
+    assert (one.id, one.model, one.uncounted) == ("s1", "gpt-5-codex", 0)
+
+
+def test_the_usage_of_an_answer_is_the_last_one_told_and_never_the_sum() -> None:
+    assert transcript(*ROLLOUT).usages == (
+        Usage(100, 20, 4, "gpt-5-codex"),
+        Usage(150, 5, 7, "gpt-5-codex"),
+    )
+
+
+def test_dynamic_tools_are_sent_too() -> None:
+    meta = event("session_meta", {"id": "s1", "dynamic_tools": [{"name": "look"}]})
+    assert transcript(meta, *ROLLOUT[1:]).tools == '[{"name":"look"}]'
+
+
+def test_a_compaction_with_a_history_replaces_all_that_was_before() -> None:
+    history = [
+        says("user", "list both"),
+        says("user", "Another language model started to solve this problem and …"),
+    ]
+    one = transcript(
+        *ROLLOUT,
+        event("compacted", {"message": "", "replacement_history": history}),
+        item(calls("c3")),
+    )
+    assert told(one) == [
+        ("system", "You are Codex."),
+        ("user", "list both"),
+        ("user", "Another language model started to solve this problem and …"),
+        ("assistant", "{}"),
+    ]
+    assert [each.is_summary for each in one.messages] == [False, False, True, False]
+    assert one.usages == ()
+
+
+def test_a_compaction_without_one_keeps_what_people_said_and_its_summary() -> None:
+    compacted = event("compacted", {"message": "so far so good"})
+    one = transcript(*ROLLOUT, compacted, item(says("user", "go on")))
+    assert [text for role, text in told(one)[3:]] == [
+        "list both",
+        "thanks",
+        "so far so good",
+        "go on",
+    ]
+    assert [each.is_summary for each in one.messages[3:]] == [False, False, True, False]
+    again = transcript(*ROLLOUT, compacted, event("compacted", {"message": "better"}))
+    assert [text for role, text in told(again)[3:]] == ["list both", "thanks", "better"]
+
+
+def test_turns_that_were_rolled_back_are_no_context() -> None:
+    back = message("thread_rolled_back", num_turns=1)
+    assert told(transcript(*ROLLOUT, back)) == told(transcript(*ROLLOUT[:-1]))
+    both = transcript(
+        *ROLLOUT, message("thread_rolled_back", num_turns=9), item(says("user", "again"))
+    )
+    assert [text for role, text in told(both)][3:] == ["again"]
+
+
+def test_a_bare_rollout_of_2025() -> None:
+    header = {"id": "s0", "timestamp": TIME, "instructions": "Be brief.", "git": {}}
+    bare = [says("user", "list"), calls("c1"), returns("c1"), says("assistant", "Done.")]
+    file = session(header, *(one for each in bare for one in (each, {"record_type": "state"})))
+    assert layout(file) == ("codex", "events")
+    one = read(file)[0].transcripts[0]
+    assert told(one) == [
+        ("system", "Be brief."),
+        ("user", "list"),
+        ("assistant", "{}"),
+        ("tool", "out"),
+        ("assistant", "Done."),
+    ]
+    assert one.id == "s0"
+
+
+def test_rollouts_from_before_there_were_ids() -> None:
+    events = (
+        {"timestamp": TIME, "role": "user", "content": "which branch?", "model": "gpt-4o-mini"},
+        {
+            "timestamp": TIME,
+            "type": "tool_call",
+            "function": {"name": "git"},
+            "arguments": {"do": "status"},
+        },
+        {"timestamp": TIME, "type": "tool_result", "name": "git", "result": "main"},
+        {"created_at": TIME, "role": "assistant", "message": "main"},
+        {"timestamp": TIME, "type": "error", "text": "no context"},
+    )
+    assert layout(session(*events)) == ("codex", "events")
+    one = transcript(*events)
+    assert told(one) == [
+        ("user", "which branch?"),
+        ("assistant", '{"do":"status"}'),
+        ("tool", "main"),
+        ("assistant", "main"),
+    ]
+    assert [part.name for part in (*one.messages[1].parts, *one.messages[2].parts)] == [
+        "git",
+        "git",
+    ]
+    assert one.model == "gpt-4o-mini"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "type": "message",
+            "id": "1",
+            "timestamp": TIME,
+            "message": {"role": "user", "content": "pi"},
+        },
+        {"type": "response_item"},
+        {"id": "1", "timestamp": TIME, "instructions": "x", "input": []},
+        {"timestamp": TIME, "role": "user", "content": "chat"},
+        {"type": "tool_call", "toolName": "Read", "parameters": {}},
+        {"type": ["event_msg"], "payload": {}},
+        42,
+    ],
+)
+def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+    assert layout(session(value))[0] != "codex"
+
+
+def left(budget: int, *events: Event) -> list[Event]:
+    ran = run(session(*events), [("trim", {})], limit=budget)
+    assert [finding.message for finding in ran.findings] == []
+    return [json.loads(one) for one in (ran.data or b"").splitlines()]
+
+
+def test_what_goes_leaves_what_the_terminal_shows() -> None:
+    events = [
+        *ROLLOUT[3:8],
+        item(calls("c1", json.dumps(LONG))),
+        item(returns("c1", LONG)),
+        *ROLLOUT[-5:],
+    ]
+    gone = [events[4], events[5], events[6]]
+    assert left(40, *events) == [one for one in events if one not in gone]
+
+
+def test_a_summary_that_goes_leaves_the_end_of_what_was_before_it() -> None:
+    events = [
+        *ROLLOUT,
+        event("compacted", {"message": LONG, "extra": 1}),
+        item(says("user", "now")),
+    ]
+    kept = left(64, *events)
+    assert [one["payload"] for one in kept if one["type"] == "compacted"] == [
+        {"message": "", "extra": 1}
+    ]
+    system, *instructions, opening, now = told(transcript(*kept))
+    assert (system, opening, now) == (
+        ("system", "You are Codex."),
+        ("user", "list both"),
+        ("user", "now"),
+    )
+    assert [role for role, _ in instructions] == ["user", "user"]
+
+
+def test_items_of_a_compaction_go_one_by_one() -> None:
+    history = [says("user", "old"), says("assistant", LONG), says("user", "now")]
+    events = [META, event("compacted", {"message": "", "replacement_history": history})]
+    assert left(40, *events)[1]["payload"]["replacement_history"] == history[2:]
+
+
+def test_an_output_that_is_json_in_a_string_is_shortened_inside() -> None:
+    inner = json.dumps({"output": LONG * 3, "metadata": {"exit_code": 1, "duration_seconds": 0.5}})
+    events = [META, *ROLLOUT[4:6], item(calls("c1")), item(returns("c1", inner))]
+    part = transcript(*events).messages[-1].parts[0]
+    assert (part.text, part.spelled, part.is_error) == (LONG * 3, inner, True)
+    out = run(session(*events), [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
+    last = json.loads(out.splitlines()[-1])
+    shortened = json.loads(last["payload"]["output"])
+    assert shortened["metadata"] == {"exit_code": 1, "duration_seconds": 0.5}
+    assert "truncated" in shortened["output"]
+    assert (last["_originalLength"], last["timestamp"]) == (len(LONG * 3), TIME)
+
+
+def written(events: tuple[Event, ...], *messages: Message) -> list[Event]:
+    """The lines with these messages, which they read back as."""
+    chunk = read(session(*events))[0]
+    dialect = open_reading(BytesIO(session(*events))).format
+    assert dialect is not None
+    meant = replace(chunk.transcripts[0], messages=messages)
+    lines = rewrite(dialect, chunk.lines, [meant])
+    check(dialect, chunk.lines, lines, [meant])
+    return [json.loads(line) for line in lines]
+
+
+def test_what_is_inserted_is_a_line_with_the_time_of_the_one_beside_it() -> None:
+    system, *rest = transcript(*ROLLOUT).messages
+    kept = [SUMMARY, *rest[2:]]
+    lines = written(ROLLOUT, system, *kept)
+    assert lines[:3] == [META, ROLLOUT[3], item(says("user", "what was"))]
+    answer = Message("tool", (Part("tool_result", "none", "c2"),))
+    lines = written(ROLLOUT, system, *rest[:5], answer, *rest[6:])
+    assert lines[12] == item(returns("c2", "none"))
+
+
+def test_what_is_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
+    history = [says("user", "old"), calls("c1")]
+    events = (
+        META,
+        event("compacted", {"message": "", "replacement_history": history}),
+        item(says("user", "now")),
+    )
+    system, old, call, now = transcript(*events).messages
+    answer = Message("tool", (Part("tool_result", "none", "c1"),))
+    lines = written(events, system, SUMMARY, old, call, answer, now)
+    assert lines[1]["payload"]["replacement_history"] == [
+        says("user", "what was"),
+        *history,
+        returns("c1", "none"),
+    ]
+
+
+def test_lines_that_were_parted_by_a_line_that_goes_stay_apart() -> None:
+    events = (META, item(says("assistant", "so")), item(says("user", "gone")), item(calls("c1")))
+    system, said, _, call = transcript(*events).messages
+    lines = written(events, system, said, call)
+    assert lines[2] == item({"type": "message", "role": "assistant", "content": []})

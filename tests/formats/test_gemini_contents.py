@@ -1,0 +1,403 @@
+"""Gemini API contents: what is read, and how edits are spelled."""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+from writers.gemini import snake
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.metering import Binding
+from ctxtrim.model import Media, Message, Part, Transcript, Usage
+from ctxtrim.tokenizers import tokenizer
+
+Content = dict[str, Any]
+
+
+def user(*parts: Any) -> Content:
+    return {
+        "role": "user",
+        "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
+    }
+
+
+def model(*parts: Any) -> Content:
+    return user(*parts) | {"role": "model"}
+
+
+def call(name: str = "look", **more: Any) -> Content:
+    return {"functionCall": {"name": name, "args": {"at": 1}} | more}
+
+
+def result(response: Any, name: str = "look", **more: Any) -> Content:
+    return {"functionResponse": {"name": name, "response": response} | more}
+
+
+def request(*contents: Content, **around: Any) -> bytes:
+    return json.dumps({"contents": contents} | around).encode() + b"\n"
+
+
+def transcript(data: bytes) -> Transcript:
+    return read(data)[0].transcripts[0]
+
+
+def told(data: bytes) -> list[tuple[str, list[str]]]:
+    return [
+        (message.role, [part.text for part in message.parts])
+        for message in transcript(data).messages
+    ]
+
+
+def taken(data: bytes) -> tuple[str | None, str | None]:
+    reading = open_reading(BytesIO(data))
+    return reading.format.name if reading.format else None, reading.layout
+
+
+TALK = (user("go"), model("Looking.", call()), user(result({"output": "seen"})), model("Done."))
+TOLD = [
+    ("user", ["go"]),
+    ("assistant", ["Looking.", '{"at":1}']),
+    ("tool", ["seen"]),
+    ("assistant", ["Done."]),
+]
+
+
+def test_the_role_gemini_in_a_history_is_the_model() -> None:
+    renamed = [{**one, "role": "gemini" if one["role"] == "model" else one["role"]} for one in TALK]
+    data = json.dumps({"history": renamed}).encode()
+    assert taken(data) == ("gemini", "conversation")
+    assert told(data) == TOLD
+    data = json.dumps(
+        {"history": [{"role": "user", "content": "go"}, {"role": "gemini", "content": "Done."}]}
+    ).encode()
+    assert told(data) == [("user", ["go"]), ("assistant", ["Done."])]
+
+
+@pytest.mark.parametrize(
+    ("data", "layout"),
+    [
+        (request(*TALK), "conversation"),
+        (json.dumps({"contents": TALK}, indent=2).encode(), "conversation"),
+        (json.dumps([{"contents": TALK}]).encode(), "conversation"),
+        (json.dumps(TALK, indent=1).encode(), "conversation"),
+        (json.dumps({"history": TALK, "authType": "key"}).encode(), "conversation"),
+        (json.dumps({"key": "1", "request": {"contents": TALK}}).encode(), "conversation"),
+        (
+            json.dumps(
+                {"id": "s", "events": [{"author": "a", "content": one} for one in TALK]}
+            ).encode(),
+            "conversation",
+        ),
+        (b"".join(json.dumps(one).encode() + b"\n" for one in TALK), "events"),
+        (
+            b"".join(json.dumps({"author": "a", "content": one}).encode() + b"\n" for one in TALK),
+            "events",
+        ),
+        (json.dumps(snake({"contents": list(TALK)})).encode(), "conversation"),
+    ],
+)
+def test_every_layout_and_gives_the_same_messages(data: bytes, layout: str) -> None:
+    assert taken(data) == ("gemini", layout)
+    assert told(data) == TOLD
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "contents": [{"role": "user", "parts": [{"type": "text", "text": "x"}]}]
+        },  # the Vercel AI SDK
+        {"contents": [{"role": "assistant", "parts": [{"text": "x"}]}]},
+        {"contents": [{"role": "user", "parts": [{"kind": "text"}]}]},
+        {"contents": []},
+        {"role": "user", "parts": "x"},
+        {"type": "user", "message": {"role": "user", "parts": [{"text": "x"}]}},
+    ],
+)
+def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+    assert taken(json.dumps(value).encode() + b"\n")[0] != "gemini"
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "text"),
+    [
+        ({"text": "x"}, "text", "x"),
+        ({"text": "x", "thought": True, "thoughtSignature": "c2ln"}, "reasoning", "x"),
+        (call(id="c"), "tool_call", '{"at":1}'),
+        (call() | {"thoughtSignature": "c2ln"}, "tool_call", '{"at":1}'),
+        ({"functionCall": {"name": "now", "args": None}}, "tool_call", ""),
+        (
+            {"text": None, "function_call": {"name": "f", "args": {}}, "inline_data": None},
+            "tool_call",
+            "{}",
+        ),
+        (
+            result({"output": "x"}),
+            "text",
+            '{"functionResponse":{"name":"look","response":{"output":"x"}}}',
+        ),
+        ({"executableCode": {"code": "1+1"}}, "text", '{"executableCode":{"code":"1+1"}}'),
+        (
+            {"codeExecutionResult": {"output": "2"}},
+            "text",
+            '{"codeExecutionResult":{"output":"2"}}',
+        ),
+        ({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}, "attachment", ""),
+        ({"file_data": {"mime_type": "application/pdf", "file_uri": "gs://x"}}, "attachment", ""),
+        ("bare", "text", "bare"),
+        (7, "text", "7"),
+    ],
+)
+def test_every_kind_of_part_of_the_model_is_read(part: Any, kind: str, text: str) -> None:
+    answer = {"role": "model", "parts": [part]}
+    (found,) = transcript(request(user("go"), answer)).messages[1].parts
+    assert (found.kind, found.text) == (kind, text)
+
+
+@pytest.mark.parametrize(
+    ("response", "texts", "path", "is_error"),
+    [
+        ({"output": "x"}, ["x"], "output", None),
+        ({"result": "x"}, ["x"], "result", None),
+        ({"anything": "x"}, ["x"], "anything", None),
+        ({"error": "no such file"}, ["no such file"], "error", True),
+        ({"output": "x", "error": None}, ["x", '{"output":"","error":null}'], "output", None),
+        ({"status": "ok", "report": "x"}, ["x", '{"status":"ok","report":""}'], "report", None),
+        ({"a": "x", "b": "y"}, ['{"a":"x","b":"y"}'], None, None),
+        ({"lines": ["x"]}, ['{"lines":["x"]}'], None, None),
+        ({}, ["{}"], None, None),
+        (None, [""], None, None),
+        ("x", ["x"], "", None),
+        ([1], ["[1]"], None, None),
+    ],
+)
+def test_a_response_is_told_by_its_text_and_the_rest_beside_it(
+    response: Any, texts: list[str], path: str | None, is_error: bool | None
+) -> None:
+    (message,) = transcript(request(user("go"), model(call()), user(result(response)))).messages[2:]
+    assert (message.role, [part.text for part in message.parts]) == ("tool", texts)
+    first = message.parts[0]
+    where = ("contents", 2, "parts", 0, "functionResponse", "response")
+    assert (first.span and first.span.path) == (
+        None if path is None else (*where, path) if path else where
+    )
+    assert (first.kind, first.name, first.is_error) == ("tool_result", "look", is_error)
+
+
+def test_one_content_may_hold_several_results_media_and_a_text() -> None:
+    pixel = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+    data = request(
+        user("go"),
+        model(call("a"), call("b")),
+        user(result({"output": "1"}), pixel, result({"output": "2"}), "go on"),
+    )
+    assert told(data)[2:] == [("tool", ["1", ""]), ("tool", ["2"]), ("user", ["go on"])]
+    assert transcript(data).messages[2].parts[1].media == Media("image", size=3)
+
+
+def test_media_inside_a_response_belong_to_it() -> None:
+    inner = [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}, {"odd": 1}]
+    data = request(user("go"), model(call()), user(result({"output": "1"}, parts=inner)))
+    message = transcript(data).messages[2]
+    assert [(part.kind, part.text) for part in message.parts] == [
+        ("tool_result", "1"),
+        ("attachment", ""),
+        ("tool_result", '{"odd":1}'),
+    ]
+
+
+def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
+    assert told(request(user(call())))[0] == (
+        "user",
+        ['{"functionCall":{"name":"look","args":{"at":1}}}'],
+    )
+
+
+def test_calls_without_ids_are_paired_in_their_order() -> None:
+    data = request(
+        user("go"), model(call("a"), call("b")), user(result({"output": "1"})), user("so?")
+    )
+    (finding,) = run(data, [("check", {})]).findings or run(data, [("check", {})]).rows[0].findings
+    assert (finding.code, finding.message) == (
+        "call-without-result",
+        "call None of b has no result",
+    )
+
+
+@pytest.mark.parametrize("key", ["systemInstruction", "system_instruction"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "be brief",
+        {"parts": [{"text": "be brief"}]},
+        {"parts": {"text": "be brief"}},
+        {"role": "system", "parts": ["be brief"]},
+    ],
+)
+def test_the_system_instruction_is_the_first_message(key: str, value: Any) -> None:
+    for data in (request(*TALK, **{key: value}), request(*TALK, config={key: value})):
+        assert told(data) == [("system", ["be brief"]), *TOLD]
+        assert [message.index for message in transcript(data).messages] == [0, 1, 2, 3, 4]
+
+
+def test_the_envelope_gives_tools_choice_model_id_and_usage() -> None:
+    tools = [{"functionDeclarations": [{"name": "look"}]}]
+    config = {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["look"]}}
+    usage = {
+        "promptTokenCount": 90,
+        "candidatesTokenCount": 5,
+        "thoughtsTokenCount": 3,
+        "totalTokenCount": 98,
+    }
+    one = transcript(
+        request(
+            *TALK, tools=tools, toolConfig=config, model="models/gemini-3-pro", usageMetadata=usage
+        )
+    )
+    assert (one.tools, one.tool_choice) == (json.dumps(tools, separators=(",", ":")), "look")
+    assert (one.model, one.usage) == ("models/gemini-3-pro", Usage(90, 8))
+    config = {"function_calling_config": {"mode": "NONE"}}
+    assert transcript(request(*TALK, tool_config=config)).tool_choice == "none"
+
+
+def test_thoughts_that_are_counted_among_the_candidates_count_once() -> None:
+    usage = {
+        "promptTokenCount": 90,
+        "candidatesTokenCount": 8,
+        "thoughtsTokenCount": 3,
+        "totalTokenCount": 98,
+    }
+    answer = model("so") | {"usageMetadata": usage}
+    assert transcript(request(user("go"), answer)).usages == (Usage(90, 8, 1),)
+
+
+def test_events_that_are_still_streamed_or_hold_no_content_are_no_context() -> None:
+    events = [
+        {"author": "user", "content": user("go")},
+        {"author": "a", "content": model("Do"), "partial": True},
+        {"author": "a", "actions": {"stateDelta": {"x": 1}}},
+        {"author": "a", "content": model("Done.")},
+    ]
+    assert told(json.dumps({"events": events}).encode()) == [
+        ("user", ["go"]),
+        ("assistant", ["Done."]),
+    ]
+
+
+def test_an_edit_touches_nothing_but_the_text_of_the_response() -> None:
+    line = (
+        '{"contents": [{"role":"user","parts":[{"text":"caf\\u00e9"}]}, '
+        '{"role":"model","parts":[{"functionCall":'
+    )
+    line += (
+        '{"name":"f","args":{"n":1.10}},"thoughtSignature":"c2ln"}]},{"parts":[ '
+        '{"functionResponse": {"response": '
+    )
+    line += '{"exit" : 1e0, "output":"%s"},"name":"f"} } ],"role":"user"}]}\n'
+    out = run((line % ("long " * 500)).encode(), [("truncate", {"max_tokens": 50})]).data or b""
+    before, after = line.split("%s")
+    assert out.startswith(before.encode())
+    assert out.endswith(after.encode())
+    assert len(out) < 700
+
+
+def test_metadata_stand_beside_the_response() -> None:
+    data = request(user("go"), model(call()), user(result({"output": "long " * 500}), "and?"))
+    out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
+    part = json.loads(out)["contents"][2]["parts"][0]
+    assert (part["_originalLength"], part["_truncatedAt"]) == (2500, 0)
+    assert transcript(out).messages[2].metadata == (("_originalLength", 2500), ("_truncatedAt", 0))
+
+
+def test_a_content_goes_with_the_last_of_its_messages_and_stays_for_a_text_in_it() -> None:
+    step = (model(call()), user(result({"output": "long " * 99}), "and?"))
+    data = request(user("start"), user("please"), *step, model("so " * 99), user("now"))
+    left = json.loads(run(data, [("trim", {})], limit=130).data or b"")["contents"]
+    assert left == [user("start"), user("and?"), model("so " * 99), user("now")]
+    left = json.loads(run(data, [("trim", {})], limit=20).data or b"")["contents"]
+    assert left == [user("start"), user("now")]
+
+
+def test_an_event_goes_with_its_content() -> None:
+    events = [{"author": "x", "content": one} for one in (user("a " * 200), model("b"), user("c"))]
+    out = json.loads(
+        run(json.dumps({"events": events}).encode(), [("trim", {})], limit=20).data or b""
+    )
+    assert [event["content"]["parts"][0]["text"] for event in out["events"]] == ["c"]
+
+
+def put(data: bytes, *messages: Message | int) -> Any:
+    """The document with these messages in it, old ones by their index."""
+    dialect = open_reading(BytesIO(data)).format
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    found = tuple(one.messages[each] if isinstance(each, int) else each for each in messages)
+    assert dialect is not None
+    written = rewrite(dialect, chunk.lines, [replace(one, messages=found)])
+    check(dialect, chunk.lines, written, [replace(one, messages=found)])
+    return json.loads(b"".join(written))
+
+
+ANSWER = Message("tool", (Part("tool_result", "none", None, "b"),), "b")
+SUMMARY = Message("user", (Part("text", "so far"),), is_injected=True, is_summary=True)
+
+
+def test_a_result_joins_the_results_beside_it_and_has_a_content_of_its_own_where_there_are_none() -> (
+    None
+):
+    some = request(user("go"), model(call("a"), call("b")), user(result({"output": "1"}), "and?"))
+    assert put(some, 0, 1, 2, ANSWER, 3)["contents"][2:] == [
+        user(result({"output": "1"}), result({"output": "none"}, "b"), "and?")
+    ]
+    none = request(user("go"), model(call("b")), user("and?"))
+    assert put(none, 0, 1, ANSWER, 2)["contents"][2:] == [
+        user(result({"output": "none"}, "b")),
+        user("and?"),
+    ]
+
+
+def test_a_summary_stands_after_the_system_instruction_in_a_content_of_its_own() -> None:
+    out = put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY, 4)
+    assert out["contents"] == [user("so far"), model("Done.")]
+    assert put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY)["contents"] == [
+        user("so far")
+    ]
+
+
+def test_beside_an_event_an_event_is_put() -> None:
+    events = [
+        {"author": "user", "content": user("go"), "id": "e1", "timestamp": 1.5, "invocationId": "i"}
+    ]
+    new, old = put(json.dumps({"events": events}).encode(), SUMMARY, 0)["events"]
+    assert old == events[0]
+    assert (new["content"], new["author"], new["timestamp"]) == (user("so far"), "user", 1.5)
+    assert new["id"] not in ("", "e1")
+
+
+def test_a_part_with_nothing_but_the_metadata_of_a_video_is_known() -> None:
+    parts = [{"text": "look"}, {"videoMetadata": {"fps": 2}}]
+    file = json.dumps({"contents": [{"role": "user", "parts": parts}]}).encode()
+    (transcript,) = read(file)[0].transcripts
+    assert [message.role for message in transcript.messages] == ["user"]
+
+
+def test_a_signature_seals_reasoning_that_is_counted_by_its_length() -> None:
+    """48 recorded requests: about a quarter of a token for each character."""
+    talk = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "y"}]}]
+    sealed = [
+        talk[0],
+        {"role": "model", "parts": [{"text": "y", "thoughtSignature": "c2ln" * 100}]},
+    ]
+    counts = []
+    for contents in (talk, sealed):
+        (transcript,) = read(json.dumps({"contents": contents}).encode())[0].transcripts
+        counts.append(
+            Binding(tokenizer, "gemini-3-pro-preview").bind(transcript).counter.count(transcript)
+        )
+    assert counts[1].tokens - counts[0].tokens == 100
+    assert counts[1].exactness == "estimated"

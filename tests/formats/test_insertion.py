@@ -1,0 +1,121 @@
+"""Messages that no file held: where a stage puts some in, the file is written with them and reads
+back the same.
+"""
+
+import json
+from dataclasses import replace
+
+import pytest
+from harness import read
+from hypothesis import given
+from hypothesis import strategies as st
+from insertions import SUMMARY, format_of, places, starts, told, written
+from strategies import files
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.formats import FORMATS
+from ctxtrim.model import Message, Part, Transcript
+
+
+@given(files(), st.data())
+def test_a_message_put_before_any_exchange_while_others_go(
+    data: bytes, draw: st.DataObject
+) -> None:
+    chunk = next(iter(read(data)), None)
+    transcripts = [one for one in chunk.transcripts if one.messages] if chunk else []
+    if chunk is None or not transcripts:
+        return
+    dialect = format_of(data)
+    meant = []
+    for one in transcripts:
+        where = shape(one.messages)
+        place = draw.draw(st.sampled_from(places(one)))
+        gone = set(draw.draw(st.lists(st.sampled_from(starts(one)), max_size=4)))
+        gone -= {
+            place for place, message in enumerate(one.messages) if not message.agent_visible
+        }  # they always stay
+        before = [
+            message
+            for message in one.messages[:place]
+            if where.exchange[message.index or 0] not in gone
+        ]
+        after = [
+            message
+            for message in one.messages[place:]
+            if where.exchange[message.index or 0] not in gone
+        ]
+        meant.append(replace(one, messages=(*before, SUMMARY, *after)))
+    out = written(chunk, dialect, *meant)
+    again = [one for chunk in read(out) for one in chunk.transcripts if one.messages]
+    assert [told(one) for one in again] == [told(one) for one in meant]
+
+
+@given(files())
+def test_an_answer_put_after_each_call_that_has_none(data: bytes) -> None:
+    chunk = next(iter(read(data)), None)
+    if chunk is None or not chunk.transcripts:
+        return
+    dialect = format_of(data)
+    meant = []
+    for one in chunk.transcripts:
+        where = shape(one.messages)
+        if one.messages:
+            meant.append(replace(one, messages=answered(one, where.unanswered)))
+    if any(one.messages != one.source.messages for one in meant):
+        out = written(chunk, dialect, *meant)
+        again = [one for chunk in read(out) for one in chunk.transcripts if one.messages]
+        assert all(not shape(one.messages).unanswered for one in again)
+
+
+def answered(transcript: Transcript, missing: tuple[tuple[int, Part], ...]) -> tuple[Message, ...]:
+    """The messages with an answer for each call that has none, after the results that follow it."""
+    where = shape(transcript.messages)
+    left = list(missing)
+    found: list[Message] = []
+    for index, message in enumerate(transcript.messages):
+        found.append(message)
+        home = where.exchange[index]
+        if where.exchange[index + 1 : index + 2] != (home,):
+            for call in [call for at, call in left if at == home]:
+                part = Part("tool_result", "[no result recorded]", call.call_id, call.name)
+                found.append(Message("tool", (part,), call.name if call.call_id is None else None))
+            left = [entry for entry in left if entry[0] != home]
+    return tuple(found)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_a_name_of_its_own(name: str) -> None:
+    assert FORMATS[name].name == name
+
+
+def test_an_inserted_event_of_claude_code_takes_its_place_in_the_chain() -> None:
+    events = [
+        {
+            "type": "user",
+            "uuid": "a",
+            "parentUuid": None,
+            "sessionId": "s",
+            "cwd": "/x",
+            "message": {"content": "go"},
+        },
+        {
+            "type": "assistant",
+            "uuid": "b",
+            "parentUuid": "a",
+            "sessionId": "s",
+            "message": {"content": "so"},
+        },
+    ]
+    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    lines = written(
+        chunk, format_of(data), replace(one, messages=(SUMMARY, *one.messages[1:]))
+    ).splitlines()
+    new, old = map(json.loads, lines)
+    assert (new["parentUuid"], old["parentUuid"]) == (None, new["uuid"])
+    assert (new["sessionId"], new["isCompactSummary"], new["message"]["role"]) == (
+        "s",
+        True,
+        "user",
+    )

@@ -1,0 +1,171 @@
+"""LLaMA-Factory's message lists: what is read, and how edits are spelled."""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Message
+
+
+def block(value: Any, kind: str = "text") -> dict[str, Any]:
+    return {"type": kind, "value": value}
+
+
+def said(role: str, *blocks: Any) -> dict[str, Any]:
+    return {
+        "role": role,
+        "content": [block(one) if isinstance(one, str) else one for one in blocks],
+    }
+
+
+def call(name: str = "look", **arguments: Any) -> dict[str, Any]:
+    return block(json.dumps({"name": name, "arguments": arguments}), "tool_call")
+
+
+def line(*messages: Any, key: str = "messages", **around: Any) -> bytes:
+    return json.dumps({key: messages} | around).encode() + b"\n"
+
+
+def messages(data: bytes) -> list[Message]:
+    return [
+        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+    ]
+
+
+def taken(data: bytes) -> str | None:
+    found = open_reading(BytesIO(data)).format
+    return found.name if found else None
+
+
+TALK = (
+    said("user", "go"),
+    said("assistant", "Looking.", call(at=1)),
+    said("tool", "seen"),
+    said("assistant", "Done."),
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        line(*TALK),
+        line(*TALK, key="chosen_messages"),
+        json.dumps([{"messages": TALK}], indent=2).encode(),
+        b"".join(json.dumps(one).encode() + b"\n" for one in TALK),
+    ],
+)
+def test_every_layout_gives_the_same_messages(data: bytes) -> None:
+    assert taken(data) == "llamafactory"
+    assert [
+        (one.role, [(part.kind, part.text) for part in one.parts]) for one in messages(data)
+    ] == [
+        ("user", [("text", "go")]),
+        ("assistant", [("text", "Looking."), ("tool_call", '{"at": 1}')]),
+        ("tool", [("tool_result", "seen")]),
+        ("assistant", [("text", "Done.")]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "plain"},
+        {"role": "user", "content": [{"type": "text", "text": "x"}]},
+        {"role": "user", "content": []},
+        {"role": "alien", "content": [block("x")]},
+    ],
+)
+def test_other_dialects_are_not_taken_for_it(message: Any) -> None:
+    assert taken(line(message)) != "llamafactory"
+
+
+@pytest.mark.parametrize(
+    ("role", "one", "kinds", "texts"),
+    [
+        ("assistant", block("why", "reasoning"), ["reasoning"], ["why"]),
+        ("assistant", call(at=1), ["tool_call"], ['{"at": 1}']),
+        ("assistant", block("no JSON", "tool_call"), ["tool_call"], ["no JSON"]),
+        ("user", block("a.png", "image_url"), ["attachment"], [""]),
+        ("user", block("a.mp4", "video_url"), ["attachment"], [""]),
+        ("user", block("x", "novel"), ["text"], ['{"type":"novel","value":"x"}']),
+        ("tool", block("a.png", "image_url"), ["tool_result", "attachment"], ["", ""]),
+    ],
+)
+def test_every_kind_of_block_is_read(
+    role: str, one: Any, kinds: list[str], texts: list[str]
+) -> None:
+    found = messages(line(said("user", "go"), said(role, one)))[1]
+    assert [part.kind for part in found.parts] == kinds
+    assert [part.text for part in found.parts] == texts
+
+
+def test_a_preference_is_two_conversations() -> None:
+    data = json.dumps({"chosen_messages": TALK, "rejected_messages": TALK[:1]}).encode() + b"\n"
+    found = read(data)[0].transcripts
+    assert [(one.pointer, len(one.messages)) for one in found] == [((), 4), ((), 1)]
+
+
+def test_one_message_may_answer_all_calls_before_it() -> None:
+    calls = said("assistant", call("a"), call("b"), call("c"))
+    data = line(
+        said("user", "go"),
+        calls,
+        said("tool", "all three"),
+        said("assistant", "so"),
+        said("user", "and?"),
+    )
+    assert run(data, [("check", {})]).rows[0].findings == ()
+
+
+def test_calls_that_nothing_answers_are_told() -> None:
+    data = line(said("user", "go"), said("assistant", call("a"), call("b")), said("user", "and?"))
+    assert [one.code for one in run(data, [("check", {})]).rows[0].findings] == [
+        "call-without-result"
+    ] * 2
+
+
+def test_a_second_result_after_something_else_was_said_answers_nothing() -> None:
+    calls = said("assistant", call("a"), call("b"))
+    data = line(
+        said("user", "go"),
+        calls,
+        said("tool", "both"),
+        said("assistant", "so"),
+        said("tool", "late"),
+    )
+    assert [one.code for one in run(data, [("check", {})]).rows[0].findings] == [
+        "tool-result-without-call"
+    ]
+
+
+def test_tools_are_json_in_a_string() -> None:
+    one = read(line(*TALK, tools='[{"name": "look"}]', id="t"))[0].transcripts[0]
+    assert (one.tools, one.id) == ('[{"name": "look"}]', "t")
+
+
+def test_a_result_is_shortened_where_it_stands() -> None:
+    data = line(*TALK[:2], said("tool", "long " * 500) | {"loss_weight": 0.50}, TALK[3])
+    out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
+    short = json.loads(out)["messages"][2]
+    assert short["content"][0]["value"].startswith("long long")
+    assert (short["_originalLength"], short["_truncatedAt"]) == (2500, 0)
+    assert out[: out.index(b"long")] == data[: data.index(b"long")]
+
+
+def test_results_of_several_blocks_become_one_and_the_others_go() -> None:
+    data = line(*TALK[:2], said("tool", "long " * 300, "more " * 300, block("a.png", "image_url")))
+    out = json.loads(run(data, [("truncate", {"max_tokens": 50})]).data or b"")
+    assert [one["type"] for one in out["messages"][2]["content"]] == ["text", "image_url"]
+
+
+def test_an_exchange_goes_as_a_whole() -> None:
+    asks = said("user", "go"), said("user", "please")
+    data = line(
+        *asks, said("assistant", call(at="x" * 400)), said("tool", "seen"), said("user", "now")
+    )
+    out = json.loads(run(data, [("trim", {})], limit=30).data or b"")
+    assert out["messages"] == [asks[0], said("user", "now")]

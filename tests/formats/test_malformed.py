@@ -1,0 +1,175 @@
+"""Malformed message lists: they are edited as meant, or left out with the line and the value that
+is malformed.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from harness import run
+
+from ctxtrim.formats.malformed import malformed
+from ctxtrim.model import Line
+
+LONG = "some words of a long text " * 60
+TRIM = ("trim", "--budget", "150", "--tokenizer", "chars4")
+
+
+def text(role: str, words: Any, key: str = "text") -> dict[str, Any]:
+    """A message of one block."""
+    return {"role": role, "content": [{"type": "text", key: words}]}
+
+
+def entry(number: int, message: Any, parent: str | None) -> dict[str, Any]:
+    """An entry of a pi session."""
+    links = {"id": f"e{number}", "parentId": parent, "timestamp": "2031-05-06T07:08:09.000Z"}
+    return {"type": "message"} | links | {"message": message | {"timestamp": 1}}
+
+
+def content(role: str, *parts: Any) -> dict[str, Any]:
+    """A message of Gemini."""
+    return {"role": role, "parts": list(parts)}
+
+
+SAID = {"type": "output_text", "text": LONG}
+ANSWER = {"type": "message", "role": "assistant", "content": [SAID]}
+CALL = {
+    "type": "function_call",
+    "call_id": "c1",
+    "name": "look",
+    "arguments": json.dumps({"at": LONG}),
+}
+ASK = text("user", "Go on.")
+PI = {
+    "role": "assistant",
+    "content": [{"type": "text", "text": LONG}],
+    "api": "x",
+    "provider": "y",
+    "stopReason": "stop",
+}
+EVENT = {"id": "v1", "source": "user", "timestamp": "t", "kind": "MessageEvent"}
+
+# What is malformed, and in which line that is named.
+NAMED: dict[str, tuple[list[Any], int, str]] = {
+    "llamafactory, an array as a block": (
+        [{"messages": [{"role": "user", "content": [{"type": "text", "value": "Go."}, [1, None]]},
+                       text("assistant", LONG, "value")]}],
+        1, "`messages[0].content[1]` is an array",
+    ),
+    "openai-chat, an object as content": (
+        [{"role": "user", "content": {"a": 1}}, {"role": "assistant", "content": LONG}],
+        1, "`content` is an object",
+    ),
+    "openai-chat, no content": (
+        [{"messages": [{"role": "user"}, {"role": "assistant", "content": LONG}]}],
+        1, "`messages[0]` has the role 'user' and no content",
+    ),
+    "gemini, an array as a part": (
+        [{"contents": [content("user", ["Go on."]), content("model", {"text": LONG})]}],
+        1, "`contents[0].parts[0]` is an array",
+    ),
+}  # fmt: skip
+# What is odd and can be edited all the same.
+EDITED: dict[str, list[Any]] = {
+    "openai-responses, an empty list beside an answer of two lines": [{"output": []}, ANSWER, CALL],
+    "openai-responses, an empty list between the items of an answer": [ANSWER, {"output": []}, CALL],
+    "pi, nothing left but plain text": [
+
+        {"messages": [{"role": "user", "content": "Look.", "timestamp": 1}, PI, {"role": "user", "content": "Go."}]}
+    ],
+    "pi, a number as an entry": [entry(1, ASK, None), entry(2, PI, "e1"), 7.5, entry(3, ASK, "e2")],
+    "openhands, an array as a role": [EVENT | {"llm_message": {"role": [], "content": []}},
+                                      EVENT | {"llm_message": text("user", "Go.")}],
+}  # fmt: skip
+
+
+def spelled(values: list[Any]) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_malformed_is_named_with_its_line_and_left_out(
+    name: str, tmp_path: Path, ctxtrim: Run
+) -> None:
+    values, line, reason = NAMED[name]
+    (tmp_path / "a.jsonl").write_bytes(spelled(values))
+    ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", "--report", "report.json", cwd=tmp_path)
+    assert ran.code == 1
+    (told,) = [one for one in ran.err.splitlines() if ": error: " in one]
+    assert told.startswith(f"a.jsonl:{line}: ")
+    assert reason in told
+    assert "bug" not in ran.err
+    assert not (tmp_path / "out.jsonl").exists() or (tmp_path / "out.jsonl").read_bytes() == b""
+    (row,) = json.loads((tmp_path / "report.json").read_text())["transcripts"]
+    assert [one["code"] for one in row["findings"]] == ["not-editable"]
+    assert row["written"] is False
+
+
+@pytest.mark.parametrize("name", EDITED)
+def test_what_is_odd_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: Run) -> None:
+    (tmp_path / "a.jsonl").write_bytes(spelled(EDITED[name]))
+    ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", cwd=tmp_path)
+    assert "bug" not in ran.err, ran.err
+    assert ran.code in (0, 3), ran.err
+
+
+LINKS: dict[str, tuple[list[Any], int, str]] = {
+    "an id that comes again": (
+
+        [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"}, {"uuid": "b", "parentUuid": "b"}],
+        3, "the id 'b' belongs to another line",
+    ),
+    "a parent that is not there": (
+        [{"id": "a", "parentId": None}, {"id": "c", "parentId": "b"}],
+        2, "`parentId` is 'b', but no line before it has that id",
+    ),
+    "an array among events": (
+        [{"id": "a"}, [{"id": "b"}]],
+        2, "the line is an array, but other lines are objects",
+    ),
+    "an id that is none": ([{"id": "a"}, {"tool_call_id": ["a"]}], 2, "`tool_call_id` is an "
+"array, not "
+"an id"),
+    "a role that is none": ([{"message": {"role": 7}}], 1, "`message.role` is a number, not "
+"a string"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_broken_links_are_found(name: str) -> None:
+    values, line, reason = LINKS[name]
+    lines = [Line(spelled([value]), number) for number, value in enumerate(values, 1)]
+    assert malformed(lines) == (line, reason)
+
+
+def test_what_is_well_formed_has_nothing_malformed() -> None:
+    parts = [
+        {"uuid": "b", "parentUuid": "a", "content": [{"text": "x"}]}
+    ] * 2  # one answer on two lines
+    lines = [{"uuid": "a", "parentUuid": None, "role": "user", "content": "hi"}, *parts]
+    assert (
+        malformed([Line(spelled([value]), number) for number, value in enumerate(lines, 1)]) is None
+    )
+
+
+def test_a_result_that_is_read_as_an_answer_of_other_calls_after_an_edit_stays_within_the_budget() -> (
+    None
+):
+    calls = [{"type": "tool_call", "value": json.dumps({"name": "look", "arguments": {"at": "/" * size}})}
+             for size in (8, 1200)]  # fmt: skip
+    accented = "naïve café" * 50  # in parallel results such letters may be sent as escapes
+    messages = [
+        text("user", "some words " * 75, "value"),
+        {"role": "assistant", "content": calls},
+        text("tool", "\u2028" * 45, "value"),
+        text("assistant", "fine\n" * 120, "value"),
+        text("tool", accented, "value"),
+        text("user", accented, "value"),
+    ]
+    whole = run(spelled(messages)).rows[0].count.tokens
+    for budget in range(whole - 200, whole):
+        (row,) = run(spelled(messages), [("trim", {})], limit=budget).rows
+        assert not row.overflows
+        assert row.count.tokens <= budget

@@ -1,0 +1,156 @@
+"""Context windows of numbered turns: what is read, and how edits are spelled."""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Message, Part
+
+Value = dict[str, Any]
+TALK: tuple[Value, ...] = (
+    {"id": "m1", "type": "spec_refresh", "content": "Build a parser.", "turn": 1},
+    {"id": "m2", "type": "user", "content": "go", "turn": 1},
+    {"id": "m3", "type": "assistant", "content": "Reading.", "turn": 1},
+    {
+        "id": "m4",
+        "type": "tool_result",
+        "content": "file one",
+        "turn": 1,
+        "traceId": "abc-1",
+        "toolName": "read_file",
+    },
+    {"id": "m5", "type": "tool_result", "content": "file two", "turn": 3, "traceId": "abc-2"},
+    {"id": "m6", "type": "assistant", "content": "Done.", "turn": 4},
+)
+
+
+def lines(*values: Any) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def messages(data: bytes) -> tuple[Message, ...]:
+    return read(data)[0].transcripts[0].messages
+
+
+@pytest.mark.parametrize(
+    ("data", "layout"),
+    [
+        (lines(*TALK), "events"),
+        (lines({"messages": TALK, "id": "w1", "model": "gpt-4o"}), "conversation"),
+        (json.dumps([{"messages": TALK}], indent=2).encode(), "conversation"),
+        (json.dumps(TALK, indent=2).encode(), "conversation"),
+    ],
+)
+def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
+    reading = open_reading(BytesIO(data))
+    assert (reading.format and reading.format.name, reading.layout) == ("context", layout)
+    assert [(one.role, one.parts[0].text, one.turn) for one in messages(data)] == [
+        ("system", "Build a parser.", 1),
+        ("user", "go", 1),
+        ("assistant", "Reading.", 1),
+        ("tool", "file one", 1),
+        ("tool", "file two", 3),
+        ("assistant", "Done.", 4),
+    ]
+
+
+def test_a_result_is_named_by_its_trace() -> None:
+    results = [one.result for one in messages(lines(*TALK)) if one.result]
+    assert [(part.call_id, part.name) for part in results] == [
+        ("abc-1", "read_file"),
+        ("abc-2", None),
+    ]
+
+
+def test_what_stands_around_the_messages_is_read() -> None:
+    one = read(lines({"messages": TALK, "id": "w1", "model": "gpt-4o"}))[0].transcripts[0]
+    assert (one.id, one.model) == ("w1", "gpt-4o")
+
+
+def test_turns_have_the_numbers_that_the_file_gives_them() -> None:
+    assert shape(messages(lines(*TALK))).turn == (1, 1, 1, 1, 3, 4)
+
+
+def test_no_result_lacks_a_call_since_none_is_recorded() -> None:
+    row = run(lines(*TALK), [("check", {"profile": "openai"})]).rows[0]
+    assert "tool-result-without-call" not in [finding.code for finding in row.findings]
+    assert run(lines(*TALK), [("repair", {})]).data == lines(*TALK)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "user", "content": "x"},
+        {"type": "user", "content": "x", "turn": True},
+        {"type": "user", "content": ["x"], "turn": 1},
+        {"type": "note", "content": "x", "turn": 1},
+        {"type": [], "content": "x", "turn": 1},
+        {"role": "user", "turn": 1},
+    ],
+)
+def test_what_lacks_a_type_a_text_or_a_turn_is_none_of_its_messages(value: Value) -> None:
+    found = open_reading(BytesIO(lines(value))).format
+    assert found is None
+
+
+def test_a_message_that_is_not_understood_is_told_and_stays() -> None:
+    odd = {"id": "x", "type": "note", "content": "aside " * 200, "turn": 2}
+    ran = run(lines(*TALK, odd), [("trim", {})], limit=30)
+    assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
+    assert (ran.data or b"").endswith(lines(odd))
+
+
+def test_an_edit_changes_the_content_alone() -> None:
+    long = TALK[3] | {"content": "one\n" * 4000, "big": 1.10}
+    data = lines(*TALK[:3]) + lines(long).replace(b"1.1}", b"1.10}") + lines(*TALK[4:])
+    out = (run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b"").splitlines()
+    assert [one for one in data.splitlines() if one not in out] == [data.splitlines()[3]]
+    edited = json.loads(out[3])
+    assert len(edited.pop("content")) < 400
+    assert edited.pop("_originalLength") == 16000
+    assert b'"big": 1.10' in out[3]
+    assert {key: edited[key] for key in ("id", "type", "turn", "traceId", "toolName")} == {
+        key: long[key] for key in ("id", "type", "turn", "traceId", "toolName")
+    }
+
+
+def test_a_refresh_of_the_specification_never_goes() -> None:
+    out = run(lines(*TALK), [("trim", {})], limit=20).data or b""
+    assert [json.loads(one)["id"] for one in out.splitlines()] == ["m1", "m2"]
+
+
+@pytest.mark.parametrize("data", [lines(*TALK), lines({"messages": TALK})])
+def test_inserted_messages_take_the_turn_of_what_follows_and_an_id_of_their_own(
+    data: bytes,
+) -> None:
+    summary = Message("user", (Part("text", "In short."),), is_summary=True)
+    result = Message("tool", (Part("tool_result", "none", "abc-9", "bash"),))
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    meant = replace(one, messages=(*one.messages[:4], result, summary, *one.messages[4:]))
+    out = rewrite(FORMATS["context"], chunk.lines, [meant])
+    check(FORMATS["context"], chunk.lines, out, [meant])
+    found = [json.loads(value) for value in b"".join(out).splitlines()]
+    found = found[0]["messages"] if len(found) == 1 else found
+    new = [value for value in found if value not in TALK]
+    assert [{key: value[key] for key in value if key != "id"} for value in new] == [
+        {
+            "type": "tool_result",
+            "content": "none",
+            "turn": 3,
+            "traceId": "abc-9",
+            "toolName": "bash",
+        },
+        {"type": "user", "content": "In short.", "turn": 3},
+    ]
+    assert len({value["id"] for value in found}) == 8
+    assert rewrite(FORMATS["context"], chunk.lines, [meant]) == out

@@ -1,0 +1,272 @@
+"""OpenAI Chat Completions: what is read, and how edits are spelled."""
+
+import json
+from typing import Any
+
+import pytest
+from builders import call, contents, conversation, result, step, user
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Message
+
+
+def messages(data: bytes) -> list[Message]:
+    return [
+        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+    ]
+
+
+def layout(data: bytes) -> tuple[str | None, str | None]:
+    from io import BytesIO
+
+    reading = open_reading(BytesIO(data))
+    return reading.format.name if reading.format else None, reading.layout
+
+
+SYSTEM = {"role": "system", "content": "Be kind."}
+TALK = [user("go"), *step("a", "text")]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (conversation(TALK), "conversation"),
+        (json.dumps({"messages": TALK}, indent=2).encode(), "conversation"),
+        (json.dumps([{"messages": TALK}, {"messages": TALK}], indent=1).encode(), "conversation"),
+        (json.dumps(TALK, indent=4).encode(), "conversation"),
+        (b"".join(json.dumps(one).encode() + b"\n" for one in TALK), "events"),
+    ],
+)
+def test_every_layout_gives_the_same_messages(data: bytes, expected: str) -> None:
+    assert layout(data) == ("openai-chat", expected)
+    assert messages(data)[:3] == messages(conversation(TALK))
+
+
+def test_a_line_of_a_batch_holds_a_request() -> None:
+    line = {
+        "custom_id": "1",
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": {"messages": TALK},
+    }
+    data = json.dumps(line).encode() + b"\n"
+    assert layout(data) == ("openai-chat", "conversation")
+    assert [message.role for message in messages(data)] == [
+        message.role for message in messages(conversation(TALK))
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"messages": [{"role": "user", "content": [{"type": "text", "value": "llama"}]}]},
+        {"messages": "none"},
+        {"role": "user", "message": {"content": []}},
+        {"question": [["x"], "y"]},
+        ["a", "b"],
+        42,
+    ],
+)
+def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+    assert layout(json.dumps(value).encode() + b"\n")[0] != "openai-chat"
+
+
+@pytest.mark.parametrize(
+    ("message", "kinds", "texts"),
+    [
+        ({"role": "user", "content": "x"}, ["text"], ["x"]),
+        ({"role": "assistant", "content": None}, [], []),
+        ({"role": "assistant", "tool_calls": None, "content": ""}, ["text"], [""]),
+        ({"role": "developer", "content": [{"type": "text", "text": "x"}]}, ["text"], ["x"]),
+        (
+            {"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]},
+            ["attachment"],
+            [""],
+        ),
+        (
+            {"role": "assistant", "content": "x", "reasoning_content": "why"},
+            ["reasoning", "text"],
+            ["why", "x"],
+        ),
+        ({"role": "assistant", "content": None, "refusal": "no"}, ["text"], ["no"]),
+        ({"role": "tool", "tool_call_id": "a", "content": None}, ["tool_result"], [""]),
+        ({"role": "function", "name": "f", "content": "x"}, ["tool_result"], ["x"]),
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "function_call": {"name": "f", "arguments": "{}"},
+            },
+            ["tool_call"],
+            ["{}"],
+        ),
+        (
+            {"role": "user", "content": [{"type": "novel", "x": 1}]},
+            ["text"],
+            ['{"type":"novel","x":1}'],
+        ),
+        ({"role": "user", "content": {"odd": 1}}, ["text"], ['{"odd":1}']),
+    ],
+)
+def test_every_shape_of_content_is_read(
+    message: dict[str, Any], kinds: list[str], texts: list[str]
+) -> None:
+    found = messages(conversation([user("first"), message]))[1]
+    assert [part.kind for part in found.parts] == kinds
+    assert [part.text for part in found.parts] == texts
+
+
+def test_a_custom_call_and_object_arguments_are_read() -> None:
+    calls = [
+        {"id": "a", "type": "custom", "custom": {"name": "f", "input": "free text"}},
+        {"id": "b", "type": "function", "function": {"name": "g", "arguments": {"x": [1]}}},
+        {"id": "c"},
+    ]
+    found = messages(
+        conversation([user("x"), {"role": "assistant", "content": None, "tool_calls": calls}])
+    )[1]
+    assert [(part.call_id, part.name, part.text) for part in found.calls] == [
+        ("a", "f", "free text"),
+        ("b", "g", '{"x":[1]}'),
+        ("c", None, ""),
+    ]
+
+
+def test_a_message_of_an_unknown_role_stays_where_it_is() -> None:
+    data = conversation(
+        [user("go"), *step("a", "text " * 50), {"role": "exit", "content": "bye"}, user("now")]
+    )
+    left = json.loads(run(data, [("trim", {})], limit=20).data or b"")
+    assert [one["role"] for one in left["messages"]] == ["exit", "user"]
+
+
+def test_the_turns_of_a_question_are_one_conversation() -> None:
+    turns = [[SYSTEM, user("first")], [], [user("second")]]
+    line = {"id": "q1", "question": turns, "function": [{"name": "f"}], "path": ["f"]}
+    data = json.dumps(line).encode() + b"\n"
+    assert layout(data) == ("openai-chat", "conversation")
+    (one,) = read(data)[0].transcripts
+    assert (one.id, one.tools, [message.role for message in one.messages]) == (
+        "q1", '[{"name":"f"}]', ["system", "user", "user"]
+    )  # fmt: skip
+    left = json.loads(run(data, [("trim", {})], limit=45).data or b"")
+    assert left == line | {"question": [[SYSTEM], [], [user("second")]]}
+
+
+def test_the_envelope_gives_model_id_and_tools() -> None:
+    one = read(conversation(TALK, model="gpt-4o", id="t1", tools=[{"a": 1}]))[0].transcripts[0]
+    assert (one.model, one.id, one.tools) == ("gpt-4o", "t1", '[{"a":1}]')
+
+
+def test_an_edited_line_keeps_the_of_everything_else() -> None:
+    line = '{"n": 1.10, "messages": [ {"role":"user","content":"caf\\u00e9 é"},{"role":"assistant",'
+    line += (
+        '"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}, {"content": "%s", '
+    )
+    line += '"role": "tool", "tool_call_id": "a"} ], "big": 12345678901234567890123}\n'
+    long = "\\u00fc und ü " * 300
+    out = run((line % long).encode(), [("truncate", {"max_tokens": 50})]).data or b""
+    before, after = line.split("%s")
+    assert out.startswith(before.encode())
+    assert out.endswith(after.encode())
+    assert "ü und ü" in json.loads(out)["messages"][2]["content"]
+
+
+def test_a_line_that_is_all_ascii_stays_ascii() -> None:
+    data = conversation([user("go"), call("a"), result("a", "ü" * 5000)])
+    out = run(data, [("truncate", {"max_tokens": 50})]).data or b""
+    assert out.isascii()
+    assert out != data
+
+
+def test_lone_surrogates_survive_an_edit() -> None:
+    data = conversation([user("go"), call("a"), result("a", "\ud800 " * 500)])
+    out = run(data, [("truncate", {"max_tokens": 50})]).data
+    assert contents(out)[2].startswith("\ud800 ")
+
+
+def test_two_conversations_on_one_line_are_two_and_one_may_go() -> None:
+    small, large = conversation([user("small")])[:-1], conversation([user("large " * 100)])
+    ran = run(small + large + small + b"\n", [("trim", {})], limit=20)
+    assert [row.overflows for row in ran.rows] == [False, True, False]
+    assert [(row.line, row.index) for row in ran.rows] == [(1, 0), (1, 1), (2, 0)]
+    assert ran.data == small + b"\n" + small + b"\n"
+
+
+def test_a_document_with_one_transcript_that_does_not_fit_goes_as_a_whole() -> None:
+    data = json.dumps(
+        [{"messages": [user("small")]}, {"messages": [user("large " * 100)]}], indent=2
+    ).encode()
+    ran = run(data, [("trim", {})], limit=20)
+    assert ran.data is None
+    assert [row.is_written for row in ran.rows] == [False, False]
+
+
+def test_messages_of_roles_nobody_knows_make_the_count_an_estimate_and_are_told() -> None:
+    odd = [{"role": "human", "content": "word " * 500}, {"role": []}]
+    row = run(conversation([user("go"), *odd], model="gpt-4o"), tokenizer="auto").rows[0]
+    assert row.count.exactness == "estimated"
+    assert [finding.code for finding in row.findings] == ["not-counted"]
+
+
+def test_reading_never_depends_on_how_the_first_messages_look() -> None:
+    strange = [{"role": "exit", "content": "x"}] * 9
+    data = conversation([user("old " * 200), *strange, user("hi")])
+    assert json.loads(run(data, [("trim", {})], limit=20).data or b"")["messages"] == [
+        *strange,
+        user("hi"),
+    ]
+
+
+def test_a_name_and_arguments_beside_the_id_are_a_call() -> None:
+    flat = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "a", "name": "f", "arguments": {"x": 1}}],
+    }
+    found = list(messages(conversation([user("x"), flat]))[1].calls)
+    assert [(part.name, part.text) for part in found] == [("f", '{"x":1}')]
+
+
+def test_legacy_calls_are_paired_with_the_nearest_call_that_waits() -> None:
+    def legacy(name: str) -> dict[str, Any]:
+        return {
+            "role": "assistant",
+            "content": None,
+            "function_call": {"name": name, "arguments": "{}"},
+        }
+
+    talk = [
+        user("q"),
+        legacy("a"),
+        user("q2"),
+        legacy("b"),
+        {"role": "function", "name": "b", "content": "res"},
+    ]
+    row = run(conversation(talk), [("check", {})]).rows[0]
+    assert [finding.index for finding in row.findings] == [1]
+
+
+@pytest.mark.parametrize("depth", [300, 900, 990, 1020, 2000])
+def test_deep_nesting_beside_an_edit_is_no_trouble(depth: int) -> None:
+    deep = b'{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":'
+    deep += b"[" * depth + b"]" * depth + b"}}]}\n"
+    rest = [user("old " * 500), {"role": "assistant", "content": "long " * 500}, user("now")]
+    first, second, last = (json.dumps(one).encode() + b"\n" for one in rest)
+    ran = run(first + deep + second + last, [("trim", {})], limit=100)
+    assert ran.data in (last, deep + last)  # read and dropped, or not understood and kept
+    assert {finding.code for finding in ran.findings} <= {"not-json"}
+
+
+@pytest.mark.parametrize("depth", [300, 900, 2000])
+def test_deep_nesting_ends_in_an_answer_or_one_clear_line(depth: int) -> None:
+    arguments = b"[" * depth + b"]" * depth
+
+    line = b'{"messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"a","function":'
+    line += b'{"name":"f","arguments":' + arguments + b"}}]}]}\n"
+    ran = run(line + conversation([user("next")]), [("trim", {})])
+    assert ran.data == line + conversation([user("next")])
+    assert len(ran.rows) == 2 or [finding.message for finding in ran.findings] == [
+        "nested too deeply to read; the line is kept unchanged and not counted"
+    ]

@@ -1,0 +1,514 @@
+"""OpenAI Responses: which lists are one conversation, what an answer is, and how
+edits are spelled.
+"""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Media, Message, Part, Transcript, Usage
+
+Item = dict[str, Any]
+LONG = "lorem ipsum " * 40
+
+
+def says(role: str, text: str) -> Item:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+
+def thinks(text: str = "hmm") -> Item:
+    return {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": text}]}
+
+
+def calls(name: str, arguments: str = "{}") -> Item:
+    return {"type": "function_call", "call_id": name, "name": "bash", "arguments": arguments}
+
+
+def returns(name: str, output: Any = "out") -> Item:
+    return {"type": "function_call_output", "call_id": name, "output": output}
+
+
+TALK = [
+    {"role": "user", "content": "list both"},
+    thinks(),
+    says("assistant", "Listing."),
+    calls("c1"),
+    calls("c2"),
+    returns("c1", "first"),
+    returns("c2", "second"),
+    says("assistant", "Done."),
+    says("user", "thanks"),
+]
+
+
+def data(value: Any, **style: Any) -> bytes:
+    return json.dumps(value, **style).encode() + b"\n"
+
+
+def transcript(value: Any) -> Transcript:
+    return read(data(value))[0].transcripts[0]
+
+
+def told(one: Transcript) -> list[tuple[str, str]]:
+    return [
+        (message.role, " | ".join(part.text for part in message.parts)) for message in one.messages
+    ]
+
+
+def layout(file: bytes) -> tuple[str | None, str | None]:
+    reading = open_reading(BytesIO(file))
+    return reading.format.name if reading.format else None, reading.layout
+
+
+TOLD = [
+    ("user", "list both"),
+    ("assistant", "hmm | Listing. | {} | {}"),
+    ("tool", "first"),
+    ("tool", "second"),
+    ("assistant", "Done."),
+    ("user", "thanks"),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (data({"model": "gpt-5", "input": TALK}), "conversation"),
+        (data({"input": TALK[:7], "output": TALK[7:]}), "conversation"),
+        (
+            data(
+                {"responses_create_params": {"input": TALK[:5]}, "response": {"output": TALK[5:]}}
+            ),
+            "conversation",
+        ),
+        (
+            data({"responses_create_params": {"input": []}, "response": {"output": TALK}}),
+            "conversation",
+        ),
+        (
+            data({"responses_create_params": {"input": None}, "response": {"output": TALK}}),
+            "conversation",
+        ),
+        (data({"request": {"input": TALK[:1]}, "response": {"output": TALK[1:]}}), "conversation"),
+        (data({"custom_id": "1", "body": {"input": TALK}}), "conversation"),
+        (data({"custom_id": "1", "response": {"body": {"output": TALK}}}), "conversation"),
+        (data({"trajectory": {"output": TALK}}), "conversation"),
+        (data([{"input": TALK}], indent=2), "conversation"),
+        (data(TALK, indent=2), "conversation"),
+        (b"".join(map(data, TALK)), "events"),
+    ],
+)
+def test_every_layout_gives_the_same_messages(file: bytes, expected: str) -> None:
+    assert layout(file) == ("openai-responses", expected)
+    assert told(read(file)[0].transcripts[0]) == TOLD
+    assert run(file).data == file
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        {"input": "hi", "model": "gpt-4.1"},
+        {"input": "hi", "model": "gpt-4.1", "stream": True},
+        {
+            "input": "hi",
+            "model": "gpt-5",
+            "service_tier": "priority",
+            "text": {"format": {"type": "text"}},
+        },
+    ],
+)
+def test_a_request_with_a_text_and_a_model_alone_is_recognized(
+    request_body: dict[str, Any],
+) -> None:
+    file = data(request_body)
+    assert layout(file) == ("openai-responses", "conversation")
+    assert told(read(file)[0].transcripts[0]) == [("user", "hi")]
+    assert run(file).data == file
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"input": "hi", "model": "text-embedding-3-small"},
+        {"input": "hi", "model": "omni-moderation-latest"},
+        {"input": "hi", "model": "gpt-4o-mini-tts", "voice": "alloy"},
+        {"input": "hi", "model": "gpt-4.1", "output": "hello"},
+        {"input": "hi"},
+    ],
+)
+def test_a_request_to_another_api_is_not_taken_for_one(other: dict[str, Any]) -> None:
+    assert layout(data(other)) == (None, None)
+
+
+def test_an_answer_does_not_go_on_from_the_input_to_the_output() -> None:
+    one = transcript(
+        {"input": [*TALK[:1], says("assistant", "So")], "output": [calls("c1"), returns("c1")]}
+    )
+    assert told(one) == [
+        ("user", "list both"),
+        ("assistant", "So"),
+        ("assistant", "{}"),
+        ("tool", "out"),
+    ]
+
+
+def test_a_document_of_several_keeps_them_apart() -> None:
+    chunk = read(data([{"input": TALK[:1], "output": TALK[1:3]}, {"input": TALK}]))[0]
+    assert [(one.pointer, len(one.messages)) for one in chunk.transcripts] == [((0,), 2), ((1,), 6)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"input": "text", "output": "text", "instruction": "alpaca"},
+        {"model": "text-embedding-3-small", "input": "text"},
+        {"model": "text-embedding-3-small", "input": ["text", "more"]},
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Anthropic's"}],
+        },
+        {
+            "input": [
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "x", "content": "y"}],
+                }
+            ]
+        },
+        {"response": {"output": []}},
+        thinks(),
+        {"type": "message", "role": ["user"]},
+        {"output": [1, 2]},
+    ],
+)
+def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+    assert layout(data(value))[0] != "openai-responses"
+
+
+def test_the_instructions_are_a_system_message_and_a_string_is_what_the_user_says() -> None:
+    one = transcript({"model": "gpt-5", "instructions": "Be brief.", "input": "hello"})
+    assert told(one) == [("system", "Be brief."), ("user", "hello")]
+    both = {"instructions": "Be brief.", "input": "hello"}
+    logged = {
+        "responses_create_params": both,
+        "response": {"instructions": "Be brief.", "output": TALK[7:8]},
+    }
+    assert told(transcript(logged)) == [
+        ("system", "Be brief."),
+        ("user", "hello"),
+        ("assistant", "Done."),
+    ]
+
+
+def test_the_envelope_gives_tools_model_id_and_the_usage_of_one_response() -> None:
+    request = {
+        "model": "asked",
+        "input": "go",
+        "tools": [{"type": "function", "name": "f"}],
+        "tool_choice": "none",
+    }
+    usage = {"input_tokens": 12, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 3}
+    response = {"id": "resp_1", "model": "gpt-5", "output": [thinks(), TALK[7]], "usage": usage}
+    one = transcript({"responses_create_params": request, "response": response})
+    assert (one.id, one.model, one.tools, one.tool_choice) == (
+        "resp_1",
+        "gpt-5",
+        '[{"type":"function","name":"f"}]',
+        "none",
+    )
+    assert one.usage == Usage(12, 3)
+    several = response | {"output": TALK[1:]}
+    assert transcript({"responses_create_params": request, "response": several}).usage is None
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([calls("a"), calls("b")], [["{}", "{}"]]),
+        ([says("assistant", "x"), calls("a")], [["x", "{}"]]),
+        ([calls("a"), says("assistant", "x")], [["{}"], ["x"]]),
+        ([says("assistant", "x"), says("assistant", "y")], [["x"], ["y"]]),
+        ([thinks("1"), thinks("2"), says("assistant", "x")], [["1", "2", "x"]]),
+        ([thinks("1"), calls("a"), thinks("2"), calls("b")], [["1", "{}"], ["2", "{}"]]),
+        ([thinks("1"), {"type": "novel", "x": 1}, calls("a")], [["1", "{}"]]),
+        ([thinks("1"), says("user", "x"), calls("a")], [["1"], ["x"], ["{}"]]),
+    ],
+)
+def test_where_an_answer_begins(items: list[Item], expected: list[list[str]]) -> None:
+    one = transcript({"input": [TALK[0]], "output": items})
+    assert [[part.text for part in message.parts] for message in one.messages[1:]] == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "role", "parts"),
+    [
+        ({"role": "developer", "content": "x"}, "system", [Part("text", "x")]),
+        (
+            {"role": "user", "content": [{"type": "input_image", "image_url": "https://x"}]},
+            "user",
+            [Part("attachment", media=Media("image"))],
+        ),
+        (
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "refusal", "refusal": "no"}],
+            },
+            "assistant",
+            [Part("text", "no")],
+        ),
+        (
+            {
+                "type": "reasoning",
+                "summary": [],
+                "content": [{"type": "reasoning_text", "text": "why"}],
+            },
+            "assistant",
+            [Part("reasoning", "why")],
+        ),
+        (
+            {"type": "reasoning", "summary": [], "encrypted_content": "gAAA" * 500},
+            "assistant",
+            [Part("reasoning", media=Media("sealed", size=1500))],
+        ),
+        (
+            {"type": "custom_tool_call", "call_id": "a", "name": "patch", "input": "*** Begin"},
+            "assistant",
+            [Part("tool_call", "*** Begin", "a", "patch")],
+        ),
+        (
+            {"type": "local_shell_call", "call_id": None, "id": "a", "action": {"command": ["ls"]}},
+            "assistant",
+            [Part("tool_call", '{"command":["ls"]}', "a", "local_shell")],
+        ),
+        (
+            {"type": "web_search_call", "id": "ws", "action": {"query": "q"}},
+            "assistant",
+            [Part("text", '{"type":"web_search_call","id":"ws","action":{"query":"q"}}')],
+        ),
+        (
+            {"type": "image_generation_call", "id": "ig", "result": "https://x"},
+            "assistant",
+            [Part("attachment", media=Media("image"))],
+        ),
+        (
+            {
+                "type": "code_interpreter_call",
+                "id": "ci",
+                "code": "1",
+                "outputs": [{"type": "image", "url": "u"}],
+            },
+            "assistant",
+            [
+                Part("attachment", media=Media("image")),
+                Part("text", '{"type":"code_interpreter_call","id":"ci","code":"1","outputs":[]}'),
+            ],
+        ),
+        (
+            {"type": "compaction", "encrypted_content": "gAAA"},
+            "user",
+            [Part("attachment", media=Media("sealed", size=3))],
+        ),
+        (returns("a", None), "tool", [Part("tool_result", "", "a")]),
+        (
+            returns("a", {"type": "input_text", "text": "x"}),
+            "tool",
+            [Part("tool_result", "x", "a")],
+        ),
+        (
+            returns("a", {"content": "x", "success": False}),
+            "tool",
+            [Part("tool_result", "x", "a", None, True)],
+        ),
+        (
+            returns(
+                "a",
+                [{"type": "input_text", "text": "x"}, {"type": "input_image", "image_url": "u"}],
+            ),
+            "tool",
+            [Part("tool_result", "x", "a"), Part("attachment", "", "a", media=Media("image"))],
+        ),
+        (
+            {
+                "type": "computer_call_output",
+                "call_id": "a",
+                "output": {"type": "computer_screenshot", "image_url": "u"},
+            },
+            "tool",
+            [Part("tool_result", "", "a"), Part("attachment", "", "a", media=Media("image"))],
+        ),
+    ],
+)
+def test_every_shape_of_an_item_is_read(item: Item, role: str, parts: list[Part]) -> None:
+    one = transcript({"input": [TALK[0], item]})
+    assert (one.messages[1].role, list(one.messages[1].parts)) == (role, parts)
+    assert one.uncounted == 0
+
+
+def test_what_is_there_for_training_costs_nothing() -> None:
+    plain = {"input": TALK[:1], "output": [TALK[7]]}
+    extra = {
+        "prompt_token_ids": [1] * 500,
+        "generation_token_ids": [2] * 500,
+        "generation_log_probs": [-0.5] * 500,
+    }
+    trained = {"input": TALK[:1], "output": [TALK[7] | extra]}
+    assert run(data(plain)).rows[0].count == run(data(trained)).rows[0].count
+
+
+def test_items_that_nobody_knows_stay_and_make_the_count_an_estimate() -> None:
+    file = data(
+        {
+            "input": [says("user", LONG), {"type": "novel", "x": 1}, says("user", "now")],
+            "model": "gpt-4o",
+        }
+    )
+    ran = run(file, [("trim", {})], limit=40)
+    assert [item["type"] for item in json.loads(ran.data or b"")["input"]] == [
+        "message",
+        "novel",
+        "message",
+    ][1:]
+    assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
+
+
+def test_reasoning_goes_with_the_calls_that_follow_it() -> None:
+    talk = [
+        TALK[0],
+        thinks(LONG),
+        calls("c1"),
+        calls("c2"),
+        returns("c1"),
+        returns("c2"),
+        says("user", "now"),
+    ]
+    out = json.loads(run(data({"input": talk}), [("trim", {})], limit=40).data or b"")
+    assert out["input"] == talk[-1:]
+
+
+def test_what_goes_from_both_lists_leaves_all_else_as_it_was() -> None:
+    old, new = (
+        f"[{json.dumps(says('user', LONG))}, {json.dumps(TALK[7])}]",
+        json.dumps(thinks(LONG)),
+    )
+    line = (
+        '{"n": 1.10, "input": %s, "output": [ {"role":"user","content":"caf\\u00e9 é"} , %s, %s]}\n'
+    )
+    out = (
+        run((line % (old, new, json.dumps(calls("c")))).encode(), [("trim", {})], limit=30).data
+        or b""
+    )
+    assert (
+        out.decode()
+        == '{"n": 1.10, "input": [], "output": [ {"role":"user","content":"caf\\u00e9 é"}]}\n'
+    )
+
+
+def test_a_string_that_goes_leaves_an_empty_list() -> None:
+    value = {"model": "gpt-5", "tools": [], "input": LONG, "output": [TALK[7], says("user", "now")]}
+    out = run(data(value), [("trim", {})], limit=60).data or b""
+    assert json.loads(out) == value | {"input": [], "output": value["output"][1:]}
+
+
+def test_json_in_an_output_stays_json() -> None:
+    inner = (
+        '{"output": '
+        + json.dumps(LONG * 5)
+        + ', "metadata": {"exit_code": 1, "duration_seconds": 1.10}}'
+    )
+    file = data({"input": [TALK[0], calls("a"), returns("a", inner)]})
+    out = json.loads(run(file, [("truncate", {"max_tokens": 50})]).data or b"")["input"][2][
+        "output"
+    ]
+    assert out.startswith('{"output": "lorem ipsum')
+    assert out.endswith('", "metadata": {"exit_code": 1, "duration_seconds": 1.10}}')
+    assert "truncated" in json.loads(out)["output"]
+
+
+SUMMARY = Message("user", (Part("text", "what was"),), is_injected=True, is_summary=True)
+
+
+def written(value: Any, *messages: Message) -> Any:
+    """The value with these messages, which it reads back as."""
+    chunk = read(data(value))[0]
+    dialect = open_reading(BytesIO(data(value))).format
+    assert dialect is not None
+    meant = replace(chunk.transcripts[0], messages=messages)
+    lines = rewrite(dialect, chunk.lines, [meant])
+    check(dialect, chunk.lines, lines, [meant])
+    return json.loads(b"".join(lines))
+
+
+def test_a_summary_is_put_where_it_belongs() -> None:
+    value = {"instructions": "Be brief.", "input": TALK[:1], "output": TALK[1:]}
+    system, first, *rest = transcript(value).messages
+    item = says("user", "what was")
+    assert written(value, system, SUMMARY, *rest)["output"] == [item, *TALK[1:]]
+    assert written(value, system, SUMMARY, first, *rest)["input"] == [item, TALK[0]]
+    assert written(value, system, first, SUMMARY)["input"] == [TALK[0], item]
+
+
+def test_what_comes_before_the_instructions_takes_them_into_the_list() -> None:
+    value = {"instructions": "Be brief.", "input": TALK[:1]}
+    out = written(value, SUMMARY, *transcript(value).messages)
+    assert out == {
+        "instructions": None,
+        "input": [says("user", "what was"), says("system", "Be brief."), TALK[0]],
+    }
+
+
+def test_a_string_becomes_a_list_where_something_is_put_beside_it() -> None:
+    value = {"model": "gpt-5", "instructions": "Be brief.", "input": "hello"}
+    system, user = transcript(value).messages
+    item = says("user", "what was")
+    assert written(value, system, SUMMARY, user)["input"] == [item, says("user", "hello")]
+    assert written(value, system, user, SUMMARY)["input"] == [says("user", "hello"), item]
+    assert written(value, SUMMARY, system, user)["input"] == [
+        item,
+        says("system", "Be brief."),
+        says("user", "hello"),
+    ]
+
+
+def test_a_result_is_spelled_as_its_call_wants_it() -> None:
+    custom = {"type": "custom_tool_call", "call_id": "b", "name": "patch", "input": "x"}
+    value = {"input": [TALK[0], calls("a"), custom]}
+    user, answer = transcript(value).messages
+    results = [Message("tool", (Part("tool_result", "none", name),)) for name in ("a", "b")]
+    assert written(value, user, answer, *results)["input"][3:] == [
+        returns("a", "none"),
+        {"type": "custom_tool_call_output", "call_id": "b", "output": "none"},
+    ]
+
+
+def test_answers_stay_apart_when_what_parted_them_goes() -> None:
+    value = {
+        "input": [
+            TALK[0],
+            thinks(),
+            says("assistant", "x"),
+            says("user", "gone"),
+            calls("a"),
+            returns("a"),
+        ]
+    }
+    first, answer, _, call, result = transcript(value).messages
+    empty = {"type": "message", "role": "assistant", "content": []}
+    assert written(value, first, answer, call, result)["input"][3:] == [empty, *value["input"][4:]]
+    alone = {"input": [TALK[0], thinks(), says("user", "gone"), calls("a"), returns("a")]}
+    first, answer, _, call, result = transcript(alone).messages
+    assert written(alone, first, answer, call, result)["input"][2:] == [
+        empty,
+        empty,
+        *alone["input"][3:],
+    ]

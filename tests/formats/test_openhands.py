@@ -1,0 +1,481 @@
+"""OpenHands histories: what is read of every way in which they are written, and how edits are
+spelled.
+"""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+from insertions import SUMMARY, format_of, written
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Message, Part, Transcript, Usage
+
+Event = dict[str, Any]
+ANSWER = "[no result recorded]"
+IDLE = {"message": "No observation", "observation": "null", "content": "", "extras": {}}
+
+
+def told_of(name: str, *calls: str, text: str | None = "Looking.") -> Event:
+    """What stands beside the call `name`, one of several in an answer."""
+    made = [
+        {"id": one, "type": "function", "function": {"name": "bash", "arguments": '{"x":1}'}}
+        for one in calls
+    ]
+    said = {"role": "assistant", "content": text, "tool_calls": made}
+    response = {"id": "r", "model": "m", "choices": [{"message": said}]}
+    response["usage"] = {"prompt_tokens": 7, "completion_tokens": 2}
+    return {
+        "function_name": "bash",
+        "tool_call_id": name,
+        "model_response": response,
+        "total_calls_in_response": 1,
+    }
+
+
+def said(number: int, source: str, text: str, **more: Any) -> Event:
+    return {
+        "id": number,
+        "source": source,
+        "action": "message",
+        "message": text,
+        "args": {"content": text} | more,
+    }
+
+
+def action(number: int, name: str, *calls: str, kind: str = "run", **more: Any) -> Event:
+    arguments = {"command": "ls", "thought": "Looking."} | more
+    told = {"tool_call_metadata": told_of(name, *(calls or (name,)))}
+    return {
+        "id": number,
+        "source": "agent",
+        "action": kind,
+        "message": "Running",
+        "args": arguments,
+    } | told
+
+
+def seen(number: int, name: str, text: str, **more: Any) -> Event:
+    told = {"cause": number - 1, "observation": "run", "content": text, "extras": {"command": "ls"}}
+    return {
+        "id": number,
+        "source": "agent",
+        **told,
+        "tool_call_metadata": told_of(name, name),
+    } | more
+
+
+def plain(kind: str, **arguments: Any) -> Event:
+    return {"id": 1, "source": "agent", "action": kind, "args": {"blocking": False} | arguments}
+
+
+def sdk(kind: str, **more: Any) -> Event:
+    return {"id": kind, "timestamp": "2026-01-01", "source": "agent", **more, "kind": kind}
+
+
+def blocks(*texts: str) -> list[Event]:
+    return [{"type": "text", "text": text} for text in texts]
+
+
+def sdk_action(name: str, text: str = "Looking.", **more: Any) -> Event:
+    call = {"id": name, "name": "bash", "arguments": '{"x":1}', "origin": "completion"}
+    told = {
+        "thought": blocks(text) if text else [],
+        "action": {"kind": "BashAction"},
+        "tool_name": "bash",
+    }
+    return sdk(
+        "ActionEvent", **told, tool_call_id=name, tool_call=call, llm_response_id="r", **more
+    ) | {"id": f"a{name}"}
+
+
+def sdk_seen(name: str, *texts: str, **more: Any) -> Event:
+    told = {"tool_name": "bash", "tool_call_id": name, "action_id": f"a{name}"}
+    return sdk(
+        "ObservationEvent",
+        observation={"content": blocks(*texts), "kind": "BashObservation"} | more,
+        **told,
+    )
+
+
+def user(text: str) -> Event:
+    return sdk("MessageEvent", llm_message={"role": "user", "content": blocks(text)}) | {
+        "source": "user"
+    }
+
+
+def history(*events: Any, **beside: Any) -> bytes:
+    return json.dumps({"instance_id": "i", "history": events} | beside).encode()
+
+
+def lines(*events: Event) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def transcript(data: bytes) -> Transcript:
+    return read(data)[0].transcripts[0]
+
+
+def put(data: bytes, *messages: Message) -> bytes:
+    """The file with these messages in it."""
+    chunk = read(data)[0]
+    return written(chunk, format_of(data), replace(chunk.transcripts[0], messages=messages))
+
+
+def first_texts(data: bytes) -> list[str]:
+    return [texts[0] for _, texts in told(data)]
+
+
+def told(data: bytes) -> list[tuple[str, list[str]]]:
+    return [
+        (message.role, [part.text for part in message.parts])
+        for message in transcript(data).messages
+    ]
+
+
+TALK = (said(1, "user", "go"), action(2, "c1"), seen(3, "c1", "one"), said(4, "agent", "Done."))
+TOLD = [
+    ("user", ["go"]),
+    ("assistant", ["Looking.", '{"x":1}']),
+    ("tool", ["one"]),
+    ("assistant", ["Done."]),
+]
+PAIRS = (
+    [said(1, "user", "go"), IDLE],
+    [
+        plain("run", command="ls", thought="Looking."),
+        {"observation": "run", "content": "one", "extras": {}},
+    ],
+    [said(4, "agent", "Done."), IDLE],
+)
+OLD = (
+    {"content": "go", "action": "message", "wait_for_response": False},
+    {"command": "ls", "thought": "Looking.", "action": "run", "action_risk": None},
+    {"content": "one", "exit_code": 0, "observation": "run"},
+    {"outputs": {}, "thought": "Done.", "action": "finish"},
+)
+SDK = (user("go"), sdk_action("c1"), sdk_seen("c1", "one"), sdk("PauseEvent", reason="x"))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        history(*TALK),
+        json.dumps([json.loads(history(*TALK))]).encode(),
+        json.dumps({"trajectory": TALK}).encode(),
+        json.dumps(TALK, indent=2).encode(),
+        lines(*TALK),
+    ],
+)
+def test_a_history_is_read_wherever_it_stands(data: bytes) -> None:
+    reading = open_reading(BytesIO(data))
+    assert reading.format is not None and reading.format.name == "openhands"
+    assert told(data) == TOLD
+
+
+@pytest.mark.parametrize("events", [PAIRS, OLD])
+def test_where_no_answer_is_recorded_an_action_is_the_call_and_what_came_of_it_the_result(
+    events: Any,
+) -> None:
+    found = transcript(history(*events))
+    calls = {'{"x":1}': '{"command":"ls"}'}
+    assert told(history(*events)) == [
+        (role, [calls.get(text, text) for text in texts]) for role, texts in TOLD
+    ]
+    parts = [found.messages[1].parts[1], found.messages[2].parts[0]]
+    assert [(part.name, part.call_id) for part in parts] == [("run", None), ("run", None)]
+
+
+def test_events_of_version_1_are_read_one_a_line_or_in_a_list() -> None:
+    for data in (lines(*SDK), json.dumps(SDK).encode()):
+        assert told(data) == TOLD[:3]
+        assert transcript(data).uncounted == 0
+
+
+def test_calls_of_one_answer_are_one_message_and_its_usage_is_counted_once() -> None:
+    events = (
+        action(1, "c1", "c1", "c2"),
+        seen(2, "c1", "one"),
+        action(3, "c2", "c1", "c2"),
+        seen(4, "c2", "two"),
+    )
+    found = transcript(history(*events))
+    assert [message.role for message in found.messages] == ["assistant", "tool", "tool"]
+    assert [part.text for part in found.messages[0].parts] == ["Looking.", '{"x":1}', '{"x":1}']
+    assert found.usages == (Usage(7, 2, 0, "m"),)
+    assert found.model == "m"
+    both = transcript(
+        lines(sdk_action("c1"), sdk_action("c2", ""), sdk_seen("c1", "one"), sdk_seen("c2", "two"))
+    )
+    assert [len(list(message.calls)) for message in both.messages] == [2, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("event", "role", "texts"),
+    [
+        (plain("finish", thought="All done.", outputs={}), "assistant", ["All done."]),
+        (action(1, "c", kind="finish", thought="All done."), "assistant", ["All done."]),
+        (plain("think", thought="Hm."), "assistant", ['{"thought":"Hm."}']),
+        (plain("dance", thought="Hm.", steps=2), "assistant", ['{"thought":"Hm.","steps":2}']),
+        (plain("run", command="ls") | {"source": "user"}, "user", ["ls"]),
+        (said(1, "user", "see", image_urls=["data:image/png;base64,AAAA"]), "user", ["see", ""]),
+        (
+            {"id": 3, "source": "agent", "observation": "error", "content": "No.", "extras": {}},
+            "user",
+            ["No."],
+        ),
+        (sdk("AgentErrorEvent", error="No.", tool_name="t", tool_call_id="c"), "tool", ["No."]),
+        (sdk("UserRejectObservation", rejection_reason="No.", tool_call_id="c"), "tool", ["No."]),
+        (sdk_seen("c") | {"observation": {"output": "old", "kind": "x"}}, "tool", ["old"]),
+        (sdk_seen("c") | {"observation": {"lines": 2, "kind": "x"}}, "tool", ['{"lines":2}']),
+        (sdk_action("c", "", reasoning_content="Hm."), "assistant", ["Hm.", '{"x":1}']),
+        (
+            sdk_action("c", "", thinking_blocks=[{"thinking": "Hm."}]),
+            "assistant",
+            ["Hm.", '{"x":1}'],
+        ),
+    ],
+)
+def test_what_one_event_says(event: Event, role: str, texts: list[str]) -> None:
+    assert told(lines(event)) == [(role, texts)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        plain("change_agent_state", agent_state="init") | {"source": "environment"},
+        plain("recall", query="what") | {"source": "user"},
+        {
+            "id": 1,
+            "source": "environment",
+            "observation": "agent_state_changed",
+            "content": "",
+            "extras": {},
+        },
+        {"id": 1, "source": "user", "cause": 0, **IDLE},
+        {
+            "id": 1,
+            "source": "environment",
+            "observation": "recall",
+            "content": "Added",
+            "extras": {"date": "x"},
+        },
+        sdk("ConversationStateUpdateEvent", key="stats", value={}),
+    ],
+)
+def test_what_is_not_sent_is_no_message_and_stays(event: Event) -> None:
+    data = lines(*TALK, event)
+    assert told(data) == TOLD
+    assert transcript(data).uncounted == 0
+    ran = run(data, [("trim", {})], limit=30)
+    assert ran.data is not None and ran.data.endswith(lines(event))
+
+
+def test_what_was_recalled_is_told_to_the_model_but_is_no_task() -> None:
+    extras = {
+        "repo_instructions": "Be kind.",
+        "microagent_knowledge": [{"name": "git", "content": "Use it."}],
+    }
+    event = {
+        "id": 1,
+        "source": "environment",
+        "cause": 0,
+        "observation": "recall",
+        "content": "Added",
+        "extras": extras,
+    }
+    (found,) = transcript(lines(event)).messages
+    assert (found.role, found.is_injected, [part.text for part in found.parts]) == (
+        "user",
+        True,
+        ["Be kind.", "Use it."],
+    )
+
+
+def test_the_prompt_goes_without_the_tools_beside_it() -> None:
+    system = {
+        "id": 0,
+        "source": "agent",
+        "action": "system",
+        "args": {"content": "Be kind.", "tools": [{"name": "t"}]},
+    }
+    data = history(system, *TALK, metadata={"llm_config": {"model": "gpt-5"}})
+    found = transcript(data)
+    assert (found.tools, found.model, found.id) == ('[{"name":"t"}]', "gpt-5", "i")
+    assert found.messages[0].role == "system"
+    again = put(data, *found.messages[1:])
+    assert told(again) == TOLD
+    assert transcript(again).tools == found.tools
+    prompt = sdk(
+        "SystemPromptEvent",
+        system_prompt=blocks("Be kind.")[0],
+        dynamic_context=blocks("Here.")[0],
+        tools=[{"x": 1}],
+    )
+    assert told(lines(prompt, *SDK))[0] == ("system", ["Be kind.", "Here."])
+    assert transcript(lines(prompt, *SDK)).tools == '[{"x":1}]'
+
+
+@pytest.mark.parametrize(
+    ("event", "is_error"),
+    [
+        (seen(1, "c", "x"), None),
+        (seen(1, "c", "x", success=True), False),
+        (seen(1, "c", "x", success=False), True),
+        (seen(1, "c", "x", observation="error"), True),
+        (sdk_seen("c", "x"), None),
+        (sdk_seen("c", "x", is_error=True), True),
+        (sdk("AgentErrorEvent", error="x", tool_call_id="c"), True),
+    ],
+)
+def test_which_results_are_errors(event: Event, is_error: bool | None) -> None:
+    (found,) = transcript(lines(event)).messages
+    assert found.result is not None and found.result.is_error is is_error
+
+
+def test_an_edit_touches_the_content_of_the_observation_alone() -> None:
+    data = history(
+        *TALK[:2], seen(3, "c1", "word " * 400, message="word"), TALK[3], git_patch="+1.10"
+    )
+    out = run(data, [("truncate", {"max_tokens": 40})]).data or b""
+    assert json.loads(out)["history"][2].pop("content") != "word " * 400
+    before, after = json.loads(data), json.loads(out)
+    del before["history"][2]["content"], after["history"][2]["content"]
+    assert before == after
+
+
+def test_with_a_step_go_its_events_and_with_an_action_the_idle_one_of_its_pair() -> None:
+    found = transcript(history(*TALK)).messages
+    assert json.loads(put(history(*TALK), found[0], found[3]))["history"] == [TALK[0], TALK[3]]
+    found = transcript(history(*PAIRS)).messages
+    assert json.loads(put(history(*PAIRS), found[0], found[3]))["history"] == [PAIRS[0], PAIRS[2]]
+    assert json.loads(put(history(*PAIRS), *found[1:]))["history"] == list(PAIRS[1:])
+
+
+def test_a_call_that_goes_alone_leaves_what_was_said() -> None:
+    for data in (
+        history(*TALK[:2], TALK[3]),
+        history(PAIRS[0], [PAIRS[1][0], IDLE], PAIRS[2]),
+        lines(*SDK[:2], user("so")),
+    ):
+        first, one, last = transcript(data).messages
+        again = put(data, first, replace(one, parts=one.parts[:1]), last)
+        assert told(again)[:2] == [("user", ["go"]), ("assistant", ["Looking."])]
+        assert run(data, [("repair", {})]).data == again
+
+
+CONDENSATION = {"forgotten_event_ids": [2, 3], "summary": "It looked.", "summary_offset": 1}
+CONDENSED = (
+    (*TALK, {"id": 9, "source": "agent", "action": "condensation", "args": CONDENSATION}),
+    (
+        *TALK,
+        plain(
+            "condensation",
+            forgotten_events_start_id=2,
+            forgotten_events_end_id=3,
+            summary="It looked.",
+        ),
+    ),
+    (
+        user("go"),
+        sdk_action("c1"),
+        sdk_seen("c1", "one"),
+        user("Done.") | {"id": "u"},
+        sdk("Condensation", forgotten_event_ids=["ac1", "ObservationEvent"], summary="It looked."),
+    ),
+)
+
+
+@pytest.mark.parametrize("events", CONDENSED)
+def test_a_summary_stands_for_what_was_forgotten_and_goes_with_it(events: Any) -> None:
+    data = history(*events)
+    found = transcript(data).messages
+    assert [message.parts[0].text for message in found] == ["go", "It looked.", "Done."]
+    assert (found[1].is_summary, found[1].is_injected, found[1].role) == (True, True, "user")
+    assert json.loads(put(data, found[0], found[2]))["history"] == [events[0], events[3]]
+    new = SUMMARY.parts[0].text
+    assert first_texts(put(data, SUMMARY, *found)) == [new, "go", "It looked.", "Done."]
+    assert first_texts(put(data, found[0], SUMMARY, *found[1:])) == [
+        "go",
+        new,
+        "It looked.",
+        "Done.",
+    ]
+    assert first_texts(put(data, *found[:2], SUMMARY, found[2])) == [
+        "go",
+        "It looked.",
+        new,
+        "Done.",
+    ]
+    assert first_texts(put(data, *found[:2], SUMMARY)) == ["go", "It looked.", new]
+
+
+def test_inserted_messages_are_spelled_as_their_neighbours_are() -> None:
+    found = transcript(history(*TALK)).messages
+    new = json.loads(put(history(*TALK), SUMMARY, *found))["history"][0]
+    assert new == {"source": "user", "message": SUMMARY.parts[0].text, "action": "message"} | {
+        "args": {"content": SUMMARY.parts[0].text, "wait_for_response": False}
+    }
+    answer = json.loads(put(history(*TALK[:2]), *found[:2], answer_of("c1")))["history"][2]
+    assert (answer["cause"], answer["observation"], answer["content"]) == (2, "run", ANSWER)
+    assert answer["tool_call_metadata"] == TALK[1]["tool_call_metadata"]
+
+
+def test_inserted_messages_stand_in_pairs_where_the_others_do() -> None:
+    data = history(*PAIRS)
+    found = transcript(data).messages
+    first, second = json.loads(put(data, SUMMARY, *found))["history"][0]
+    assert (first["args"]["content"], second) == (SUMMARY.parts[0].text, IDLE)
+    open_call = history(PAIRS[0], [PAIRS[1][0], IDLE])
+    pair = json.loads(put(open_call, *transcript(open_call).messages, answer_of(None, "run")))[
+        "history"
+    ][1]
+    assert (pair[0], pair[1]["observation"], pair[1]["content"]) == (PAIRS[1][0], "run", ANSWER)
+
+
+def test_inserted_messages_of_version_1_have_ids_of_their_own_and_name_the_action() -> None:
+    data = lines(*SDK[:2])
+    out = [
+        json.loads(line)
+        for line in put(data, SUMMARY, *transcript(data).messages, answer_of("c1")).splitlines()
+    ]
+    assert [one["kind"] for one in out] == [
+        "MessageEvent",
+        "MessageEvent",
+        "ActionEvent",
+        "ObservationEvent",
+    ]
+    assert len({one["id"] for one in out}) == 4
+    assert (out[3]["action_id"], out[3]["observation"]["kind"]) == ("ac1", "BashObservation")
+
+
+def answer_of(call_id: str | None, name: str = "bash") -> Message:
+    return Message(
+        "tool", (Part("tool_result", ANSWER, call_id, name),), name if call_id is None else None
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "history": [{"role": "user", "content": "go", "agent": "main"}],
+            "trajectory": [{"action": "ls", "observation": "a"}],
+        },
+        {
+            "trajectory": [
+                {"action": "ls", "observation": "a", "response": "x", "state": "y", "thought": "z"}
+            ]
+        },
+        {"messages": [{"role": "user", "content": "go", "action": "run"}]},
+        {"type": "user", "message": {"content": "go"}, "source": "user"},
+        {"kind": "ActionEvent"},
+        {"source": "user", "action": "click"},
+    ],
+)
+def test_what_is_not_its_own(value: Any) -> None:
+    found = open_reading(BytesIO(json.dumps(value).encode() + b"\n")).format
+    assert found is None or found.name != "openhands"

@@ -1,0 +1,365 @@
+"""pi's sessions and messages: what is read, what is left alone, how an edit is spelled, which links
+are mended.
+"""
+
+import json
+
+import pytest
+from builders_pi import (
+    HEADER,
+    PI,
+    STEP,
+    Value,
+    calls,
+    compaction,
+    entry,
+    kept,
+    lines,
+    of,
+    result,
+    says,
+    session,
+    text,
+    told,
+    transcript,
+    user,
+)
+from harness import read, run
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.model import Media, Part, Usage
+
+IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+PICTURE = Part("attachment", media=Media("image", size=3))
+
+
+@pytest.mark.parametrize(
+    ("message", "role", "parts"),
+    [
+        (user("hi"), "user", (Part("text", "hi"),)),
+        (
+            user("") | {"content": "hi", "metadata": {"agentVisible": True}},
+            "user",
+            (Part("text", "hi"),),
+        ),
+        (user("hi") | {"content": [text("hi"), IMAGE]}, "user", (Part("text", "hi"), PICTURE)),
+        (says("so"), "assistant", (Part("text", "so"),)),
+        (
+            says("")
+            | {"content": [{"type": "thinking", "thinking": "hmm", "thinkingSignature": "x" * 99}]},
+            "assistant",
+            (Part("reasoning", "hmm"),),
+        ),
+        (calls("c1"), "assistant", (Part("tool_call", '{"command":"ls"}', "c1", "bash"),)),
+        (
+            says("")
+            | {
+                "content": [
+                    {
+                        "type": "toolCall",
+                        "id": "c",
+                        "name": "n",
+                        "arguments": {},
+                        "partialJson": "{",
+                    }
+                ]
+            },
+            "assistant",
+            (Part("tool_call", "{}", "c", "n"),),
+        ),
+        (result("c1", "M file"), "tool", (Part("tool_result", "M file", "c1"),)),
+        (
+            result("c1", [text("a"), text("b")], isError=True, details={"diff": "never read"}),
+            "tool",
+            (
+                Part("tool_result", "a", "c1", is_error=True),
+                Part("tool_result", "b", "c1", is_error=True),
+            ),
+        ),
+        (
+            result("c1", [IMAGE], isError=False),
+            "tool",
+            (
+                Part("tool_result", "", "c1", is_error=False),
+                Part("attachment", "", "c1", media=Media("image", size=3)),
+            ),
+        ),
+        (
+            {"role": "branchSummary", "summary": "left", "fromId": "x"},
+            "user",
+            (Part("text", "left"),),
+        ),
+        ({"role": "custom", "customType": "x", "content": "note"}, "user", (Part("text", "note"),)),
+    ],
+)
+def test_a_message_is_its_texts_calls_and_pictures(
+    message: Value, role: str, parts: tuple[Part, ...]
+) -> None:
+    (found,) = of(message).messages
+    assert (found.role, found.parts) == (role, parts)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"output": "a\nb", "exitCode": 0}, "Ran `ls`\n```\na\nb\n```"),
+        ({"output": "", "exitCode": 0}, "Ran `ls`\n(no output)"),
+        ({"output": "no", "exitCode": 2}, "Ran `ls`\n```\nno\n```\n\nCommand exited with code 2"),
+        (
+            {"output": "no", "exitCode": 130, "cancelled": True},
+            "Ran `ls`\n```\nno\n```\n\n(command cancelled)",
+        ),
+        (
+            {"output": "a", "exitCode": 0, "truncated": True, "fullOutputPath": "/tmp/o"},
+            "Ran `ls`\n```\na\n```\n\n[Output truncated. Full output: /tmp/o]",
+        ),
+    ],
+)
+def test_a_command_that_the_person_ran_is_told_as_pi_tells_it(more: Value, said: str) -> None:
+    (message,) = of({"role": "bashExecution", "command": "ls"} | more).messages
+    assert (message.role, "".join(part.text for part in message.parts)) == ("user", said)
+    assert message.is_injected
+
+
+def test_what_is_excluded_from_the_context_is_no_message_and_stays() -> None:
+    ran = {"role": "bashExecution", "command": "ls", "output": "secret", "excludeFromContext": True}
+    data = lines({"messages": [user("go"), ran, says("done")]})
+    assert told(transcript(data)) == [("user", "go"), ("assistant", "done")]
+    assert kept(data, 1)[0]["messages"] == [ran, says("done")]
+
+
+def test_a_role_that_nobody_knows_is_counted_as_not_understood() -> None:
+    one = of(user("go"), {"role": "oracle", "content": "?"}, says("done"))
+    assert (len(one.messages), one.uncounted) == (2, 1)
+    assert transcript(session(entry("a", None, {"role": "oracle", "content": "?"}))).uncounted == 1
+
+
+def test_what_the_person_is_not_shown_and_summaries_were_not_written_by_the_person() -> None:
+    unseen = user(
+        "digest", metadata={"agentVisible": True, "userVisible": False, "kind": "tool_summary"}
+    )
+    summary = user("[Previous conversation summary]\nAll went well.")
+    stands = {"role": "compactionSummary", "summary": "All went well.", "tokensBefore": 9}
+    found = of(unseen, summary, stands, user("go")).messages
+    assert [(message.is_injected, message.is_summary) for message in found] == [
+        (True, False),
+        (True, True),
+        (True, True),
+        (False, False),
+    ]
+
+
+def test_the_envelope_of_a_list_is_a_context_of_pis_library() -> None:
+    tools = [{"name": "bash", "parameters": {"type": "object"}}]
+    context = {
+        "systemPrompt": "Be brief.",
+        "messages": [user("go"), says("ok")],
+        "tools": tools,
+        "model": {"id": "m"},
+    }
+    one = transcript(lines(context))
+    assert told(one)[0] == ("system", "Be brief.")
+    assert (one.model, one.tools) == ("m", '[{"name":"bash","parameters":{"type":"object"}}]')
+    assert of(user("go"), says("ok")).model == "claude-opus-4-6"
+
+
+def test_messages_one_a_line_are_one_conversation() -> None:
+    data = lines(user("go"), calls("c1"), result("c1"), says("done"))
+    assert [role for role, _ in told(transcript(data))] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert kept(data, 0, 3) == [user("go"), says("done")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"role": "user", "content": "hi"},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "hi"}],
+            "stop_reason": "end_turn",
+        },
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {}}],
+        },
+        {"role": "assistant", "content": None, "tool_calls": []},
+        {"role": "tool", "tool_call_id": "c", "content": "out"},
+        {
+            "role": "assistant",
+            "content": [{"type": "toolRequest"}],
+            "created": 5,
+            "metadata": {"agentVisible": True},
+        },
+        {"role": "model", "parts": [{"text": "hi"}]},
+        {"type": "session_start", "id": "x", "cwd": "/x"},
+        {
+            "type": "message",
+            "id": "m",
+            "parentId": "x",
+            "message": {"role": "user", "content": [text("hi")]},
+        },
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+        {
+            "type": "user",
+            "message": {"role": "user", "content": "hi"},
+            "sessionId": "s",
+            "uuid": "u",
+        },
+        {"messages": [{"role": "user", "content": "hi"}]},
+        {"messages": []},
+        {"type": ["session"]},
+        {"role": ["user"]},
+        [],
+        "session",
+    ],
+)
+def test_what_other_dialects_spell_alike_is_not_taken(value: object) -> None:
+    assert PI.sniff(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "layout"),
+    [
+        (HEADER, "events"),
+        (entry("a", None, calls("c")), "events"),
+        (entry("a", None, type="model_change", modelId="m"), "events"),
+        (compaction("a", None, "so"), "events"),
+        (calls("c"), "events"),
+        (result("c"), "events"),
+        (says("so", usage={"input": 1, "output": 2}), "events"),
+        ({"messages": [user("go"), calls("c")]}, "conversation"),
+        ([{"messages": [calls("c")]}], "conversation"),
+        ([user("go"), result("c")], "conversation"),
+    ],
+)
+def test_what_is_surely_its_own_is_taken(value: object, layout: str) -> None:
+    assert PI.sniff(value) == layout
+
+
+def test_the_live_branch_is_the_way_up_from_the_last_entry() -> None:
+    data = session(
+        *STEP, entry("x", "a", says("abandoned")), entry("e", "d", user("go on")), entry("l", "e")
+    )
+    one = transcript(data)
+    assert [role for role, _ in told(one)] == ["user", "assistant", "tool", "assistant", "user"]
+    assert (one.id, one.model) == ("s", "claude-opus-4-6")
+
+
+def test_entries_that_speak_and_entries_that_do_not() -> None:
+    data = session(
+        entry("a", None, type="custom_message", content="from an extension", display=False),
+        entry("b", "a", data={"state": 1}),
+        entry("c", "b", user("go")),
+        entry("d", "c", type="branch_summary", fromId="x", summary="tried in vain"),
+        entry("e", "d", type="branch_summary", fromId="x", summary=""),
+        entry("f", "e", type="custom_message", content="aside", excludeFromContext=True),
+        entry("g", "f", type="model_change", modelId="gpt-5"),
+        entry("h", "g", type="label", targetId="c", label="here"),
+    )
+    one = transcript(data)
+    assert told(one) == [("user", "from an extension"), ("user", "go"), ("user", "tried in vain")]
+    assert [message.is_injected for message in one.messages] == [True, False, True]
+    assert one.model == "gpt-5"
+
+
+def test_answers_that_were_interrupted_or_failed_are_never_sent_again() -> None:
+    data = session(
+        entry("a", None, user("go")),
+        entry("b", "a", calls("c1", stopReason="aborted")),
+        entry("c", "b", says("oops", stopReason="error", errorMessage="overloaded")),
+        entry("d", "c", user("again")),
+    )
+    assert told(transcript(data)) == [("user", "go"), ("user", "again")]
+    assert shape(transcript(data).messages).unanswered == ()
+
+
+def test_an_entry_may_point_at_the_last_live_one() -> None:
+    back = entry("l", "d", type="leaf", targetId="a")
+    assert told(transcript(session(*STEP, back))) == [("user", "list")]
+    assert read(session(*STEP, entry("l", "d", type="leaf", targetId=None)))[0].transcripts == ()
+    out = kept(
+        session(*STEP, entry("e", "d", user("more")), entry("l", "e", type="leaf", targetId="d")), 0
+    )
+    assert [(one["id"], one.get("targetId")) for one in out[1:]] == [
+        ("a", None),
+        ("e", None),
+        ("l", "a"),
+    ]
+
+
+def test_a_parent_that_is_nowhere_is_the_line_before() -> None:
+    data = session(
+        entry("a", "s", user("list")),
+        entry("b", "a", calls("c1")),
+        entry("c", "c1", result("c1", "M file")),
+        entry("d", "c", says("done")),
+    )
+    assert [role for role, _ in told(transcript(data))] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert [one["parentId"] for one in kept(data, 3)[1:]] == ["s"]
+
+
+def test_usage_of_answers_that_did_not_end_and_zeros_are_none() -> None:
+    zeros = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    some = {"input": 7, "output": 1}
+    one = of(
+        user("go"),
+        says("a", usage=zeros),
+        says("b", usage=some, stopReason="aborted"),
+        says("c", usage=some),
+    )
+    assert one.usages == (Usage(7, 1, 3, "claude-opus-4-6"),)
+
+
+def test_an_edit_changes_its_string_and_nothing_else() -> None:
+    line = (
+        '{"type":"message","id":"c","parentId":"b","message":{"role":"toolResult" , '
+        '"toolCallId":"c1","content":'
+    )
+    line += '[{"type":"text","text":"%s"}],"details":{"n":1.10},"isError":false},"timestamp":"c"}\n'
+    data = session(*STEP[:2]) + (line % ("word " * 300)).encode() + lines(*STEP[3:])
+    ran = run(data, [("truncate", {"max_tokens": 32})])
+    before, after = data.splitlines(), (ran.data or b"").splitlines()
+    assert [
+        place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other
+    ] == [3]
+    assert after[3].startswith(line.partition("%s")[0].encode())
+    assert after[3].endswith(line.partition("%s")[2].strip().encode())
+
+
+def test_a_call_may_go_alone_and_with_the_last_block_the_entry_goes() -> None:
+    both = entry("b", "a", says("let me", content=[text("let me"), *calls("c1", "c2")["content"]]))
+    data = session(STEP[0], both, entry("c", "b", result("c2")), entry("d", "c", user("well?")))
+    out = run(data, [("repair", {})]).data or b""
+    assert json.loads(out.splitlines()[2])["message"]["content"] == [
+        text("let me"),
+        calls("c2")["content"][0],
+    ]
+    alone = run(session(*STEP[:2], entry("d", "b", user("well?"))), [("repair", {})]).data or b""
+    assert [json.loads(line)["id"] for line in alone.splitlines()] == ["s", "a", "d"]
+
+
+def test_the_keys_of_a_truncation_stand_beside_the_message() -> None:
+    long = entry("c", "b", result("c1", "word " * 300))
+    data = (
+        run(
+            session(*STEP[:2], long, STEP[3]), [("truncate", {"max_tokens": 32, "metadata": True})]
+        ).data
+        or b""
+    )
+    changed = json.loads(data.splitlines()[3])
+    assert (changed["_originalLength"], changed["_truncatedAt"]) == (1500, 0)
+    assert dict(transcript(data).messages[2].metadata) == {
+        "_originalLength": 1500,
+        "_truncatedAt": 0,
+    }

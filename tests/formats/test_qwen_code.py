@@ -1,0 +1,286 @@
+"""Qwen Code sessions: which lines are live, what a message is, and which links are mended."""
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+from test_gemini_contents import SUMMARY, call, result
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Message, Part, Transcript, Usage
+
+Event = dict[str, Any]
+
+
+def line(uuid: str, parent: str | None, kind: str, *parts: Any, **more: Any) -> Event:
+    event = {
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "s",
+        "timestamp": "t",
+        "type": kind,
+    } | more
+    if kind != "system":
+        told = [{"text": part} if isinstance(part, str) else part for part in parts]
+        event["message"] = {"role": "model" if kind == "assistant" else "user", "parts": told}
+    return event
+
+
+def system(uuid: str, parent: str | None, subtype: str, **payload: Any) -> Event:
+    return line(uuid, parent, "system", subtype=subtype, systemPayload=payload)
+
+
+def session(*events: Event) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def transcript(*events: Event) -> Transcript:
+    return read(session(*events))[0].transcripts[0]
+
+
+def told(one: Transcript) -> list[tuple[str, list[str]]]:
+    return [(message.role, [part.text for part in message.parts]) for message in one.messages]
+
+
+STEP = (
+    line(
+        "b", "a", "assistant", {"text": "hm", "thought": True}, call(id="c1"), model="qwen3-coder"
+    ),
+    line(
+        "c",
+        "b",
+        "tool_result",
+        result({"output": "seen"}),
+        toolCallResult={"resultDisplay": "seen, in full"},
+    ),
+)
+TALK = (
+    line("a", None, "user", "go"),
+    *STEP,
+    line("d", "c", "assistant", "Done.", model="qwen3-coder"),
+)
+TOLD = [
+    ("user", ["go"]),
+    ("assistant", ["hm", '{"at":1}']),
+    ("tool", ["seen"]),
+    ("assistant", ["Done."]),
+]
+
+
+def test_events_are_messages_and_what_stands_beside_them_is_not() -> None:
+    noise = (system("t", "c", "ui_telemetry", uiEvent={}), TALK[3] | {"parentUuid": "t"})
+    assert told(transcript(*TALK[:3], *noise)) == TOLD
+    one = transcript(*TALK)
+    assert (one.id, one.model) == ("s", "qwen3-coder")
+
+
+@pytest.mark.parametrize("value", [*TALK, system("x", None, "custom_title", customTitle="x")])
+def test_each_kind_of_line_is_known(value: Event) -> None:
+    reading = open_reading(BytesIO(session(value)))
+    assert (reading.format and reading.format.name, reading.layout) == ("qwen", "events")
+
+
+def test_mostly_telemetry_is_still_a_session() -> None:
+    noise = [system(f"t{number}", "a", "ui_telemetry", uiEvent={}) for number in range(9)]
+    reading = open_reading(BytesIO(session(TALK[0], *noise)))
+    assert (reading.format and reading.format.name, reading.is_mixed) == ("qwen", False)
+
+
+def test_lines_of_claude_code_are_not_taken_for_it() -> None:
+    events = [
+        {"type": "user", "uuid": "a", "sessionId": "s", "message": {"content": "x"}},
+        {
+            "type": "system",
+            "uuid": "b",
+            "sessionId": "s",
+            "subtype": "turn_duration",
+            "content": "x",
+        },
+    ]
+    for event in events:
+        found = open_reading(BytesIO(session(event))).format
+        assert found is not None
+        assert found.name == "claude-code"
+
+
+def test_a_rewind_discards_what_came_after_what_it_goes_back_to() -> None:
+    dead = (line("x", "a", "user", "a mistake"), line("y", "x", "assistant", "of mine"))
+    back = system("r", "a", "rewind", targetUuid="a")
+    assert told(transcript(TALK[0], *dead, back, STEP[0] | {"parentUuid": "r"}, *TALK[2:])) == TOLD
+    assert told(transcript(TALK[0], *dead, back)) == TOLD[:1]
+
+
+def test_lines_with_one_uuid_are_one_message() -> None:
+    first, more = line("b", "a", "assistant", "one"), line("b", "a", "assistant", call(id="c1"))
+    one = transcript(TALK[0], first, more, *TALK[2:])
+    assert told(one)[1] == ("assistant", ["one", '{"at":1}'])
+    assert len(one.messages[1].spans) == 2
+
+
+def test_a_compression_stands_for_all_before_it() -> None:
+    history = [
+        {"role": "user", "parts": [{"text": "so far"}]},
+        {"role": "model", "parts": [{"text": "Got it."}]},
+    ]
+    pressed = system("k", "d", "chat_compression", compressedHistory=history, info={})
+    after = line("e", "k", "user", "go on")
+    assert told(transcript(*TALK, pressed, after)) == [
+        ("user", ["so far"]),
+        ("assistant", ["Got it."]),
+        ("user", ["go on"]),
+    ]
+
+
+def test_artifacts_after_the_last_event_do_not_end_the_conversation() -> None:
+    assert (
+        told(transcript(*TALK, system("z", None, "session_artifact_snapshot", summary="x"))) == TOLD
+    )
+
+
+def test_what_is_never_sent_is_no_context() -> None:
+    hidden = line("h", "c", "tool_result", result({"output": "x"}), subtype="code_mode_tool_result")
+    assert told(transcript(*TALK[:3], hidden, TALK[3] | {"parentUuid": "h"})) == TOLD
+
+
+def test_notifications_are_no_tasks() -> None:
+    subtypes = ("notification", "mid_turn_user_message")
+    more = [line(name, "a", "user", name, subtype=name) for name in subtypes]
+    one = transcript(TALK[0], more[0], more[1] | {"parentUuid": "notification"})
+    assert [message.is_injected for message in one.messages] == [False, True, False]
+
+
+def test_a_file_with_nothing_but_a_sidechain_is_that_sidechain() -> None:
+    assert told(transcript(*(event | {"isSidechain": True} for event in TALK))) == TOLD
+    side = line("s", None, "user", "a subagent's prompt", isSidechain=True)
+    assert told(transcript(side, *TALK)) == TOLD
+
+
+def test_usage_is_of_the_answer_and_the_last_of_its_lines_has_it() -> None:
+    usage = {
+        "promptTokenCount": 90,
+        "candidatesTokenCount": 8,
+        "thoughtsTokenCount": 3,
+        "totalTokenCount": 98,
+    }
+    lines = [
+        line("b", "a", "assistant", "one"),
+        line("b", "a", "assistant", "two", usageMetadata=usage, model="q"),
+    ]
+    assert transcript(TALK[0], *lines).usages == (Usage(90, 8, 1, "q"),)
+
+
+def test_glued_lines_are_read() -> None:
+    data = session(*TALK).replace(b"}\n{", b"}{", 1)
+    assert told(read(data)[0].transcripts[0]) == TOLD
+
+
+def test_links_are_mended_and_lines_of_one_message_go_together() -> None:
+    parts = (
+        line("b", "a2", "assistant", "long " * 99),
+        line("b", "a2", "assistant", call(id="c1")),
+    )
+    note = system("t", "c", "ui_telemetry", uiEvent={})
+    events = (
+        TALK[0],
+        line("a2", "a", "user", "old"),
+        *parts,
+        TALK[2],
+        note,
+        line("e", "t", "user", "now"),
+    )
+    out = run(session(*events), [("trim", {})], limit=20).data or b""
+    left = [json.loads(one) for one in out.splitlines()]
+    assert [(event["uuid"], event["parentUuid"]) for event in left] == [
+        ("a", None),
+        ("t", "a"),
+        ("e", "t"),
+    ]
+
+
+def test_all_lines_of_a_message_follow_what_its_first_one_follows() -> None:
+    parts = (line("b", "x", "assistant", "one"), line("b", "x", "assistant", "two"))
+    left = put(
+        (TALK[0], line("x", "a", "user", "old"), *parts, line("e", "b", "user", "now")), 0, 2, 3
+    )
+    assert [(event["uuid"], event["parentUuid"]) for event in left] == [
+        ("a", None),
+        ("b", "a"),
+        ("b", "a"),
+        ("e", "b"),
+    ]
+
+
+def test_a_branch_that_was_rewound_never_comes_alive() -> None:
+    dead = line("x", "a", "user", "a mistake")
+    back = system("r", "a", "rewind", targetUuid="a")
+    events = (
+        TALK[0],
+        dead,
+        back,
+        line("f", "r", "assistant", "long " * 99),
+        line("e", "f", "user", "now"),
+    )
+    out = run(session(*events), [("trim", {})], limit=20).data or b""
+    assert told(read(out)[0].transcripts[0]) == [("user", ["now"])]
+    assert b"a mistake" in out
+
+
+def put(events: tuple[Event, ...], *messages: Message | int) -> list[Event]:
+    """The events with these messages among them, old ones by their index."""
+    chunk = read(session(*events))[0]
+    dialect = open_reading(BytesIO(session(*events))).format
+    one = chunk.transcripts[0]
+    found = tuple(one.messages[each] if isinstance(each, int) else each for each in messages)
+    assert dialect is not None
+    written = rewrite(dialect, chunk.lines, [replace(one, messages=found)])
+    check(dialect, chunk.lines, written, [replace(one, messages=found)])
+    return [json.loads(data) for data in written]
+
+
+def test_an_inserted_event_takes_its_place_in_the_chain() -> None:
+    new, old = put(TALK, SUMMARY, 3)
+    assert (new["parentUuid"], old["parentUuid"]) == (None, new["uuid"])
+    assert (new["sessionId"], new["timestamp"], new["type"], new["subtype"]) == (
+        "s",
+        "t",
+        "user",
+        "notification",
+    )
+    assert new["message"] == {"role": "user", "parts": [{"text": "so far"}]}
+
+
+def test_an_answer_is_an_event_of_its_own_or_joins_another_result() -> None:
+    calls = line("b", "a", "assistant", call(id="c1"), call(id="c2"))
+    answer = Message("tool", (Part("tool_result", "none", "c2", "look"),))
+    alone = put((TALK[0], calls), 0, 1, answer)
+    assert (alone[2]["type"], alone[2]["parentUuid"]) == ("tool_result", "b")
+    joined = put((TALK[0], calls, TALK[2]), 0, 1, 2, answer)
+    assert [list(part["functionResponse"].values()) for part in joined[2]["message"]["parts"]][
+        1
+    ] == [
+        "c2",
+        "look",
+        {"output": "none"},
+    ]
+
+
+def test_ids_of_prompts_go_and_come_with_the_contents_of_a_compression() -> None:
+    history = [
+        {"role": role, "parts": [{"text": role}]} for role in ("user", "model", "user", "model")
+    ]
+    pressed = system(
+        "k", None, "chat_compression", compressedHistory=history, promptIds=["p1", None, "p2", None]
+    )
+    (event,) = put((pressed,), 0, 1, SUMMARY, 3)
+    assert [one["parts"][0]["text"] for one in event["systemPayload"]["compressedHistory"]] == [
+        "user",
+        "model",
+        "so far",
+        "model",
+    ]
+    assert event["systemPayload"]["promptIds"] == ["p1", None, None, None]

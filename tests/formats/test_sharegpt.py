@@ -1,0 +1,189 @@
+"""ShareGPT: what is read, and how edits are spelled."""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Transcript
+
+Turn = dict[str, str]
+
+
+def turn(who: str, value: str) -> Turn:
+    return {"from": who, "value": value}
+
+
+def spelled(name: str = "look", **arguments: Any) -> str:
+    return json.dumps({"name": name, "arguments": arguments})
+
+
+def talk(*turns: Turn, **around: Any) -> bytes:
+    return json.dumps({"conversations": turns} | around, ensure_ascii=False).encode() + b"\n"
+
+
+def transcript(data: bytes) -> Transcript:
+    return read(data)[0].transcripts[0]
+
+
+def taken(data: bytes) -> str | None:
+    found = open_reading(BytesIO(data)).format
+    return found.name if found else None
+
+
+TURNS = (
+    turn("system", "be brief"),
+    turn("human", "go"),
+    turn("function_call", spelled(at=1)),
+    turn("observation", "seen"),
+    turn("gpt", "Done."),
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        talk(*TURNS),
+        json.dumps([{"conversations": TURNS}], indent=2).encode(),
+        json.dumps(TURNS).encode(),
+        b"".join(json.dumps(one).encode() + b"\n" for one in TURNS),
+        talk(*TURNS[1:], system="be brief"),
+    ],
+)
+def test_every_layout_gives_the_same_messages(data: bytes) -> None:
+    assert taken(data) == "sharegpt"
+    assert [
+        (one.role, [(part.kind, part.text) for part in one.parts])
+        for one in transcript(data).messages
+    ] == [
+        ("system", [("text", "be brief")]),
+        ("user", [("text", "go")]),
+        ("assistant", [("tool_call", '{"at": 1}')]),
+        ("tool", [("tool_result", "seen")]),
+        ("assistant", [("text", "Done.")]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"from": "Alice", "value": "x"},
+        {"from": "human", "value": 1},
+        {"from": "human"},
+        {"conversations": []},
+    ],
+)
+def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+    assert taken(json.dumps(value).encode() + b"\n") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "calls"),
+    [
+        (spelled(at=1), [("look", '{"at": 1}')]),
+        (f"[{spelled('a', x=1)}, {spelled('b')}]", [("a", '{"x": 1}'), ("b", "{}")]),
+        (
+            '{"name":"f","arguments":{"x":"\\u00e9",  "y":1.10}}',
+            [("f", '{"x":"\\u00e9",  "y":1.10}')],
+        ),
+        ('{"name": "f", "arguments": 7}', [("f", "7")]),
+        ('{"name": "f", "arguments": "{\\"x\\": 1}"}', [("f", '{"x": 1}')]),
+        ('{"name": "f", "parameters": {"x": 1}}', [("f", '{"x": 1}')]),
+        ('{"name": "f"}', [("f", "")]),
+        ("look(1)", [(None, "look(1)")]),
+        ("[]", [(None, "[]")]),
+        ("null", [(None, "null")]),
+    ],
+)
+def test_calls_are_what_their_string_spells(
+    value: str, calls: list[tuple[str | None, str]]
+) -> None:
+    found = transcript(talk(turn("human", "go"), turn("function_call", value))).messages[1].calls
+    assert [(part.name, part.text) for part in found] == calls
+
+
+def test_calls_that_hermes_writes_into_the_text_have_results_and_count_as_text() -> None:
+    text = f"Well.\n<tool_call>\n{spelled(at=1)}\n</tool_call>"
+    data = talk(turn("human", "go"), turn("gpt", text), turn("tool", "seen"))
+    row = run(data, [("check", {})]).rows[0]
+    assert row.findings == ()
+    assert [(part.kind, part.name, part.text) for part in transcript(data).messages[1].parts] == [
+        ("text", None, text),
+        ("tool_call", "look", ""),
+    ]
+    alone = talk(turn("human", "go"), turn("gpt", text), turn("human", "and?"))
+    assert run(alone, [("check", {})]).rows[0].findings == ()
+
+
+@pytest.mark.parametrize(
+    ("tools", "found"),
+    [
+        ('[{"name": "look"}]', '[{"name": "look"}]'),
+        ([{"name": "look"}], '[{"name":"look"}]'),
+        ("[]", None),
+        ("", None),
+        ("call look(at)", '"call look(at)"'),
+    ],
+)
+def test_tools_are_json_in_a_string(tools: Any, found: str | None) -> None:
+    assert transcript(talk(*TURNS, tools=tools)).tools == found
+    assert run(talk(*TURNS, tools=tools)).rows[0].count.tokens > 0
+
+
+def test_single_answers_beside_the_conversation_are_left_alone() -> None:
+    data = talk(
+        turn("human", "go"),
+        chosen=turn("gpt", "good " * 99),
+        rejected=turn("gpt", "bad " * 99),
+        id="t",
+    )
+    one = transcript(data)
+    assert ([message.role for message in one.messages], one.id) == (["user"], "t")
+    assert run(data, [("trim", {})], limit=20).data == data
+
+
+def test_an_observation_without_a_call_is_told() -> None:
+    row = run(
+        talk(turn("human", "go"), turn("gpt", "so"), turn("observation", "x")), [("check", {})]
+    ).rows[0]
+    assert [finding.code for finding in row.findings] == ["tool-result-without-call"]
+
+
+def test_several_calls_in_one_string_may_have_one_observation_or_one_each() -> None:
+    calls = turn("function_call", f"[{spelled('a')}, {spelled('b')}]")
+    for results in (
+        [turn("observation", "both")],
+        [turn("observation", "1"), turn("observation", "2")],
+    ):
+        data = talk(turn("human", "go"), calls, *results, turn("gpt", "so"), turn("human", "and?"))
+        assert run(data, [("check", {})]).rows[0].findings == ()
+
+
+def test_speakers_nobody_knows_stay_and_are_told() -> None:
+    data = talk(turn("human", "old " * 99), turn("narrator", "meanwhile"), turn("human", "now"))
+    ran = run(data, [("trim", {})], limit=20)
+    assert ran.data == talk(turn("narrator", "meanwhile"), turn("human", "now"))
+    assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
+
+
+def test_a_result_is_shortened_where_it_stands() -> None:
+    data = talk(*TURNS[:3], turn("observation", "naïve " * 500) | {"weight": 1.10}, *TURNS[4:])
+    out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
+    short = json.loads(out)["conversations"][3]
+    assert short["value"].startswith("naïve ")
+    assert (short["_originalLength"], b'"weight": 1.1' in out) == (3000, True)
+    assert out[: out.index(b"na")] == data[: data.index(b"na")]
+
+
+def test_a_call_goes_with_its_observation() -> None:
+    turns = (
+        turn("human", "go"),
+        turn("human", "please"),
+        turn("function_call", spelled(at="x" * 400)),
+        turn("observation", "seen"),
+    )
+    out = run(talk(*turns, turn("human", "now")), [("trim", {})], limit=30).data or b""
+    assert [one["value"] for one in json.loads(out)["conversations"]] == ["go", "now"]

@@ -1,0 +1,160 @@
+"""SWE-agent trajectories: observations are results, a demonstration is no task, the issue statement
+is.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.conversation.turns import current_task, opening_task, shape
+from ctxtrim.model import Message
+from ctxtrim.summaries import facts
+from ctxtrim.tokenizers import tokenizer
+
+WORDS = tokenizer("o200k_base")
+OUTPUT = "\n".join(f"{number}: total = subtotal + tax" for number in range(200))
+
+
+def said(role: str, content: str, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, "agent": "primary", **more}
+
+
+def acted(thought: str, action: str, **more: Any) -> dict[str, Any]:
+    return said(
+        "assistant", f"{thought}\n```\n{action}\n```", thought=thought, action=action, **more
+    )
+
+
+def trajectory(is_typed: bool, steps: int = 3) -> list[dict[str, Any]]:
+    """A session with a demonstration before the issue; newer versions write the type of each
+    message.
+    """
+    action = {"message_type": "action"} if is_typed else {}
+    seen = {"message_type": "observation"} if is_typed else {}
+    return [
+        said("system", "You work in a shell."),
+        said("user", "Here is a demonstration. ISSUE: the parser hangs", is_demo=True),
+        said("user", "ISSUE: the total is wrong", **seen),
+        *(
+            one
+            for number in range(steps)
+            for one in (
+                acted(f"I look at file {number}.", f"cat file{number}.py", **action),
+                said("user", f"{number}\n{OUTPUT}", **seen),
+            )
+        ),
+    ]
+
+
+def spelled(history: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"history": history, "trajectory": [], "info": {}}, indent=2).encode()
+
+
+def messages(data: bytes) -> list[Message]:
+    return [
+        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+    ]
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_an_observation_is_the_result_of_the_action_before_it(is_typed: bool) -> None:
+    found = messages(spelled(trajectory(is_typed)))
+    assert [one.role for one in found] == ["system", "user", "user", *["assistant", "tool"] * 3]
+    where = shape(found)
+    assert where.exchange == (0, 1, 2, 3, 3, 5, 5, 7, 7)
+    assert (where.steps, set(where.turn[2:])) == (3, {2})
+    call = where.call[4]
+    assert call is not None
+    assert (call.name, call.text) == ("bash", "cat file0.py")
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_the_issue_statement_is_the_task_and_the_demonstration_is_none(is_typed: bool) -> None:
+    found = messages(spelled(trajectory(is_typed)))
+    assert [one.is_demo for one in found[:3]] == [False, True, False]
+    assert opening_task(found) == current_task(found) == 2
+
+
+def test_a_message_of_the_user_that_follows_no_action_stays_one() -> None:
+    history = [
+        said("user", "go"),
+        said("assistant", "I wait.", thought="", action="ls"),
+        said("user", "seen"),
+    ]
+    assert [one.role for one in messages(spelled([*history, said("user", "and now?")]))] == [
+        "user", "assistant", "tool", "user",
+    ]  # fmt: skip
+    history[2]["message_type"] = "user"
+    assert messages(spelled(history))[2].role == "user"
+    plain = [said("user", "go"), said("assistant", "a", action="x"), said("user", "and now?")]
+    assert [one.role for one in messages(spelled(plain))] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_such_a_conversation_is_whole_and_comes_out_as_it_was(is_typed: bool) -> None:
+    data = spelled(trajectory(is_typed))
+    assert run(data, [("check", {"provider": "openai"})]).findings == ()
+    assert run(data).data == data
+
+
+def test_an_action_costs_nothing_besides_the_text_that_spells_it() -> None:
+    plain = [{"role": one["role"], "content": one["content"]} for one in trajectory(True)]
+    counted = [run(spelled(each)).rows[0].tokens_read for each in (plain, trajectory(True))]
+    assert counted[0] == counted[1]
+
+
+@pytest.mark.parametrize("is_typed", [False, True])
+def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> None:
+    found = messages(spelled(trajectory(is_typed)))
+    summary = facts(found, shape(found), 1000, WORDS)
+    requests = summary.split("## User requests")[1].split("## ")[0]
+    assert "the total is wrong" in requests
+    assert "the parser hangs" not in requests
+    assert "subtotal" not in summary
+    assert "cat file2.py" in summary
+
+
+def test_what_a_block_of_mini_swe_agent_printed_is_its_result_also_when_it_was_replaced() -> None:
+    history = [said("user", "ISSUE: the total is wrong")]
+    for number in range(8):
+        history.append(said("assistant", f"I look.\n\n```mswea_bash_command\ncat {number}.py\n```"))
+        history.append(
+            said("user", f"<returncode>0</returncode>\n<output>\n{number} {OUTPUT}\n</output>")
+        )
+    data = json.dumps(history).encode()
+    found = messages(data)
+    assert [one.role for one in found] == ["user", *["assistant", "tool"] * 8]
+    call = shape(found).call[2]
+    assert call is not None
+    assert (call.name, call.text) == ("bash", "cat 0.py")
+    for limit in (600, 3000, 9000):
+        trimmed = run(data, [("trim", {})], limit=limit)
+        assert trimmed.findings == ()
+        assert trimmed.data is not None
+        assert {one.role for one in messages(trimmed.data)[1:]} <= {"assistant", "tool"}
+
+
+def test_trim_drops_a_demonstration_before_anything_of_the_session() -> None:
+    history = trajectory(is_typed=True, steps=12)
+    history[1]["content"] = "Here is a demonstration. " + "ISSUE: the parser hangs. " * 40
+    for step in history[3:]:
+        step["content"] = step["content"][:400]
+    data = spelled(history)
+    dropped = kept = 0
+    for budget in range(200, 3_000, 50):
+        row = run(
+            data, [("trim", {"keep_recent_turns": 0})], tokenizer="o200k_base", limit=budget
+        ).rows[0]
+        if row.overflows or not row.steps[0].changes:
+            continue
+        demonstration = next(one for one in row.steps[0].changes if one.change.message == 1)
+        if demonstration.change.action == "dropped":
+            assert demonstration.change.reason.startswith("demonstration: ")
+            dropped += 1
+        elif row.steps[0].smallest_dropped is not None:
+            room = budget - row.count.tokens + demonstration.tokens_before
+            assert row.steps[0].smallest_dropped.tokens > room
+            kept += 1
+    assert dropped > 20

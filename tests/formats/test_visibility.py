@@ -1,0 +1,497 @@
+"""Who sees a message: what is hidden from the model is as if it were not there, and stays in the
+file as it is.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from builders_pi import calls, entry, lines, of, result, says, session, text, transcript, user
+from harness import read, run
+from hypothesis import given
+from hypothesis import strategies as st
+from insertions import format_of, written
+from strategies import CONVERSATIONS, EVENTS, budgets, conversations, files, spell, styles
+
+from ctxtrim.calibration import recorded
+from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
+from ctxtrim.errors import SelfCheckError
+from ctxtrim.formats.reading import Chunk
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.metering import Binding
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.stage import Outcome
+from ctxtrim.stages.reasoning import without_invalid_reasoning
+from ctxtrim.stages.repair import Repair
+from ctxtrim.stages.trim import Trim
+from ctxtrim.structure import PROFILES, findings
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+
+HIDDEN: dict[str, Any] = {"metadata": {"agentVisible": False}}
+TALK = [
+    user("list"),
+    calls("c1"),
+    result("c1"),
+    says("one"),
+    calls("c2"),
+    result("c2"),
+    says("two"),
+]
+ARCHIVED: dict[str, Any] = {"agent_visible": False, "kind": "tool_result_archived"}
+DIGEST = Message(
+    "user", (Part("text", "bash: ok"),), user_visible=False, kind="tool_summary", is_injected=True
+)
+
+
+def counter(transcript: Transcript) -> Counter:
+    return Binding(tokenizer, None, "chars4").bind(transcript).counter
+
+
+def hiding(one: Transcript, *places: int, **how: Any) -> Transcript:
+    """The transcript with the messages at some places hidden, or as `how` says."""
+    how = how or {"agent_visible": False}
+    messages = [
+        replace(message, **how) if place in places else message
+        for place, message in enumerate(one.messages)
+    ]
+    return replace(one, messages=tuple(messages))
+
+
+def without(one: Transcript) -> Transcript:
+    """The transcript as if what is hidden were not there."""
+    return replace(
+        one, messages=tuple(message for message in one.messages if message.agent_visible)
+    )
+
+
+def edited(data: bytes, *places: int, **how: Any) -> bytes:
+    """A file in which the messages at some places are as `how` says."""
+    chunk = read(data)[0]
+    return written(chunk, format_of(data), hiding(chunk.transcripts[0], *places, **how))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "seen"),
+    [
+        (None, (True, True, None)),
+        ({}, (True, True, None)),
+        ({"kind": "tool_result"}, (True, True, "tool_result")),
+        ({"kind": 7, "agentVisible": None}, (True, True, None)),
+        ({"agentVisible": True, "userVisible": True}, (True, True, None)),
+        (
+            {"agentVisible": False, "kind": "tool_result_archived"},
+            (False, True, "tool_result_archived"),
+        ),
+        ({"userVisible": False, "kind": "tool_summary"}, (True, False, "tool_summary")),
+        ({"agent_visible": False, "user_visible": False}, (False, False, None)),
+        ("hidden", (True, True, None)),
+    ],
+)
+@pytest.mark.parametrize("in_session", [True, False])
+def test_s3_4_a_message_carries_who_sees_it_and_its_kind_and_what_is_not_told_is_visible(
+    metadata: object, seen: tuple[bool, bool, str | None], in_session: bool
+) -> None:
+    said = user("hi") if metadata is None else user("hi", metadata=metadata)
+    if in_session:
+        message = transcript(session(entry("a", None, said))).messages[0]
+    else:
+        message = of(said, says("ok")).messages[0]
+    assert (message.agent_visible, message.user_visible, message.kind) == seen
+    assert message.is_injected is (seen[1] is False)
+
+
+@pytest.mark.parametrize("kind", ["custom_message", "branch_summary"])
+def test_s3_4_what_an_extension_sent_or_a_branch_left_is_hidden_by_its_entry(kind: str) -> None:
+    body = {"content": "aside", "summary": "aside", "fromId": "x"}
+    one = transcript(
+        session(entry("a", None, user("go")), entry("b", "a", type=kind, **body, **HIDDEN))
+    )
+    assert [message.agent_visible for message in one.messages] == [True, False]
+
+
+def test_s3_4_what_is_hidden_is_neither_sent_nor_counted() -> None:
+    shown = of(TALK[0], *TALK[3:])
+    hidden = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:])
+    counts = [counter(one).count(one) for one in (shown, hidden)]
+    assert counts[0] == counts[1]
+    assert counter(hidden).costs(hidden.messages)[1].total == 0
+    assert counter(hidden).addends(hidden.messages[2], 1) == {}
+    where = shape(hidden.messages)
+    assert (where.steps, where.unanswered, where.step) == (1, (), (0, 0, 0, 0, 1, 1, 1))
+    assert hidden.messages != of(*TALK).messages
+
+
+def test_s3_4_the_report_shows_what_is_hidden_with_no_tokens() -> None:
+    from io import BytesIO
+
+    from ctxtrim.formats.reading import open_reading
+    from ctxtrim.stream import Job, stream
+
+    data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
+    job = Job((), Binding(tokenizer, None, "chars4"), explains=True)
+    (row,) = next(stream("file", open_reading(BytesIO(data)), job)).rows
+    told = [(one.tokens, one.decision, one.reason) for one in row.explained]
+    assert told[1:3] == [(0, "kept", "hidden")] * 2
+    assert all(
+        tokens > 0 and reason == "nothing to do" for tokens, _, reason in (told[0], *told[3:])
+    )
+
+
+NEW = '"metadata":{"agentVisible":false,"userVisible":true,"kind":"tool_result_archived"}'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '{"role":"user" , "content":"a","n":1.10}',
+            '{"role":"user" , "content":"a","n":1.10 , ' + NEW + "}",
+        ),
+        (
+            '{"role":"user","content":"a","metadata":null}',
+            '{"role":"user","content":"a",' + NEW + "}",
+        ),
+        (
+            '{"metadata":{},"role":"user","content":"a"}',
+            '{"metadata":{"agentVisible": false, "kind": '
+            '"tool_result_archived"},"role":"user","content":"a"}',
+        ),
+        (
+            '{"role":"user","metadata":{"userVisible":true,"x":1e2},"content":"a"}',
+            '{"role":"user","metadata":{"userVisible":true,"x":1e2,"agentVisible":false,"kind":"tool_result_archived"},'
+            '"content":"a"}',
+        ),
+        (
+            '{"role":"user","metadata":{"kind":"tool_result","agent_visible":true},"content":"a"}',
+            '{"role":"user","metadata":{"kind":"tool_result_archived","agent_visible":false},"content":"a"}',
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "around",
+    [
+        '{"messages":[%s,{"role":"toolResult","content":"b"}]}\n',
+        '{"type":"session","cwd":"/x"}\n{"type":"message","message":%s}\n{"type":"message","message":{"role":"user"}}\n',
+    ],
+)
+def test_hiding_a_message_changes_its_metadata_and_nothing_else(
+    before: str, after: str, around: str
+) -> None:
+    data = (around % before).encode()
+    assert edited(data, 0, **ARCHIVED) == (around % after).encode()
+
+
+def test_a_file_goes_on_with_the_names_that_it_began_with() -> None:
+    first = user("a", metadata={"agent_visible": False, "user_visible": True})
+    data = lines({"messages": [first, *TALK]})
+    out = json.loads(edited(data, 2, 3, **ARCHIVED))["messages"]
+    told = {"agent_visible": False, "user_visible": True, "kind": "tool_result_archived"}
+    assert [one.get("metadata") for one in out[1:4]] == [None, told, told]
+    assert (out[0], out[4:]) == (first, TALK[3:])
+
+
+def test_what_was_hidden_can_be_shown_again() -> None:
+    said = user("a", metadata={"agentVisible": False, "kind": "tool_result_archived"})
+    out = edited(lines({"messages": [said, *TALK]}), 0, agent_visible=True, kind=None)
+    assert json.loads(out)["messages"][0]["metadata"] == {"agentVisible": True, "kind": None}
+
+
+def digested(data: bytes) -> bytes:
+    """A file of `TALK` with the first step archived and a digest after it."""
+    chunk = read(data)[0]
+    one = hiding(chunk.transcripts[0], 1, 2, **ARCHIVED)
+    meant = replace(one, messages=(*one.messages[:3], DIGEST, *one.messages[3:]))
+    return written(chunk, format_of(data), meant)
+
+
+def test_an_archived_step_and_its_digest_in_a_list() -> None:
+    out = json.loads(digested(lines({"messages": TALK})))["messages"]
+    hidden = {
+        "metadata": {"agentVisible": False, "userVisible": True, "kind": "tool_result_archived"}
+    }
+    told = {"metadata": {"agentVisible": True, "userVisible": False, "kind": "tool_summary"}}
+    digest = {"role": "user", "content": [text("bash: ok")]} | told
+    assert out == [TALK[0], TALK[1] | hidden, TALK[2] | hidden, digest, *TALK[3:]]
+
+
+def test_an_archived_step_and_its_digest_in_a_session() -> None:
+    entries = [
+        entry(f"e{place}", f"e{place - 1}" if place else None, one)
+        for place, one in enumerate(TALK)
+    ]
+    out = [json.loads(line) for line in digested(session(*entries)).splitlines()[1:]]
+    seen = [
+        (one["message"]["role"], one["message"].get("metadata", {}).get("kind")) for one in out[1:5]
+    ]
+    archived = "tool_result_archived"
+    assert seen == [
+        ("assistant", archived),
+        ("toolResult", archived),
+        ("user", "tool_summary"),
+        ("assistant", None),
+    ]
+    assert [one["parentId"] for one in out[1:]] == [one["id"] for one in out[:-1]]
+
+
+def test_debug_keys_links_and_visibility_of_one_entry_change_together() -> None:
+    entries = [
+        entry("a", None, user("one")),
+        entry("b", "a", user("two")),
+        entry("c", "b", result("c1")),
+    ]
+    data = session(*entries)
+    chunk = read(data)[0]
+    one = chunk.transcripts[0]
+    last = replace(one.messages[2], metadata=(("_truncatedAt", 3),), agent_visible=False)
+    out = written(chunk, format_of(data), replace(one, messages=(one.messages[0], last)))
+    changed = json.loads(out.splitlines()[-1])
+    assert (changed["parentId"], changed["_truncatedAt"]) == ("a", 3)
+    assert changed["message"]["metadata"] == {"agentVisible": False, "userVisible": True}
+
+
+OPENAI = (
+    b'{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
+)
+
+
+@pytest.mark.parametrize(
+    "how", [{"agent_visible": False}, {"user_visible": False}, {"kind": "tool_result"}]
+)
+def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_written(
+    how: dict[str, Any],
+) -> None:
+    chunk = read(OPENAI)[0]
+    (one,) = chunk.transcripts
+    assert not one.hides
+    assert of(*TALK).hides
+    with pytest.raises(SelfCheckError, match="openai-chat cannot mark a message as hidden"):
+        rewrite(format_of(OPENAI), chunk.lines, [hiding(one, 0, **how)])
+    with pytest.raises(SelfCheckError, match="openai-chat cannot mark"):
+        rewrite(format_of(OPENAI), chunk.lines, [replace(one, messages=(*one.messages, DIGEST))])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lines({"systemPrompt": "Be brief.", "messages": TALK}),
+        session(
+            entry("a", None, type="compaction", summary="so", tokensBefore=1),
+            entry("b", "a", user("go")),
+        ),
+        lines({"messages": [user("go", metadata="a word"), *TALK[1:]]}),
+    ],
+)
+def test_what_has_no_place_for_it_is_not_hidden_in_silence(data: bytes) -> None:
+    with pytest.raises(SelfCheckError):
+        edited(data, 0, agent_visible=False)
+
+
+def test_a_result_that_is_hidden_alone_leaves_its_call_open() -> None:
+    one = hiding(of(*TALK), 2)
+    assert [position for position, _ in shape(one.messages).unanswered] == [1]
+    mended = Repair(counter(one), Budget(1000, 0))(one).transcript
+    assert [message.role for message in mended.messages] == [
+        "user",
+        "tool",
+        "assistant",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert not mended.messages[1].agent_visible
+
+
+def test_trim_leaves_what_is_hidden_where_it_is() -> None:
+    talk = [user("first"), TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("word " * 50), user("now")]
+    data = lines({"messages": talk})
+    ran = run(data, [("trim", {})], limit=40)
+    assert json.loads(ran.data or b"")["messages"] == [*talk[1:3], talk[4]]
+    (changed,) = ran.rows[0].steps
+    assert [one.change.reason for one in changed.changes][1:3] == ["hidden", "hidden"]
+    full = run(data, [("trim", {})], limit=1)
+    (overflow,) = full.rows[0].findings
+    assert not any(": ≈0 tokens" in detail for detail in overflow.details)
+
+
+LONG = "word " * 50
+ASIDE = user("aside") | HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("talk", "limit", "left"),
+    [
+        ([user("a"), says("b") | HIDDEN, says(LONG), user("c"), says(LONG), user("d")], 14, [1, 5]),
+        ([user("a"), says("b"), user(LONG), ASIDE, says("c"), user("d")], 40, [0, 1, 3, 5]),
+        ([user("a"), says(LONG), user("b"), says(LONG), ASIDE], 40, [2, 4]),
+    ],
+)
+def test_what_is_hidden_is_neither_an_answer_nor_a_prompt_to_trim(
+    talk: list[Any], limit: int, left: list[int]
+) -> None:
+    ran = run(lines({"messages": talk}), [("trim", {})], limit=limit)
+    assert json.loads(ran.data or b"")["messages"] == [talk[place] for place in left]
+
+
+def test_an_exact_count_stays_exact_beside_hidden_results() -> None:
+    one = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
+    exact = Binding(tokenizer, "gpt-4o", "o200k_base").bind(one).counter
+    assert (exact.exactness(one), exact.exactness(of(*TALK))) == ("exact", "bounded")
+
+
+def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and_kinds_do_not() -> (
+    None
+):
+    thought = says("", content=[{"type": "thinking", "thinking": "hmm"}, text("so")])
+    one = of(*TALK[:3], thought, user("more"))
+
+    def left(after: Transcript, before: Transcript = one) -> int:
+        messages = without_invalid_reasoning(
+            before, Outcome(after), "strip-after-edit"
+        ).transcript.messages
+        return sum(part.kind == "reasoning" for message in messages for part in message.parts)
+
+    assert left(hiding(one, 1, 2)) == 0
+    assert left(hiding(one, 2, kind="tool_result")) == 1
+    hidden = hiding(one, 1, 2)
+    assert left(replace(hidden, messages=(hidden.messages[0], *hidden.messages[3:])), hidden) == 1
+    assert left(hiding(hiding(one, 3), 1, 2)) == 1  # what is hidden keeps its own
+
+
+def test_usage_of_an_answer_that_is_hidden_is_not_learnt_from() -> None:
+    usage = {"usage": {"input": 7, "output": 1}}
+    one = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
+    assert [answer.position for answer in recorded(one, lambda model: True).answers] == [1]
+
+
+@st.composite
+def hidden(draw: st.DrawFn) -> Transcript | None:
+    """Some transcript with some of its exchanges hidden."""
+    found = [one for chunk in read(draw(files())) for one in chunk.transcripts if one.messages]
+    if not found:
+        return None
+    one = draw(st.sampled_from(found))
+    homes = shape(one.messages).exchange
+    gone = draw(st.sets(st.sampled_from(sorted(set(homes))), max_size=4))
+    return hiding(one, *(place for place, home in enumerate(homes) if home in gone))
+
+
+@given(hidden())
+def test_what_is_hidden_is_as_if_it_were_not_there(one: Transcript | None) -> None:
+    if one is None:
+        return
+    less = without(one)
+    places = [place for place, message in enumerate(one.messages) if message.agent_visible]
+    where, bare = shape(one.messages), shape(less.messages)
+    for found, expected in (
+        (where.step, bare.step),
+        (where.turn, bare.turn),
+        (where.fan, bare.fan),
+    ):
+        assert [found[place] for place in places] == list(expected)
+    assert [where.call[place] for place in places] == list(bare.call)
+    assert [where.exchange[place] for place in places] == [places[home] for home in bare.exchange]
+    assert where.steps == bare.steps
+    assert where.unanswered == tuple((places[position], call) for position, call in bare.unanswered)
+    for task in (current_task, opening_task):
+        found = task(less.messages)
+        assert task(one.messages) == (None if found is None else places[found])
+    assert is_alternating(one.messages, where) == is_alternating(less.messages, bare)
+    counts = counter(one)
+    assert counts.count(one) == counts.count(less)
+    for profile in PROFILES.values():
+        told = list(findings(profile.rules, one, where, True))
+        assert told == list(findings(profile.rules, less, bare, True))
+
+
+@given(hidden(), budgets)
+def test_stages_do_with_the_others_what_they_did_without_it(
+    one: Transcript | None, budget: int
+) -> None:
+    if one is None:
+        return
+    less = without(one)
+    kept = [message for message in one.messages if not message.agent_visible]
+    for stage in (
+        Trim(counter(one), Budget(0, 0, None, budget)),
+        Repair(counter(one), Budget(1000, 0)),
+    ):
+        found, expected = stage(one), stage(less)
+        assert without(found.transcript) == expected.transcript
+        assert [
+            message for message in found.transcript.messages if not message.agent_visible
+        ] == kept
+        assert found.findings == expected.findings
+
+
+@st.composite
+def files_of_pi(draw: st.DrawFn) -> bytes:
+    """A list of messages, a session, or one from before entries had ids."""
+    talk, style = draw(conversations()), draw(styles())
+    name = draw(st.sampled_from(["list", "pi", "pi, sessions", "pi, old sessions"]))
+    values = [CONVERSATIONS["pi"](talk, 1)] if name == "list" else EVENTS[name](talk)
+    return b"".join(spell(value, style) + b"\n" for value in values)
+
+
+@given(files_of_pi(), st.data())
+def test_a_file_that_can_say_it_reads_back_with_what_was_hidden_and_all_else_as_it_was(
+    data: bytes, draw: st.DataObject
+) -> None:
+    chunk = next(iter(read(data)), None)
+    if chunk is None or not chunk.transcripts:
+        return
+    (one,) = chunk.transcripts
+    fixed = {place for place, message in enumerate(one.messages) if _is_fixed(message, chunk)}
+    places = draw.draw(st.sets(st.sampled_from(range(len(one.messages))))) - fixed
+    how = draw.draw(
+        st.sampled_from([ARCHIVED, {"agent_visible": True, "kind": None}, {"user_visible": False}])
+    )
+    meant = hiding(one, *places, **how)
+    out = rewrite(format_of(data), chunk.lines, [meant])
+    check(format_of(data), chunk.lines, out, [meant])
+    pairs = zip(one.messages, meant.messages, strict=True)
+    touched = {span.line for old, new in pairs for span in new.spans if old != new}
+    assert {place for place, line in enumerate(chunk.lines) if line.data != out[place]} == touched
+
+
+@given(files_of_pi(), st.data())
+def test_digests_stand_after_what_was_archived_while_others_go(
+    data: bytes, draw: st.DataObject
+) -> None:
+    chunk = next(iter(read(data)), None)
+    if chunk is None or not chunk.transcripts:
+        return
+    (one,) = chunk.transcripts
+    homes = shape(one.messages).exchange
+    steps = {
+        home for home, message in zip(homes, one.messages, strict=True) if message.role == "tool"
+    }
+    steps = {home for home in steps if one.messages[home].role == "assistant"}
+    archived = {home for home in steps if draw.draw(st.booleans())}
+    gone = {home for home in steps - archived if draw.draw(st.booleans())}
+    messages: list[Message] = []
+    for place, (home, message) in enumerate(zip(homes, one.messages, strict=True)):
+        if home not in gone:
+            messages.append(replace(message, **ARCHIVED) if home in archived else message)
+        if (
+            home in archived
+            and homes[place + 1 : place + 2] != (home,)
+            and home not in homes[place + 1 :]
+        ):
+            messages.append(DIGEST)
+    meant = replace(one, messages=tuple(messages))
+    out = b"".join(rewrite(format_of(data), chunk.lines, [meant]))
+    (again,) = read(out)[0].transcripts
+    assert again.messages == meant.messages
+    assert counter(one).count(again) == counter(one).count(without(meant))
+
+
+def _is_fixed(message: Message, chunk: Chunk) -> bool:
+    """Whether it has no place that could say who sees it: a system prompt, or a compaction."""
+    span = message.spans[0]
+    return message.role == "system" or (
+        not span.path and b'"compaction"' in chunk.lines[span.line].data
+    )

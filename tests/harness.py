@@ -1,0 +1,84 @@
+"""Runs files through the library as the command line does, in memory."""
+
+from collections import Counter as Tally
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from io import BytesIO
+from typing import Any
+
+from ctxtrim.config.stage_specs import parse
+from ctxtrim.conversation.turns import shape
+from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.metering import Binding
+from ctxtrim.model import Transcript
+from ctxtrim.pipeline import Spec
+from ctxtrim.reports.model import Row
+from ctxtrim.stage import LEFT_OUT, Finding, Original
+from ctxtrim.stream import Job, stream
+from ctxtrim.tokenizers import tokenizer
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a file: None where nothing was written; `kept` are the originals of what was
+    replaced.
+
+    `findings` are those about the file, and those about transcripts that could not be handled.
+    """
+
+    data: bytes | None
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+    kept: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Keeps originals in memory, by their SHA-256."""
+
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
+        texts = {one.index: one.text.encode("utf-8", "surrogatepass") for one in originals}
+        names = {index: sha256(text).hexdigest() for index, text in texts.items()}
+        self.kept.update((names[index], text) for index, text in texts.items())
+        return names
+
+    def path_of(self, name: str) -> str:
+        return f"/shelf/{name}"
+
+
+def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **binding: Any) -> Ran:
+    """The file through some stages."""
+    specs = tuple(Spec(name, parse(name, settings).settings) for name, settings in stages)
+    job = Job(specs, Binding(tokenizer, **({"tokenizer": "chars4"} | binding)))
+    shelf = Shelf()
+    done = list(stream("file", open_reading(BytesIO(data)), job, shelf))
+    written = [one.data for one in done if one.data is not None]
+    return Ran(
+        b"".join(written) if written or not done else None,
+        tuple(row for one in done for row in one.rows),
+        tuple(finding for one in done for finding in (*one.findings, *_unhandled(one.rows))),
+        shelf.kept,
+    )
+
+
+def _unhandled(rows: Sequence[Row]) -> list[Finding]:
+    return [finding for row in rows for finding in row.findings if finding.code in LEFT_OUT]
+
+
+def read(data: bytes) -> list[Chunk]:
+    """The chunks of a file."""
+    return list(open_reading(BytesIO(data)).chunks)
+
+
+def unpaired(transcript: Transcript) -> Tally[str]:
+    """Results without calls and calls without results, of what the model sees."""
+    where = shape(transcript.messages)
+    results = Tally(
+        "result"
+        for place, one in enumerate(transcript.messages)
+        if one.role == "tool" and one.agent_visible and where.call[place] is None
+    )
+    return results + Tally("call" for _ in where.unanswered)

@@ -1,0 +1,51 @@
+"""Transcripts with inserted messages: written, and read back."""
+
+from io import BytesIO
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.formats.base import Format
+from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.formats.self_check import check
+from ctxtrim.formats.writing import rewrite
+from ctxtrim.model import Message, Part, Transcript
+
+SUMMARY = Message(
+    "user", (Part("text", "Summary: naïve 🚀, as told."),), is_injected=True, is_summary=True
+)
+
+
+def format_of(data: bytes) -> Format:
+    found = open_reading(BytesIO(data)).format
+    assert found is not None
+    return found
+
+
+def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
+    """The chunk with some transcripts as they are meant, which it reads back as."""
+    data = rewrite(dialect, chunk.lines, meant)
+    check(dialect, chunk.lines, data, meant)
+    return b"".join(data)
+
+
+def told(transcript: Transcript) -> list[tuple[str, Part]]:
+    """What a model reads and from whom; what is said in one element is one message, so a neighbour
+    may have joined.
+    """
+    return [(message.role, part) for message in transcript.messages for part in message.parts]
+
+
+def starts(transcript: Transcript) -> list[int]:
+    """Where exchanges begin."""
+    where = shape(transcript.messages)
+    return [index for index, home in enumerate(where.exchange) if index == home]
+
+
+def places(transcript: Transcript) -> list[int]:
+    """Where a message may be put: before any exchange but the system prompt, which some formats
+    have apart, or last.
+    """
+    messages = transcript.messages
+    return [
+        *(index for index in starts(transcript) if messages[index].role != "system"),
+        len(messages),
+    ]

@@ -1,0 +1,111 @@
+"""Compressed files in and out: told by content, written by name, refused whole where they are cut
+or damaged.
+"""
+
+import gzip
+import subprocess
+from pathlib import Path
+
+import pytest
+import zstandard
+from conftest import Run
+from samples import line, shortened
+
+PLAIN = line() * 3
+PACKED = {"gz": gzip.compress(PLAIN, mtime=0), "zst": zstandard.ZstdCompressor().compress(PLAIN)}
+
+
+def unpack(data: bytes, kind: str) -> bytes:
+    return (
+        gzip.decompress(data)
+        if kind == "gz"
+        else zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    )
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_a_compressed_input_gives_the_bytes_inside(ctxtrim: Run, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"a.jsonl.{kind}"
+    file.write_bytes(PACKED[kind])
+    assert ctxtrim("run", file).out == PLAIN
+    assert ctxtrim("run", stdin=PACKED[kind]).out == PLAIN
+    file.rename(tmp_path / "no-ending")
+    assert ctxtrim("run", tmp_path / "no-ending").out == PLAIN
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_several_frames_are_one_file(ctxtrim: Run, kind: str) -> None:
+    assert ctxtrim("run", stdin=PACKED[kind] * 2).out == PLAIN * 2
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_the_name_of_the_output_says_whether_it_is_compressed(
+    ctxtrim: Run, tmp_path: Path, kind: str
+) -> None:
+    file, out = tmp_path / "a.jsonl", tmp_path / f"out.jsonl.{kind}"
+    file.write_bytes(line())
+    assert ctxtrim("truncate", file, "-o", out).code == 0
+    assert unpack(out.read_bytes(), kind) == shortened(line())
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_in_place_a_compressed_file_stays_compressed_and_unchanged_ones_stay_as_they_are(
+    ctxtrim: Run, tmp_path: Path, kind: str
+) -> None:
+    file = tmp_path / f"a.jsonl.{kind}"
+    file.write_bytes(PACKED[kind])
+    assert ctxtrim("truncate", "--in-place", file).code == 0
+    assert unpack(file.read_bytes(), kind) == shortened(line()) * 3
+    once = file.read_bytes()
+    assert ctxtrim("truncate", "--in-place", file).code == 0
+    assert file.read_bytes() == once
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_of_a_cut_file_nothing_is_used(ctxtrim: Run, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"cut.jsonl.{kind}"
+    file.write_bytes(PACKED[kind][:-10])
+    ran = ctxtrim("truncate", file)
+    assert (ran.code, ran.out) == (1, b"")
+    assert "cut.jsonl" in ran.err
+    assert "cut off; get the whole file again" in ran.err
+    out = tmp_path / "out.jsonl"
+    assert ctxtrim("truncate", file, "-o", out).code == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_of_a_damaged_file_nothing_is_used(ctxtrim: Run, kind: str) -> None:
+    damaged = bytearray(PACKED[kind])
+    damaged[20] ^= 0xFF
+    damaged[21] ^= 0xFF
+    ran = ctxtrim("truncate", stdin=bytes(damaged))
+    assert (ran.code, ran.out) == (1, b"")
+    assert "damaged" in ran.err or "cut off" in ran.err
+
+
+def test_folders_are_walked_for_compressed_files_too(ctxtrim: Run, tmp_path: Path) -> None:
+    for kind, data in PACKED.items():
+        (tmp_path / f"a.jsonl.{kind}").write_bytes(data)
+    (tmp_path / "picture.png.gz").write_bytes(PACKED["gz"])
+    out = tmp_path / "out"
+    assert ctxtrim("truncate", tmp_path, "-o", out).code == 0
+    assert sorted(file.name for file in out.iterdir()) == ["a.jsonl.gz", "a.jsonl.zst"]
+    assert unpack((out / "a.jsonl.zst").read_bytes(), "zst") == shortened(line()) * 3
+
+
+def test_compressing_the_same_bytes_twice_gives_the_same_bytes(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(PLAIN)
+    for name in ("one.gz", "two.gz"):
+        assert ctxtrim("run", file, "-o", tmp_path / name).code == 0
+    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
+
+
+def test_the_systems_own_tool_reads_what_is_written(ctxtrim: Run, tmp_path: Path) -> None:
+    file, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl.gz"
+    file.write_bytes(PLAIN)
+    assert ctxtrim("run", file, "-o", out).code == 0
+    assert subprocess.run(["gzip", "-dc", out], capture_output=True, check=True).stdout == PLAIN

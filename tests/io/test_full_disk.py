@@ -1,0 +1,80 @@
+"""A full disk is one line and exit 1, wherever it is met.
+
+`/dev/full` refuses every byte; see `.ci/full-disk` too.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
+from samples import line, long_chat, shortened
+
+FULL = "/dev/full"
+QUICK = ("--tokenizer", "chars4")
+needs_full = pytest.mark.skipif(not Path(FULL).exists(), reason=f"the system has no {FULL}")
+AGENT = FIXTURES / "agent.jsonl"
+
+OUTPUTS = (
+    ("truncate", "-o", FULL),
+    ("truncate", "--report", FULL),
+    ("truncate", "--log", FULL),
+    ("truncate", "--archive", FULL),
+    ("run", "-s", "compact", "--events", FULL),
+    ("check", "--report", FULL),
+)
+
+
+@needs_full
+@pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
+def test_a_full_output_is_one_line(ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line() + line(long_chat(150)))
+    name, *options = words
+    ran = ctxtrim(name, *QUICK, *options, tmp_path / "a.jsonl")
+    assert ran.code == 1
+    (told,) = [one for one in ran.err.splitlines() if FULL in one]
+    assert (
+        "no space left on device" in told or "is a special file where a folder is expected" in told
+    )
+
+
+PRINTS = (
+    ("truncate", *QUICK, str(AGENT)),
+    ("count", "--json", *QUICK, str(AGENT)),
+    ("check", *QUICK, "--color", "always", str(AGENT)),
+    ("config", "show"),
+    ("models",),
+    ("rolling-context", "status"),
+    ("count", "--help"),
+    ("--version",),
+)
+
+
+@needs_full
+@pytest.mark.parametrize("words", PRINTS, ids=lambda words: words[0])
+def test_a_full_standard_output_is_one_line(words: tuple[str, ...]) -> None:
+    with Path(FULL).open("wb") as full:
+        done = subprocess.run(
+            [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, cwd=FIXTURES
+        )
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert b"no space left on device" in done.stderr
+
+
+@needs_full
+def test_a_full_standard_error_changes_no_result() -> None:
+    for words, code, out in (
+        (("truncate", *QUICK), 0, shortened(line())),
+        (("truncate", *QUICK, "missing.jsonl"), 1, b""),
+        (("truncate", "--unknown"), 2, b""),
+    ):
+        with Path(FULL).open("wb") as full:
+            done = subprocess.run(
+                [*COMMAND, *words],
+                input=line(),
+                stdout=subprocess.PIPE,
+                stderr=full,
+                env=ENVIRONMENT,
+            )
+        assert (done.returncode, done.stdout) == (code, out)

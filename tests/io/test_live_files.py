@@ -1,0 +1,283 @@
+"""Files that other programs use while they are replaced in place: nothing they write is lost."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, ENVIRONMENT, ROOT, Run
+from samples import chat, line, messages, shortened
+
+from ctxtrim.errors import OutputError
+from ctxtrim.io.outputs import in_place
+from ctxtrim.io.replacement import ChangedError
+
+QUICK = ("--tokenizer", "chars4", "--quiet")
+APPENDS = """
+import sys, time
+path, pause, number = sys.argv[1], float(sys.argv[2]), 0
+print(flush=True)
+while True:
+    with open(path, "ab") as file:
+        file.write(b'{"role": "user", "content": "line %d"}\\n' % number)
+    number += 1
+    print(number, flush=True)
+    time.sleep(pause)
+"""
+
+
+@contextmanager
+def appending(path: Path, pause: float) -> Iterator[list[int]]:
+    """A process that opens the file, appends a numbered line and closes it; at the end its number
+    of lines.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", APPENDS, str(path), str(pause)], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    count: list[int] = []
+    try:
+        yield count
+    finally:
+        process.terminate()
+        numbers = process.stdout.read().split()
+        process.wait()
+        process.stdout.close()
+        count.append(int(numbers[-1]) if numbers else 0)
+
+
+def lost(path: Path, count: int) -> set[int]:
+    """The numbers of the appended lines that a file does not hold; every line must be whole."""
+    found = {json.loads(text)["content"] for text in path.read_bytes().splitlines()}
+    return {number for number in range(count) if f"line {number}" not in found}
+
+
+def wait_until(is_done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.exhaustive
+def test_killed_runs_leave_whole_files_and_appended_lines_are_never_lost() -> None:
+    words = [sys.executable, ROOT / "scripts" / "kills.py", "--kills", "20", "--live", "10"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for expected in ("0 partial targets", "0 temporary files after the next run", "0 lost steps"):
+        assert expected in done.stdout
+
+
+def test_lines_appended_to_a_long_session_while_it_is_edited_are_kept(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    session = [message for number in range(300) for message in messages(7)]
+    path.write_bytes(b"".join(json.dumps(message).encode() + b"\n" for message in session))
+    with appending(path, 0.1) as count:
+        ran = ctxtrim("truncate", "--in-place", *QUICK, path)
+    assert (ran.code, lost(path, count[0])) in ((0, set()), (1, set()))
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+def test_lines_appended_around_the_rename_are_carried_over(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"")
+    replaced = 0
+    with appending(path, 0.0005) as count:
+        for _ in range(400):
+            sink = in_place(path)
+            sink.write(path.read_bytes())
+            try:
+                sink.commit()
+                replaced += 1
+            except ChangedError:
+                continue
+    assert replaced
+    assert lost(path, count[0]) == set()
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+def test_a_file_that_grew_while_it_was_read_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    sink = in_place(path)
+    sink.write(b"ONE\n")
+    with path.open("ab") as file:
+        file.write(b"two\n")
+    with pytest.raises(
+        ChangedError, match=r"a\.jsonl: changed 5 times while it was edited; end the program"
+    ):
+        sink.commit()
+    assert path.read_bytes() == b"one\ntwo\n"
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+@pytest.mark.parametrize("change", ["rewritten", "replaced", "touched"])
+def test_a_file_that_changed_in_another_way_is_not_replaced(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    sink = in_place(path)
+    sink.write(b"ONE\n")
+    if change == "rewritten":
+        path.write_bytes(b"two\n")
+    elif change == "replaced":
+        (tmp_path / "new").write_bytes(b"one\n")
+        os.utime(tmp_path / "new", ns=(path.stat().st_mtime_ns, path.stat().st_mtime_ns))
+        (tmp_path / "new").replace(path)
+    os.utime(path, ns=(1, 1)) if change == "touched" else None
+    before = path.read_bytes()
+    with pytest.raises(ChangedError):
+        sink.commit()
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_another_process_has_open_for_writing_is_refused(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line())
+    with path.open("ab"):
+        ran = ctxtrim("truncate", "--in-place", *QUICK, path)
+    assert ran.code == 1
+    assert (
+        f"process {os.getpid()} has it open for writing; end that process first, or write a copy"
+        in ran.err
+    )
+    assert len(ran.err.splitlines()) == 1
+    assert path.read_bytes() == line()
+    with path.open("rb"):
+        assert ctxtrim("truncate", "--in-place", *QUICK, path).code == 0
+    assert path.read_bytes() == shortened(line())
+
+
+def test_check_fix_looks_as_well(ctxtrim: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    orphan = [
+        {"role": "user", "content": "Look."},
+        {"role": "tool", "tool_call_id": "x", "content": "nobody asked"},
+    ]
+    path.write_bytes(line(orphan))
+    with path.open("ab"):
+        ran = ctxtrim("check", "--fix", path)
+    assert ran.code == 1
+    assert path.read_bytes() == line(orphan)
+
+
+def test_a_read_only_or_hard_linked_file_is_refused_with_the_reason(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_bytes(line())
+    path.chmod(0o444)
+    ran = ctxtrim("truncate", "--in-place", *QUICK, path)
+    assert (ran.code, path.read_bytes()) == (1, line())
+    assert "a.jsonl: is read-only; make it writable, or write a copy with -o" in ran.err
+    path.chmod(0o644)
+    other.hardlink_to(path)
+    ran = ctxtrim("truncate", "--in-place", *QUICK, path)
+    assert (ran.code, path.read_bytes()) == (1, line())
+    assert (
+        "a.jsonl: has 2 hard links, and only this one would be replaced; write a copy with -o"
+        in ran.err
+    )
+    assert path.samefile(other)
+    assert names(tmp_path) == ["a.jsonl", "b.jsonl"]
+
+
+def test_mode_and_extended_attributes_are_kept(ctxtrim: Run, tmp_path: Path) -> None:
+    path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
+    path.write_bytes(line())
+    path.chmod(0o2640)
+    link.symlink_to("a.jsonl")
+    has_attributes = hasattr(os, "setxattr")
+    if has_attributes:
+        try:
+            os.setxattr(path, "user.note", b"mine")
+        except OSError:  # a file system without them
+            has_attributes = False
+    before = path.stat()
+    assert ctxtrim("truncate", "--in-place", *QUICK, link).code == 0
+    after = path.stat()
+    assert path.read_bytes() == shortened(line())
+    assert after.st_ino != before.st_ino
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
+    assert stat.S_IMODE(after.st_mode) == 0o2640
+    assert link.is_symlink()
+    if has_attributes:
+        assert os.getxattr(path, "user.note") == b"mine"
+
+
+def test_a_pipe_cannot_be_replaced_in_place(ctxtrim: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    ran = ctxtrim("truncate", "--in-place", *QUICK, tmp_path / "pipe")
+    assert ran.code == 1
+    assert "pipe: is not a regular file, so it cannot be replaced; write a copy with -o" in ran.err
+
+
+def test_a_file_that_was_deleted_meanwhile_stays_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    sink = in_place(path)
+    sink.write(b"ONE\n")
+    path.unlink()
+    with pytest.raises(OutputError, match="was deleted while it was edited; nothing was written"):
+        sink.commit()
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_ended_leaves_no_temporary_file(tmp_path: Path, sent: signal.Signals) -> None:
+    out = tmp_path / "out.jsonl"
+    process = subprocess.Popen(
+        [*COMMAND, "truncate", *QUICK, "-", "-o", str(out)], stdin=subprocess.PIPE, env=ENVIRONMENT
+    )
+    assert process.stdin is not None
+    process.stdin.write(line() + line(chat()))
+    process.stdin.flush()
+    wait_until(lambda: any(tmp_path.iterdir()))
+    process.send_signal(sent)
+    assert process.wait(20) == 128 + sent
+    process.stdin.close()
+    assert names(tmp_path) == []
+
+
+def test_the_next_run_removes_the_temporary_files_of_killed_runs_but_not_those_in_use(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    words = [*COMMAND, "truncate", *QUICK, "-", "-o", str(out)]
+    killed, running = (
+        subprocess.Popen(words, stdin=subprocess.PIPE, env=ENVIRONMENT) for _ in range(2)
+    )
+    assert killed.stdin is not None and running.stdin is not None
+    for process in (killed, running):
+        process.stdin.write(line() + line(chat()))
+        process.stdin.flush()
+    wait_until(lambda: len(names(tmp_path)) == 2)
+    killed.kill()
+    killed.wait()
+    killed.stdin.close()
+    (tmp_path / ".notes.ctxtrim-tmp").write_bytes(b"of somebody else")
+    assert ctxtrim("truncate", *QUICK, "-o", tmp_path / "other.jsonl", stdin=line()).code == 0
+    assert len(names(tmp_path)) == 3  # one of them belongs to the run that goes on
+    running.stdin.close()
+    assert running.wait(20) == 0
+    assert names(tmp_path) == [".notes.ctxtrim-tmp", "other.jsonl", "out.jsonl"]
+    assert out.read_bytes() == shortened(line()) + line(chat())

@@ -1,0 +1,129 @@
+"""Rows of any number in little memory: what is added comes back, from memory or from a file."""
+
+import json
+import resource
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, ENVIRONMENT, ROOT, Ran, Run
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import chat, line, stuck
+
+from ctxtrim.io.spool import Spool
+
+
+@given(st.lists(st.text(max_size=5), max_size=60), st.integers(1, 40_000))
+def test_values_come_back_in_their_order_as_often_as_they_are_read(
+    values: list[str], size: int
+) -> None:
+    spool: Spool[str] = Spool(lambda value: size)
+    spool.extend(values)
+    assert (len(spool), bool(spool)) == (len(values), bool(values))
+    assert list(spool) == list(spool) == values
+    assert list(zip(spool, spool, strict=True)) == list(zip(values, values, strict=True))
+    spool.extend(["more"])
+    assert list(spool) == [*values, "more"]
+    spool.close()
+
+
+def peak(*words: object) -> tuple[int, Ran]:
+    """The most memory that a run had, in MB, and what it left behind."""
+    code = (
+        "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], "
+        "stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, done.returncode)"
+    )
+    done = subprocess.run(
+        [COMMAND[0], "-c", code, *COMMAND, *map(str, words)],
+        capture_output=True,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+    )
+    kilobytes, code = done.stdout.split()
+    return int(kilobytes) >> 10, Ran(int(code), b"", done.stderr.decode())
+
+
+COMMANDS: dict[str, Sequence[str]] = {
+    "check": ("check",),
+    "check with findings": ("check", "--budget", "5"),
+    "count report": ("count", "--report", "r.jsonl"),
+    "trim": ("trim", "-o", "out.jsonl"),
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", COMMANDS)
+def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "chats.jsonl"
+    words = [str(tmp_path / word) if "." in word else word for word in COMMANDS[name]]
+    peaks = []
+    for number in (3_000, 15_000):
+        file.write_bytes(
+            b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
+        )
+        used, ran = peak(*words, "--tokenizer", "chars4", file)
+        assert ran.code in (0, 3)
+        peaks.append(used)
+    assert peaks[1] - peaks[0] < 12
+
+
+def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path) -> None:
+    """More than memory holds, of a file that is written and of one that stays."""
+    number = 3_000
+    good = b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
+    for data, is_written, code in ((good, True, 0), (good + line(stuck()), False, 3)):
+        (tmp_path / "a.jsonl").write_bytes(data)
+        words = (
+            "--tokenizer",
+            "chars4",
+            "--budget",
+            "300",
+            "--in-place",
+            "--report",
+            "r.json",
+            "a.jsonl",
+        )
+        ran = ctxtrim("trim", *words, "--log", "log.jsonl", cwd=tmp_path)
+        assert ran.code == code
+        report = json.loads((tmp_path / "r.json").read_bytes())
+        assert (
+            report["totals"]["transcripts"] == len(report["transcripts"]) == len(data.splitlines())
+        )
+        assert {row["written"] for row in report["transcripts"]} == {is_written}
+        assert [row["line"] for row in report["transcripts"]] == list(
+            range(1, len(data.splitlines()) + 1)
+        )
+        log = (tmp_path / "log.jsonl").read_bytes().splitlines()
+        (tmp_path / "log.jsonl").unlink()
+        assert [json.loads(entry)["line"] for entry in log] == [
+            row["line"] for row in report["transcripts"]
+        ]
+
+
+def test_a_terminal_shows_the_first_rows_and_says_how_many_more_there_are(ctxtrim: Run) -> None:
+    data = line(chat()) * 2_100
+    shown = ctxtrim("check", "--tokenizer", "chars4", "--color", "always", stdin=data).out.decode()
+    assert "<stdin>:2000 " in shown
+    assert "<stdin>:2001 " not in shown
+    assert "… and 100 rows more; --report FILE has all of them" in shown
+    assert "2,100 transcripts" in shown
+
+
+def test_a_temporary_file_that_cannot_be_written_is_one_line(ctxtrim: Run, tmp_path: Path) -> None:
+    file = tmp_path / "chats.jsonl"
+    file.write_bytes(line(chat()) * 3_000)
+    done = subprocess.run(
+        [*COMMAND, "check", "--tokenizer", "chars4", str(file)],
+        capture_output=True,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    assert done.returncode == 1
+    assert (
+        done.stderr.decode()
+        == "ctxtrim: the temporary file of the report cannot be written: file too large\n"
+    )

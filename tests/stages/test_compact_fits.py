@@ -1,0 +1,91 @@
+"""The preset `compact` ends with a transcript that fits, or says what could not be
+removed (S3-2).
+"""
+
+import json
+from typing import Any
+
+import pytest
+from builders import conversation, says, step, user
+from conftest import Run
+from harness import read
+
+from ctxtrim.conversation.turns import shape
+
+CHARS = ("--tokenizer", "chars4", "--quiet")
+ROWS = "a row of the ledger\n"
+
+
+def agent_run(steps: int, text: str = ROWS * 40) -> list[dict[str, Any]]:
+    """One prompt and many steps, as most recordings of agents are."""
+    found = [{"role": "system", "content": "Be brief."}, user("Sort the ledger.")]
+    for number in range(steps):
+        found += step(f"c{number}", f"{number}: {text}", command=f"sort part-{number}")
+    return [*found, says("The ledger is sorted.")]
+
+
+def count(ctxtrim: Run, data: bytes) -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(ctxtrim("count", *CHARS, "--json", stdin=data).out)[
+        "transcripts"
+    ][0]
+    return row
+
+
+@pytest.mark.parametrize("budget", [600, 1500, 4000])
+def test_s3_2_the_preset_fits_the_budget_also_with_a_single_prompt(
+    ctxtrim: Run, budget: int
+) -> None:
+    ran = ctxtrim(
+        "run", "--preset", "compact", "--budget", budget, *CHARS, stdin=conversation(agent_run(60))
+    )
+    assert ran.code == 0
+    assert budget / 4 < count(ctxtrim, ran.out)["tokens"] <= budget
+    (one,) = read(ran.out)[0].transcripts
+    assert not shape(one.messages).unanswered
+    assert one.messages[-1].parts[0].text == "The ledger is sorted."
+    again = ctxtrim("run", "--preset", "compact", "--budget", budget, *CHARS, stdin=ran.out)
+    assert again.out == ran.out
+
+
+def test_s3_2_messages_that_cannot_be_removed_are_named_with_exit_code_3(ctxtrim: Run) -> None:
+    said = conversation([user("word " * 2000), says("so"), user("Sum it up: " + "word " * 3000)])
+    ran = ctxtrim("run", "--preset", "compact", "--budget", "2000", *CHARS, stdin=said)
+    assert (ran.code, ran.out) == (3, b"")
+    assert "message 2 (user), line 1: " in ran.err
+
+
+def test_s3_2_without_a_known_window_the_budget_is_8000_tokens(ctxtrim: Run) -> None:
+    data = conversation([*agent_run(200), user("Now print it.")])
+    ran = ctxtrim("run", "--preset", "compact", *CHARS, stdin=data)
+    assert ran.code == 0
+    assert count(ctxtrim, ran.out)["tokens"] <= 8000
+    more = ctxtrim(
+        "run",
+        "--preset",
+        "compact",
+        "--session-tokens",
+        "12000",
+        "--tool-cutoff",
+        "99",
+        *CHARS,
+        stdin=data,
+    )
+    assert count(ctxtrim, ran.out)["tokens"] < count(ctxtrim, more.out)["tokens"] <= 12_000
+    known = ctxtrim("run", "--preset", "compact", "--context-window", "128000", *CHARS, stdin=data)
+    assert count(ctxtrim, known.out)["tokens"] < 128_000 - 16_384
+    held = conversation([user("word " * 9000)])
+    assert ctxtrim("run", "--preset", "compact", *CHARS, stdin=held).code == 3
+    assert (
+        ctxtrim("run", "--preset", "compact", "--session-tokens", "0", *CHARS, stdin=held).code == 0
+    )
+
+
+def test_s3_2_without_auto_there_is_only_a_verdict(ctxtrim: Run) -> None:
+    small, large = (
+        conversation(agent_run(4)),
+        conversation([user("go"), says("word " * 9000), user("now")]),
+    )
+    assert ctxtrim("run", "--preset", "compact", "--no-auto", *CHARS, stdin=small).out == small
+    ran = ctxtrim("run", "--preset", "compact", "--no-auto", *CHARS, stdin=large)
+    assert (ran.code, ran.out) == (3, b"")
+    assert "message 1 (assistant), line 1: " in ran.err

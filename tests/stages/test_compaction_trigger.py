@@ -1,0 +1,212 @@
+"""When a session is compacted (S3-2, S3-3, S3-13)."""
+
+import json
+from typing import Any
+
+import pytest
+from builders import call, conversation, result, says, steps, transcript, user
+from builders_pi import compaction, entry, session
+from builders_pi import says as pi_says
+from builders_pi import transcript as pi_transcript
+from builders_pi import user as pi_user
+from harness import run
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.stages.compaction_trigger import (
+    Estimate,
+    Trigger,
+    effective_token_limit,
+    estimate,
+    kept_from,
+    rough,
+    should_compact,
+)
+from ctxtrim.summaries import markers
+
+
+@pytest.mark.parametrize(
+    ("window", "reserve", "most", "limit"),
+    [
+        (128_000, 16_384, 8000, 111_616),
+        (16_384, 16_384, 8000, 8000),
+        (8192, 16_384, 8000, 8000),
+        (None, 16_384, 8000, 8000),
+        (None, 16_384, 0, None),
+        (8192, 16_384, 0, None),
+    ],
+)
+def test_s3_2_the_limit_is_what_the_window_leaves_else_the_most_tokens_else_none(
+    window: int | None, reserve: int, most: int, limit: int | None
+) -> None:
+    assert effective_token_limit(window, reserve, most) == limit
+
+
+@pytest.mark.parametrize(
+    ("found", "limit", "auto", "expected"),
+    [
+        (Estimate(9000, 90), 8000, False, (False, "off")),
+        (Estimate(8000, 2), 8000, True, (True, "tokens")),
+        (Estimate(7999, 90), 8000, True, (False, "tokens")),
+        (Estimate(9000, 50), None, True, (True, "messages")),
+        (Estimate(9000, 49), None, True, (False, "messages")),
+    ],
+)
+def test_s3_2_auto_then_tokens_then_messages(
+    found: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
+) -> None:
+    trigger = should_compact(found, limit, auto=auto)
+    assert (trigger.is_due, trigger.rule) == expected
+
+
+def said(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
+    (step,) = run(data, [("compact", settings)], **binding).rows[0].steps
+    return next(one.message for one in step.findings if one.code == "trigger")
+
+
+@pytest.mark.parametrize(
+    ("settings", "binding", "expected"),
+    [
+        ({}, {}, "no compaction: ≈4022 tokens < the limit of 8000"),
+        ({"session_tokens": 4000}, {}, "compaction is due: ≈4022 tokens >= the limit of 4000"),
+        ({"session_tokens": 0}, {}, "no compaction: 21 messages < the most of 50"),
+        (
+            {"session_tokens": 0, "max_messages": 21},
+            {},
+            "compaction is due: 21 messages >= the most of 21",
+        ),
+        ({"auto": False, "session_tokens": 1}, {}, "no compaction: automatic compaction is off"),
+        ({}, {"model": "gpt-4o"}, "no compaction: ≈4022 tokens < the limit of 123904"),
+        (
+            {},
+            {"model": "gpt-4o", "spare": 16_384},
+            "no compaction: ≈4022 tokens < the limit of 111616",
+        ),
+        (
+            {},
+            {"context_window": 16_000, "spare": 16_384},
+            "no compaction: ≈4022 tokens < the limit of 8000",
+        ),
+        (
+            {},
+            {"context_window": 8000, "reserve": 5000},
+            "compaction is due: ≈4022 tokens >= the limit of 3000",
+        ),
+        ({}, {"model": "nobody-knows-it"}, "no compaction: ≈4022 tokens < the limit of 8000"),
+        ({}, {"limit": 3000}, "compaction is due: ≈4022 tokens >= the limit of 3000"),
+    ],
+)
+def test_s3_2_the_report_says_which_rule_decided_and_no_window_is_assumed(
+    settings: dict[str, Any], binding: dict[str, Any], expected: str
+) -> None:
+    assert said(conversation(steps(10, "a" * 1598)), settings, **binding) == expected
+
+
+def test_s3_13_without_usage_four_characters_are_a_token_and_an_image_is_1200() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    talk = [user("abcde"), call("c1", text="xx"), result("c1", [{"type": "text", "text": "ok"}])]
+    talk.append({"role": "user", "content": [{"type": "text", "text": "look"}, picture]})
+    one = transcript(talk)
+    arguments = len(json.dumps({"text": "xx"}))
+    assert [rough(message) for message in one.messages] == [
+        2,
+        -(-(arguments + len("bash")) // 4),
+        1,
+        1201,
+    ]
+    assert estimate(one) == Estimate(sum(map(rough, one.messages)), 4)
+
+
+def test_s3_13_the_estimate_counts_the_names_of_calls() -> None:
+    short, long = (
+        transcript([call("c1", name=name)]).messages[0] for name in ("run", "run" + "_again" * 40)
+    )
+    assert rough(long) - rough(short) == 240 // 4
+
+
+@pytest.mark.parametrize(
+    "usage", [{"totalTokens": 5000}, {"input": 0, "output": 0, "totalTokens": 5000}]
+)
+def test_s3_13_a_total_alone_is_an_anchor(usage: dict[str, int]) -> None:
+    entries = [pi_user("go"), pi_says("b" * 400, usage=usage), pi_user("a" * 400)]
+    data = session(
+        *(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries))
+    )
+    assert estimate(pi_transcript(data)) == Estimate(5100, 3, 5000)
+    plain = [user("go"), says("b" * 400) | {"usage": {"total_tokens": 700}}, user("a" * 400)]
+    assert estimate(transcript(plain)) == Estimate(800, 3, 700)
+
+
+def test_s3_13_what_is_hidden_counts_nothing_and_reasoning_counts() -> None:
+    thought = pi_says(
+        "", content=[{"type": "thinking", "thinking": "t" * 40}, {"type": "text", "text": "so"}]
+    )
+    hidden = pi_user("a" * 400, metadata={"agentVisible": False})
+    one = pi_transcript(
+        session(entry("a", None, hidden), entry("b", "a", pi_user("go")), entry("c", "b", thought))
+    )
+    assert estimate(one) == Estimate(1 + 11, 2)
+
+
+def test_s3_13_the_last_valid_answer_says_how_much_was_sent_and_what_follows_is_added() -> None:
+    answered = pi_says("ok", usage={"input": 5000, "cacheRead": 1000, "output": 50})
+    broken = pi_says("no", usage={"input": 90_000, "output": 1}, stopReason="aborted")
+    entries = [pi_user("go"), answered, broken, pi_user("a" * 400)]
+    data = session(
+        *(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries))
+    )
+    assert estimate(pi_transcript(data)) == Estimate(6150, 3, 6050)
+
+
+def test_s3_13_usage_older_than_a_compaction_says_nothing() -> None:
+    answered = pi_says("ok", usage={"input": 5000, "output": 50})
+    data = session(
+        entry("a", None, pi_user("go")),
+        entry("b", "a", answered),
+        compaction("c", "b", "so far", firstKeptEntryId="b"),
+    )
+    assert estimate(pi_transcript(data)).recorded == 0
+
+
+def test_s3_13_usage_of_answers_that_a_summary_says_are_older_says_nothing() -> None:
+    summary = user(markers.titled("Nothing yet.", answers=2))
+    old = {"usage": {"prompt_tokens": 90_000, "completion_tokens": 9}}
+    new = {"usage": {"prompt_tokens": 700, "completion_tokens": 9}}
+    talk = [summary, says("a") | old, user("b"), says("c") | old, user("d")]
+    assert estimate(transcript(talk)).recorded == 0
+    assert estimate(transcript([*talk, says("e") | new])) == Estimate(709, 6, 709)
+
+
+def test_s3_13_usage_before_a_compaction_does_not_make_it_fire_again_at_once() -> None:
+    talk = [user("begin: " + "a" * 400), says("b" * 400), user("and " + "c" * 3000)]
+    talk += [
+        says("d" * 3000) | {"usage": {"prompt_tokens": 90_000, "completion_tokens": 750}},
+        user("now"),
+    ]
+    first = run(
+        conversation(talk), [("compact", {"keep_recent_tokens": 1600})], tokenizer="o200k_base"
+    )
+    assert "≈90751 tokens, 90750 of them recorded" in str(first.rows[0].steps[0].findings)
+    assert first.data != conversation(talk)
+    assert said(first.data or b"", {}, tokenizer="o200k_base").startswith("no compaction: ")
+
+
+def test_s3_3_what_is_kept_has_so_many_tokens_whole_exchanges_and_the_last_one_always() -> None:
+    one = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
+    exchange = shape(one.messages).exchange
+    costs = [10] * 6
+    starts = [
+        kept_from(one.messages, exchange, costs, tokens, 0)
+        for tokens in (5, 10, 20, 30, 40, 50, 60)
+    ]
+    assert starts == [5, 5, 3, 3, 2, 1, 0]
+    assert [kept_from(one.messages, exchange, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
+        5,
+        5,
+        3,
+        1,
+        0,
+    ]
+
+
+def test_s3_12_a_cause_makes_it_due_whatever_the_trigger_says() -> None:
+    assert Trigger(True, "asked", "context length").is_due

@@ -1,0 +1,394 @@
+"""Too many tool results: the oldest steps give way to digests (S3-8, S3-9)."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from builders import call, contents, conversation, result, says, step, user
+from builders_pi import calls as pi_calls
+from builders_pi import lines
+from builders_pi import result as pi_result
+from builders_pi import says as pi_says
+from builders_pi import text as pi_text
+from builders_pi import user as pi_user
+from harness import read, run
+from strategies import CONVERSATIONS, EVENTS
+
+from ctxtrim.conversation.turns import current_task, is_alternating, shape
+from ctxtrim.errors import SummaryError
+from ctxtrim.metering import Binding
+from ctxtrim.stages.cutoff import Cutoff
+from ctxtrim.structure import PROFILES, findings
+from ctxtrim.summaries import Reply, markers
+from ctxtrim.summaries.digests import DID
+from ctxtrim.tokenizers import tokenizer
+
+LONG = "row of the table\n" * 60
+TITLE = f"{markers.STEP}\n{DID}\n"
+KEY = "sk-" + "abc123DEF456" * 4
+
+
+def talk(number: int, text: str = LONG) -> list[dict[str, Any]]:
+    """A prompt, and steps after it that each say something."""
+    found = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
+    for place in range(1, number + 1):
+        found += step(f"c{place}", f"{place}: {text}", command=f"ls {place}")
+        found[-2]["content"] = f"Now number {place}."
+    return [*found, says("Done.")]
+
+
+def spelled(form: str, plain: list[dict[str, Any]]) -> bytes:
+    """A plain conversation as a file of a format."""
+    values = [CONVERSATIONS[form](plain, 0)] if form in CONVERSATIONS else EVENTS[form](plain)
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def visible(data: bytes | None) -> int:
+    (one,) = read(data or b"")[0].transcripts
+    return sum(message.role == "tool" and message.agent_visible for message in one.messages)
+
+
+def test_s3_8_up_to_the_cutoff_nothing_is_done() -> None:
+    data = conversation(talk(10))
+    assert run(data, [("cutoff", {})]).data == data
+
+
+def test_s3_8_the_oldest_step_goes_and_its_digest_says_what_it_was() -> None:
+    ran = run(conversation(talk(12)), [("cutoff", {})])
+    before, after = talk(12), json.loads(ran.data or b"")["messages"]
+    assert [*after[:2], *after[3:]] == [*before[:2], *before[6:]]
+    assert after[2]["role"] == "user"
+    one, two = after[2]["content"].split("\n\n")
+    assert one.startswith(
+        f"{TITLE}> Now number 1.\n[✓ bash: ls 1 | 60 lines]\n1: row of the table\n"
+    )
+    assert two.startswith("> Now number 2.\n[✓ bash: ls 2 | 60 lines]\n2: row of the table\n")
+    assert visible(ran.data) == 10
+
+
+def test_s3_8_a_format_that_can_say_so_hides_the_step_and_the_person_is_not_shown_its_digest() -> (
+    None
+):
+    said = [
+        pi_user("list"),
+        pi_calls("c1", content=[pi_text("First."), *pi_calls("c1")["content"]]),
+        pi_result("c1", [pi_text(LONG)]),
+    ]
+    said += [pi_calls("c2"), pi_result("c2"), pi_says("done")]
+    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 1})]).data or b"")[
+        "messages"
+    ]
+    hidden = {"agentVisible": False, "userVisible": True}
+    assert out[1] == said[1] | {"metadata": hidden}
+    assert out[2] == said[2] | {"metadata": hidden | {"kind": "tool_result_archived"}}
+    assert out[3]["role"] == "user"
+    assert out[3]["metadata"] == {
+        "agentVisible": True,
+        "userVisible": False,
+        "kind": "tool_summary",
+    }
+    assert out[3]["content"][0]["text"].startswith(f"{TITLE}> First.\n[✓ bash: ls | 60 lines]\n")
+    assert [out[0], *out[4:]] == [said[0], *said[3:]]
+
+
+def test_s3_8_a_result_that_the_person_was_not_shown_stays_so() -> None:
+    private = {"metadata": {"userVisible": False}}
+    said = [
+        pi_user("list"),
+        pi_calls("c1"),
+        pi_result("c1", [pi_text(LONG)], **private),
+        pi_says("ok"),
+    ]
+    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 0})]).data or b"")[
+        "messages"
+    ]
+    assert out[2]["metadata"] == {
+        "userVisible": False,
+        "agentVisible": False,
+        "kind": "tool_result_archived",
+    }
+
+
+def test_s3_8_parallel_calls_go_together_so_fewer_than_the_cutoff_may_be_left() -> None:
+    parallel = [call("a", "b", "c"), result("a", LONG), result("b", LONG), result("c", LONG)]
+    data = conversation([user("go"), *parallel, *step("d", LONG), *step("e", LONG), says("ok")])
+    ran = run(data, [("cutoff", {"tool_cutoff": 4})])
+    assert visible(ran.data) == 2
+    assert contents(ran.data)[1].count("[✓ bash | 60 lines]") == 3
+    (one,) = read(ran.data or b"")[0].transcripts
+    assert list(findings(PROFILES["openai"].rules, one, shape(one.messages), False)) == []
+
+
+@pytest.mark.parametrize("place", ["in-place", "append"])
+def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place: str) -> None:
+    said = [
+        user("one"),
+        *step("a", LONG),
+        says("first"),
+        user("two"),
+        *step("b", LONG),
+        says("second"),
+        user("three"),
+    ]
+    out = contents(
+        run(conversation(said), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data
+    )
+    assert [one.split("\n")[0] for one in out] == (
+        ["one", markers.STEP, "first", "two", markers.STEP, "second", "three"]
+        if place == "in-place"
+        else ["one", "first", "two", "second", markers.STEP, "three"]
+    )
+
+
+def test_s3_8_nothing_stands_after_the_newest_prompt_that_reads_as_one() -> None:
+    for place in ("in-place", "append"):
+        ran = run(conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": place})])
+        (one,) = read(ran.data or b"")[0].transcripts
+        task = current_task(one.messages)
+        assert task is not None
+        assert one.messages[task].parts[0].text == "Look at everything."
+
+
+def test_s3_8_what_no_prompt_stands_beside_gets_a_message_of_the_client() -> None:
+    said = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
+    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
+    (one,) = read(ran.data or b"")[0].transcripts
+    assert [message.role for message in one.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert one.messages[3].is_injected
+    assert not one.messages[3].is_summary
+    assert current_task(one.messages) == 5
+
+
+def kept(ran: Any) -> dict[int, str]:
+    (told,) = ran.rows[0].steps
+    return {
+        one.change.message: one.change.reason for one in told.changes if one.change.action == "kept"
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "settings", "why"),
+    [
+        ([user("go"), *step("a", LONG), says("ok")], {"pin": ("id:a",)}, "pinned: id:a"),
+        (
+            [user("go"), says("so"), result("a", "ok"), says("ok")],
+            {},
+            "a digest would not be smaller",
+        ),
+    ],
+)
+def test_s3_8_a_step_is_kept_that_is_pinned_or_small(
+    said: list[Any], settings: dict[str, Any], why: str
+) -> None:
+    data = conversation(said)
+    ran = run(data, [("cutoff", {"tool_cutoff": 0} | settings)])
+    assert ran.data == data
+    assert kept(ran)[2] == why
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [user("go"), *step("a", LONG)],
+        [user("go"), call("a", "b"), result("a", LONG), says("ok")],
+        [user("go"), *step("a", LONG), says("ok")],
+    ],
+)
+def test_s3_8_a_step_stays_that_waits_for_a_result_or_an_answer_or_where_digests_are_off(
+    said: list[Any],
+) -> None:
+    data = conversation(said)
+    summary = (
+        "off"
+        if said[-1]["role"] == "assistant" and len(said) == 4 and len(said[1]["tool_calls"]) == 1
+        else "llm"
+    )
+    assert run(data, [("cutoff", {"tool_cutoff": 0, "tool_summary": summary})]).data == data
+
+
+@pytest.mark.parametrize("words", ["see {}", ""])
+@pytest.mark.parametrize("form", ["anthropic", "claude-code", "gemini", "gemini-cli", "qwen"])
+def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(
+    form: str, words: str
+) -> None:
+    plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
+    for name in ("c1", "c2", "c3"):
+        made = [{"id": name, "name": "bash", "input": {"command": f"ls {name}"}}]
+        plain.append(
+            {"role": "assistant", "texts": [words.format(name)] if words else [], "calls": made}
+        )
+        plain.append({"role": "tool", "id": name, "texts": [LONG], "image": False, "error": None})
+    plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
+    data = spelled(form, plain)
+    ran = run(data, [("cutoff", {"tool_cutoff": 1})])
+    assert ran.findings == ()
+    (one,) = read(ran.data or b"")[0].transcripts
+    messages = [message for message in one.messages if message.role != "system"]
+    assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
+    assert is_alternating(one.messages, shape(one.messages))
+    assert messages[0].parts[0].text == "go"
+    text = "".join(part.text for part in messages[1].parts if part.kind == "text")
+    assert text.startswith(TITLE)
+    assert [call for call in ("ls c1", "ls c2", "ls c3") if call in text] == ["ls c1", "ls c2"]
+    assert text.endswith(f"{markers.END}see c3" if words else "row of the table")
+    (again,) = read(run(ran.data or b"", [("cutoff", {"tool_cutoff": 0})]).data or b"")[
+        0
+    ].transcripts
+    messages = [message for message in again.messages if message.role != "system"]
+    assert [message.role for message in messages] == ["user", "assistant"]
+    assert messages[1].parts[0].text.count(markers.STEP) == 1
+    assert messages[1].parts[0].text.endswith(f"{markers.END}ok")
+    assert "ls c1" in messages[1].parts[0].text
+
+
+def test_s3_8_a_step_is_kept_where_no_answer_follows_that_could_begin_with_its_digest() -> None:
+    plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
+    plain.append(
+        {"role": "assistant", "texts": [], "calls": [{"id": "c", "name": "bash", "input": {}}]}
+    )
+    plain.append({"role": "tool", "id": "c", "texts": [LONG], "image": False, "error": None})
+    data = spelled("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
+    ran = run(data, [("cutoff", {"tool_cutoff": 0})])
+    assert ran.data == data
+    assert "no answer follows that can begin with its digest" in kept(ran).values()
+
+
+@pytest.mark.parametrize("form", ["openai-chat", "anthropic", "pi"])
+def test_s3_8_all_digests_together_are_bounded_and_count_the_oldest_results(form: str) -> None:
+    plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
+    for number in range(400):
+        made = [{"id": f"c{number}", "name": "bash", "input": {"command": f"look --at {number}"}}]
+        plain.append({"role": "assistant", "texts": [f"Now {number}."], "calls": made})
+        plain.append(
+            {"role": "tool", "id": f"c{number}", "texts": [LONG], "image": False, "error": None}
+        )
+    plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
+    data = spelled(form, plain)
+    for cutoff in (100, 90, 3):
+        data = run(data, [("cutoff", {"tool_cutoff": cutoff})], limit=8000).data or b""
+        assert visible(data) == cutoff
+        (one,) = read(data)[0].transcripts
+        texts = [
+            part.text
+            for message in one.messages
+            for part in message.parts
+            if markers.STEP in part.text
+        ]
+        assert len(texts) == 1
+        assert 2000 < len(texts[0]) <= 4 * 1000 + 100
+        count, newest = int(texts[0].split("\n")[2].split(" ")[0]), 399 - cutoff
+        assert texts[0].split("\n")[2] == f"{count} earlier tool results: bash × {count}"
+        assert texts[0].count("[✓ bash: look --at ") + count == 400 - cutoff
+        assert (
+            f"> Now {newest}.\n[✓ bash: look --at {newest} | 60 lines]\nrow of the table"
+            in texts[0]
+        )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A summarizer that knows its answer, and how often it was asked."""
+
+    answer: str | SummaryError
+    prompts: list[str]
+    name: str = "answers"
+
+    def summarize(self, prompt: str, max_tokens: int) -> Reply:
+        self.prompts.append(prompt)
+        if isinstance(self.answer, SummaryError):
+            raise self.answer
+        return Reply(self.answer)
+
+
+def digested(
+    answer: str | SummaryError, text: str = LONG, **settings: Any
+) -> tuple[str, Any, list[str]]:
+    """The digest of a step, the outcome, and the prompts of the summarizer."""
+    (one,) = read(conversation(talk(1, text)))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(one)
+    asked = Answers(answer, [])
+    outcome = Cutoff(bound.counter, bound.budget, asked, tool_cutoff=0, **settings)(one)
+    return outcome.transcript.messages[2].parts[0].text, outcome, asked.prompts
+
+
+def test_s3_9_an_llm_writes_digests_of_at_most_1200_characters_from_at_most_12000() -> None:
+    text, outcome, prompts = digested("All rows were read.", LONG * 20)
+    assert text == f"{TITLE}> Now number 1.\n[✓ bash: ls 1 | 1200 lines]\nAll rows were read."
+    assert [len(prompt) <= 12_000 for prompt in prompts] == [True]
+    assert "ls 1" in prompts[0]
+    assert outcome.findings == ()
+
+
+@pytest.mark.parametrize("answer", [SummaryError("no answer in time"), "x" * 1300, ""])
+def test_s3_9_where_that_goes_wrong_head_and_tail_of_at_most_800_characters_stand_there_and_it_is_said(
+    answer: str | SummaryError,
+) -> None:
+    text, outcome, _ = digested(answer, LONG * 20)
+    assert text.startswith(
+        f"{TITLE}> Now number 1.\n[✓ bash: ls 1 | 1200 lines]\n1: row of the table\n"
+    )
+    assert text.endswith("row of the table")
+    assert 700 < len(text) <= 800
+    (finding,) = outcome.findings
+    assert (finding.code, finding.severity) == ("summary", "warning")
+
+
+def test_s3_9_heuristic_asks_nobody() -> None:
+    _, _, prompts = digested("never", tool_summary="heuristic")
+    assert prompts == []
+
+
+def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
+    secret = f"export OPENAI_API_KEY={KEY}\n" + LONG
+    for answer in ("fine", SummaryError("down")):
+        text, _, prompts = digested(answer, secret)
+        assert KEY not in text + prompts[0]
+    text, _, prompts = digested("fine", secret, redact=False)
+    assert KEY in prompts[0]
+
+
+def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
+    command = "echo " + "x" * 60 + f" {KEY}"
+    said = [user("go"), *step("a", LONG, command=command), says("ok")]
+    (one,) = read(conversation(said))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(one)
+    outcome = Cutoff(
+        bound.counter, bound.budget, Answers("fine", []), tool_cutoff=0, tool_summary="heuristic"
+    )(one)
+    text = "".join(part.text for message in outcome.transcript.messages for part in message.parts)
+    assert "sk-abc" not in text
+
+
+def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> None:
+    said = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
+    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])
+    assert contents(ran.data)[0] == "go"
+    assert markers.END not in contents(ran.data)[1]
+
+
+def test_s3_8_thousands_of_steps_are_cut_off_in_a_moment() -> None:
+    ran = run(conversation(talk(3000, "ok " * 60)), [("cutoff", {})])
+    assert visible(ran.data) == 10
+
+
+def test_s3_8_the_newest_results_are_kept_also_where_older_ones_are_tiny() -> None:
+    said = [user("go")]
+    for number in range(30):
+        said += step(
+            f"c{number}", "ok" if number < 12 else f"{number}: {LONG}", command=f"ls {number}"
+        )
+    ran = run(conversation([*said, says("Done.")]), [("cutoff", {})])
+    kept = [
+        one["tool_call_id"]
+        for one in json.loads(ran.data or b"")["messages"]
+        if one["role"] == "tool"
+    ]
+    assert kept == [f"c{number}" for number in range(20, 30)]

@@ -1,0 +1,373 @@
+"""Old images and documents give way to a line of text, in every format that can hold one."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import call, conversation, result, says, step, user
+from conftest import Run
+from harness import read, run
+from hypothesis import given
+from pictures import PICTURE, URL
+from strategies import CONVERSATIONS, EVENTS, files, removals
+
+from ctxtrim.conversation.edits import check, with_texts_for
+from ctxtrim.conversation.turns import shape
+from ctxtrim.errors import SelfCheckError
+from ctxtrim.model import Message, Part
+from ctxtrim.presets import PRESETS
+from ctxtrim.structure import PROFILES, findings
+
+MODEL = "gpt-4o"
+LINE = "[image, 1024×768, ~765 tokens, removed]"
+IMAGE = {"type": "image_url", "image_url": {"url": URL}}
+LABEL = {"type": "text", "text": LINE}
+# formats in which no image is read
+NONE = (
+    "context",
+    "openhands, old",
+    "openhands, pairs",
+    "sharegpt",
+)
+QUICK = ("--tokenizer", "chars4", "--model", MODEL)
+
+
+def dropped(data: bytes, tokenizer: str = "chars4", **settings: Any) -> bytes:
+    """A file after the stage."""
+    return (
+        run(
+            data, [("drop-images", {"max_age": 0} | settings)], tokenizer=tokenizer, model=MODEL
+        ).data
+        or b""
+    )
+
+
+def plain(steps: int) -> list[dict[str, Any]]:
+    """A conversation in which prompts and results have images."""
+    talk: list[dict[str, Any]] = [
+        {"role": "system", "texts": ["Be brief."]},
+        {"role": "user", "texts": ["Book a table."], "image": True},
+    ]
+    for number in range(1, steps + 1):
+        calls = [{"id": f"c{number}", "name": "bash", "input": {"x": f"click {number}"}}]
+        talk.append({"role": "assistant", "texts": [f"Click {number}."], "calls": calls})
+        talk.append(
+            {
+                "role": "tool",
+                "id": f"c{number}",
+                "texts": [f"screen {number}"],
+                "image": True,
+                "error": None,
+            }
+        )
+    talk.append({"role": "user", "texts": ["And now?"], "image": True})
+    return [*talk, {"role": "assistant", "texts": ["Done."], "calls": []}]
+
+
+def lines(values: list[Any]) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+SPELLED = {name: lines([spell(plain(4), 0)]) for name, spell in CONVERSATIONS.items()}
+SPELLED |= {f"{name}, by line": lines(spell(plain(4))) for name, spell in EVENTS.items()}
+
+
+NEW = ("screen 3", "screen 4", "And now?")
+"""The texts beside the images that are at most one step old."""
+
+
+def with_images(data: bytes) -> list[str]:
+    """The texts beside images, one for each image."""
+    messages = [
+        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+    ]
+    return [
+        next(text.text for text in message.parts if text.text)
+        for message in messages
+        for part in message.parts
+        if part.kind == "attachment"
+    ]
+
+
+def texts(data: bytes) -> list[str]:
+    """All texts that a model reads."""
+    messages = [
+        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+    ]
+    return [part.text for message in messages for part in message.parts]
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_every_format_with_images_holds_the_line_in_their_place(name: str) -> None:
+    data = SPELLED[name]
+    new = dropped(data, max_age=1)
+    before, after = with_images(data), with_images(new)
+    assert (before == []) is (name.removesuffix(", by line") in NONE)
+    assert after == [text for text in before if text in NEW]
+    assert sum(text.count(LINE) for text in texts(new)) == len(before) - len(after)
+    assert [text for text in before if text not in NEW] == [] or new != data
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_no_provider_finds_more_wrong_than_before(name: str) -> None:
+    def wrong(data: bytes, profile: str) -> list[tuple[str, int | None]]:
+        found = [one for chunk in read(data) for one in chunk.transcripts]
+        return [
+            (finding.code, finding.index)
+            for one in found
+            for finding in findings(PROFILES[profile].rules, one, shape(one.messages), False)
+        ]
+
+    data = SPELLED[name]
+    for profile in PROFILES:
+        assert wrong(dropped(data), profile) == wrong(data, profile)
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_restore_brings_every_byte_back(ctxtrim: Run, tmp_path: Path, name: str) -> None:
+    archive = ("--archive", tmp_path / "a")
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, *archive, stdin=SPELLED[name])
+    assert ctxtrim("restore", "-", *archive, stdin=ran.out).out == SPELLED[name]
+
+
+@given(files(), removals)
+def test_tokens_never_grow_and_only_parts_change(data: bytes, settings: dict[str, Any]) -> None:
+    ran = run(data, [("drop-images", settings)], model=MODEL)
+    assert [finding for finding in ran.findings if finding.code == "self-check"] == []
+    before = [one for chunk in read(data) for one in chunk.transcripts]
+    after = [one for chunk in read(ran.data or b"") for one in chunk.transcripts]
+    for old, new in zip(before, after, strict=True):
+        assert [(one.role, [part.call_id for part in one.calls]) for one in old.messages] == [
+            (one.role, [part.call_id for part in one.calls]) for one in new.messages
+        ]
+    assert all(row.count.tokens <= row.tokens_read for row in ran.rows)
+
+
+def chat(*messages: dict[str, Any], **settings: Any) -> list[Any]:
+    """The contents of a conversation of Chat Completions after the stage."""
+    data = dropped(conversation([*messages, *step("end", "ok")]), **settings)
+    return [message["content"] for message in json.loads(data)["messages"][:-2]]
+
+
+@pytest.mark.parametrize(
+    ("block", "line"),
+    [
+        (IMAGE, LINE),
+        (
+            {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+            "[image, ~1,445 tokens, removed]",
+        ),
+        ({"type": "file", "file": {"file_id": "f1"}}, "[document, ~"),
+        ({"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}, "[file, ~"),
+    ],
+)
+def test_the_line_names_kind_size_and_tokens(block: dict[str, Any], line: str) -> None:
+    ((_, new),) = chat({"role": "user", "content": [{"type": "text", "text": "Look."}, block]})
+    assert new["type"] == "text"
+    assert new["text"].startswith(line)
+    assert new["text"].endswith(" tokens, removed]")
+
+
+def test_sounds_and_images_smaller_than_their_line_stay() -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}}
+    small = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    content = [sound, small]
+    data = conversation([{"role": "user", "content": content}, *step("end", "ok")])
+    assert run(data, [("drop-images", {"max_age": 0})], model="claude-opus-4-6").data == data
+
+
+def test_a_text_document_of_anthropic_is_a_document() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "word " * 99}
+    content = [{"type": "document", "source": source}, {"type": "text", "text": "Sum up."}]
+    calls = [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]
+    data = conversation(
+        [{"role": "user", "content": content}, {"role": "assistant", "content": calls}]
+    )
+    first = json.loads(dropped(data))["messages"][0]["content"][0]
+    assert first["text"].startswith("[document, ~")
+
+
+def test_ages_count_steps_or_turns_and_the_newest_images_stay() -> None:
+    talk = [
+        user("go on"),
+        *step("a", [IMAGE]),
+        *step("b", [IMAGE]),
+        says("ok"),
+        user("more"),
+        *step("c", [IMAGE]),
+    ]
+    images = [2, 4, 8]
+    for clock, age, left in (
+        ("steps", 0, [8]),
+        ("steps", 1, [4, 8]),
+        ("turns", 0, [8]),
+        ("turns", 1, images),
+    ):
+        contents = chat(*talk, clock=clock, max_age=age + (clock == "steps"))
+        assert [place for place in images if contents[place] == [IMAGE]] == left
+    assert chat(*talk, max_age=5) == [message["content"] for message in talk]
+
+
+def test_max_age_is_5_steps_where_nothing_else_is_said() -> None:
+    talk = [user("go on"), *(message for name in "abcdefg" for message in step(name, [IMAGE]))]
+    ran = run(conversation(talk), [("drop-images", {})], model=MODEL)
+    contents = [message["content"] for message in json.loads(ran.data or b"")["messages"]]
+    assert [contents[place] for place in range(2, 15, 2)] == [[LABEL]] + [[IMAGE]] * 6
+    changes = [
+        (one.change.message, one.change.action, one.change.reason)
+        for one in ran.rows[0].steps[0].changes
+    ]
+    assert changes[:2] == [(2, "truncated", "age 6 > 5"), (4, "kept", "age 5 <= 5")]
+
+
+def test_a_result_of_one_image_keeps_its_id_and_its_place() -> None:
+    data = dropped(
+        conversation(
+            [user("go on"), call("a", "b"), result("a", [IMAGE]), result("b", "ok"), *step("c", "")]
+        )
+    )
+    assert json.loads(data)["messages"][2] == result("a", [LABEL])
+
+
+def test_pinned_images_stay() -> None:
+    talk = [user("go on"), *step("a", [IMAGE], name="look"), *step("b", [IMAGE])]
+    for pin in ("tool:look", "id:a"):
+        contents = chat(*talk, pin=(pin,))
+        assert (contents[2], contents[4]) == ([IMAGE], [LABEL])
+
+
+def test_later_stages_can_change_the_line() -> None:
+    texts = [{"type": "text", "text": "row\n" * 400}, IMAGE]
+    talk = [user("go on"), *step("a", texts), *step("b", "ok")]
+    stages = [("drop-images", {"max_age": 0}), ("truncate", {"max_age": 0})]
+    (content,) = [
+        one["content"]
+        for one in json.loads(run(conversation(talk), stages).data or b"")["messages"][2:3]
+    ]
+    assert content == [{"type": "text", "text": "[content truncated - 1 steps ago]"}]
+
+
+def test_gemini_has_the_line_in_the_text_of_the_response() -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
+    call_part = {"functionCall": {"name": "look", "args": {}}}
+    response = {"name": "look", "response": {"output": "seen"}, "parts": [image]}
+    old = [
+        {"role": "model", "parts": [call_part]},
+        {"role": "user", "parts": [{"functionResponse": response}, image]},
+    ]
+    data = lines([{"contents": [*old, {"role": "model", "parts": [call_part]}]}])
+    (new,) = json.loads(dropped(data))["contents"][1]["parts"]
+    assert new["functionResponse"]["response"]["output"].splitlines()[0] == "seen"
+    assert new["functionResponse"]["response"]["output"].count("[image, 1024×768, ~") == 2
+    assert "parts" not in new["functionResponse"]
+
+
+@pytest.mark.parametrize("response", [{"output": "seen"}, {"error": "lost"}])
+def test_gemini_cli_has_the_line_in_the_text_of_a_failed_or_successful_response(
+    response: dict[str, str],
+) -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
+    parts = [{"functionResponse": {"id": "a", "name": "look", "response": response}}, image]
+    calls = [{"id": name, "name": "look", "args": {}, "status": "success"} for name in "ab"]
+    said = [
+        {"id": call["id"], "type": "gemini", "content": "", "toolCalls": [call]} for call in calls
+    ]
+    calls[0]["result"] = parts
+    data = lines([{"sessionId": "s", "projectHash": "p", "messages": said}])
+    (new,) = json.loads(dropped(data))["messages"][0]["toolCalls"][0]["result"]
+    ((key, text),) = new["functionResponse"]["response"].items()
+    assert text.startswith(f"{response[key]}\n[image, 1024×768, ~")
+
+
+def test_where_no_text_can_stand_the_image_stays_and_the_report_says_so(ctxtrim: Run) -> None:
+    screen = {"type": "computer_screenshot", "image_url": URL}
+    items = [
+        {"type": "computer_call", "call_id": "a", "action": {"type": "screenshot"}},
+        {"type": "computer_call_output", "call_id": "a", "output": screen},
+        {"type": "function_call", "call_id": "b", "name": "look", "arguments": "{}"},
+    ]
+    data = lines([{"input": items, "model": MODEL}])
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, stdin=data)
+    assert ran.out == data
+    assert "1 old image or document is kept: this format has no place for a text instead" in ran.err
+    (message,) = [one for one in read(data)[0].transcripts[0].messages if one.role == "tool"]
+    assert with_texts_for(message, {len(message.parts) - 1: "gone"}) == (message, 1)
+
+
+def test_only_attachments_are_replaced_by_a_text() -> None:
+    (transcript,) = read(conversation([user("hi")]))[0].transcripts
+    (message,) = transcript.messages
+    assert with_texts_for(message, {0: "gone"}) == (message, 1)
+    assert Part("attachment", text_block=dict) == Part("attachment")
+
+
+EDITS: dict[str, tuple[dict[str, Any], Callable[[Message], Message], str]] = {
+    "remove": (
+        user("hi"),
+        lambda one: replace(one, parts=()),
+        "has lost a text that cannot be removed alone",
+    ),
+    "hide": (
+        user("hi"),
+        lambda one: replace(one, agent_visible=False),
+        "is hidden, which its format cannot express",
+    ),
+    "add": (
+        user("hi"),
+        lambda one: replace(one, parts=(*one.parts, Part("text", "more"))),
+        "has a new text, for which its format has no place",
+    ),
+    "rewrite": (
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "function": {"name": "x", "arguments": {}}}],
+        },
+        lambda one: replace(one, parts=(replace(one.parts[0], text="{1}"),)),
+        "has a new text in a tool_call that cannot be rewritten",
+    ),
+    "replace": (
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "a", "function": {"name": "x", "arguments": {}}}],
+        },
+        lambda one: replace(one, parts=(replace(one.parts[0], kind="text"),)),
+        "has a text instead of a tool_call that no text can replace",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_that_the_format_cannot_write_is_refused_at_its_stage(name: str) -> None:
+    message, edit, reason = EDITS[name]
+    (transcript,) = read(conversation([message]))[0].transcripts
+    check(transcript, "drop-images")
+    edited = replace(transcript, messages=(edit(transcript.messages[0]),))
+    with pytest.raises(SelfCheckError, match=f"drop-images: message 0 {reason}"):
+        check(edited, "drop-images")
+
+
+def test_the_command_line_and_presets(ctxtrim: Run) -> None:
+    data = conversation([user("go on"), *step("a", [IMAGE]), *step("b", "ok")])
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0,clock=steps", *QUICK, "--explain", stdin=data)
+    assert ran.code == 0
+    assert json.loads(ran.out)["messages"][2]["content"] == [LABEL]
+    assert (
+        ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, "--quiet", stdin=ran.out).out
+        == ran.out
+    )
+    assert all("drop-images" not in preset.stages for preset in PRESETS.values())
+
+
+def test_the_clock_none_removes_nothing(ctxtrim: Run) -> None:
+    data = conversation([user("go on"), *step("a", [IMAGE]), *step("b", "ok")])
+    for words in (("drop-images", "truncate"), ("truncate",)):
+        stages = [word for name in words for word in ("-s", name)]
+        assert (
+            ctxtrim("run", *stages, "--clock", "none", "--max-age", "0", *QUICK, stdin=data).out
+            == data
+        )

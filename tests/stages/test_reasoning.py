@@ -1,0 +1,161 @@
+"""Thinking: whole blocks go where an edit before them makes them invalid, and the report says how
+many and why.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from builders import conversation, says, step, user
+from harness import Ran, read
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import budgets, files
+
+from ctxtrim.config.stage_specs import parse
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.metering import Binding
+from ctxtrim.stages.reasoning import MODES, Thinking, thinking_of
+from ctxtrim.stream import Job, stream
+from ctxtrim.tokenizers import tokenizer
+
+
+def run(
+    data: bytes, mode: Thinking | None, budget: int, stage: str = "trim", model: str | None = None
+) -> Ran:
+    from io import BytesIO
+
+    job = Job((parse(stage, {}),), Binding(tokenizer, model, "chars4", limit=budget), thinking=mode)
+    done = list(stream("file", open_reading(BytesIO(data)), job))
+    written = [one.data for one in done if one.data is not None]
+    return Ran(b"".join(written), tuple(row for one in done for row in one.rows), (), {})
+
+
+def thought(text: str) -> dict[str, Any]:
+    """An answer with thinking before it."""
+    return says(text) | {"reasoning_content": f"thinking of {text}"}
+
+
+LONG = "two " * 90
+TALK = [
+    user("first"),
+    thought("one"),
+    user("second"),
+    thought(LONG),
+    user("third"),
+    thought("three"),
+]
+
+
+def thoughts(ran: Ran) -> list[str | None]:
+    return [
+        one.get("reasoning_content")
+        for one in json.loads(ran.data or b"")["messages"]
+        if "assistant" in one["role"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "budget", "expected"),
+    [
+        ("keep", 1000, ["thinking of one", f"thinking of {LONG}", "thinking of three"]),
+        ("strip-after-edit", 1000, ["thinking of one", f"thinking of {LONG}", "thinking of three"]),
+        ("keep", 150, ["thinking of one", "thinking of three"]),
+        ("strip-after-edit", 150, ["thinking of one", None]),
+        ("keep-current-loop", 150, [None, "thinking of three"]),
+        ("keep-current-loop", 1000, [None, None, "thinking of three"]),
+        ("strip", 1000, [None, None, None]),
+    ],
+)
+def test_each_mode_keeps_what_it_says(
+    mode: Thinking, budget: int, expected: list[str | None]
+) -> None:
+    assert thoughts(run(conversation(TALK), mode, budget)) == expected
+
+
+def test_the_message_right_after_the_edit_loses_its_thinking_too() -> None:
+    talk = [user("first"), thought(LONG), thought("two"), user("third"), thought("three")]
+    ran = run(conversation(talk), "strip-after-edit", 150)
+    assert [one["content"] for one in json.loads(ran.data or b"")["messages"]] == [
+        "first",
+        "two",
+        "third",
+        "three",
+    ]
+    assert thoughts(ran) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("model", "mode"),
+    [
+        ("claude-opus-5-5", "strip-after-edit"),
+        ("claude-fable-5.1", "strip-after-edit"),
+        ("anthropic/claude-sonnet-5.5", "strip-after-edit"),
+        ("claude-opus-5", "keep"),
+        ("claude-mythos-5-1", "keep"),
+        ("gpt-4o", "keep"),
+        (None, "keep"),
+    ],
+)
+def test_by_default_only_models_that_sign_what_came_before_lose_thinking(
+    model: str | None, mode: Thinking
+) -> None:
+    assert thinking_of(model) == mode
+    expected = None if mode == "strip-after-edit" else "thinking of three"
+    assert thoughts(run(conversation(TALK), None, 150, model=model)) == [
+        "thinking of one",
+        expected,
+    ]
+
+
+def test_thinking_before_the_first_edit_stays() -> None:
+    talk = [user("go"), thought("plan"), *step("a", "x" * 9000), thought("end")]
+    ran = run(conversation(talk), "strip-after-edit", 100_000, "truncate")
+    assert thoughts(ran) == ["thinking of plan", None, None]
+
+
+def test_a_message_that_held_nothing_else_goes() -> None:
+    talk = [user("go"), {"role": "assistant", "reasoning_content": "hm"}, user("so?"), says("so")]
+    assert [
+        one["role"]
+        for one in json.loads(run(conversation(talk), "strip", 1000).data or b"")["messages"]
+    ] == [
+        "user",
+        "user",
+        "assistant",
+    ]
+
+
+def test_the_report_says_how_many_went_and_why() -> None:
+    talk = [user("first"), *TALK[2:5], thought("three"), user("fourth"), thought("four")]
+    row = run(conversation(talk), "strip-after-edit", 150).rows[0]
+    found = [one for one in row.steps[0].findings if one.code == "thinking-stripped"]
+    assert [one.message for one in found] == [
+        "2 thinking blocks removed (something before it has changed), 1 of them after the "
+        "current task: "
+        "send the next request with thinking off or adaptive"
+    ]
+    stripped = [one.change for one in row.steps[0].changes if one.change.action == "stripped"]
+    assert [one.message for one in stripped] == [4, 6]
+
+
+@given(files(), st.sampled_from(MODES), st.sampled_from(["trim", "truncate"]), budgets)
+def test_whatever_the_mode_the_result_reads_back_fits_and_stays_still(
+    data: bytes, mode: Thinking, stage: str, budget: int
+) -> None:
+    ran = run(data, mode, budget, stage)
+    written = [row for row in ran.rows if row.is_written]
+    assert all(row.fits for row in written if stage == "trim")
+    again = run(ran.data or b"", mode, budget, stage)
+    if all(row.is_written for row in ran.rows):
+        assert again.data == ran.data
+    after = [one for chunk in read(ran.data or b"") for one in chunk.transcripts]
+    if mode == "strip":
+        kinds = {
+            part.kind
+            for one in after
+            for message in one.messages
+            for part in message.parts
+            if part.block
+        }
+        assert "reasoning" not in kinds

@@ -1,0 +1,136 @@
+"""Repair: calls without results and results without calls, in files and in pipes; nothing else is
+touched.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import call, conversation, result, says, step, user
+from conftest import Run
+from harness import read, run
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import files
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.model import Transcript
+from ctxtrim.stages.repair import ANSWER
+
+ORPHAN = [user("go"), result("x", "nobody asked"), *step("a", "text"), says("so")]
+WAITING = [user("go"), call("a", "b"), result("a", "text"), user("and?"), says("so")]
+LOST = [user("go"), call("a"), user("and?"), says("so")]
+
+
+def repaired(messages: list[dict[str, Any]], how: str = "drop") -> list[dict[str, Any]]:
+    return json.loads(run(conversation(messages), [("repair", {"repair": how})]).data or b"")[
+        "messages"
+    ]
+
+
+@pytest.mark.parametrize("how", ["drop", "synthesize"])
+def test_what_is_in_order_is_left_alone(how: str) -> None:
+    data = conversation(
+        [user("go"), *step("a", "text"), *step("a", "again"), says("so"), call("b")]
+    )
+    assert run(data, [("repair", {"repair": how})]).data == data
+
+
+@pytest.mark.parametrize("how", ["drop", "synthesize"])
+def test_a_result_that_answers_nothing_goes(how: str) -> None:
+    assert repaired(ORPHAN, how) == [ORPHAN[0], *ORPHAN[2:]]
+
+
+def test_a_call_without_a_result_goes_and_its_siblings_stay() -> None:
+    kept = dict(WAITING[1], tool_calls=WAITING[1]["tool_calls"][:1])
+    assert repaired(WAITING) == [WAITING[0], kept, *WAITING[2:]]
+
+
+def test_a_message_that_was_only_a_lost_call_goes_with_it() -> None:
+    assert repaired(LOST) == [LOST[0], *LOST[2:]]
+
+
+def test_a_message_that_says_something_stays_without_its_lost_call() -> None:
+    said = call("a") | {"content": "Looking."}
+    assert repaired([user("go"), said, user("and?"), says("so")])[1] == {
+        "role": "assistant",
+        "content": "Looking.",
+    }
+
+
+def test_an_answer_is_put_where_the_results_of_its_call_are() -> None:
+    assert repaired(WAITING, "synthesize") == [*WAITING[:3], result("b", ANSWER), *WAITING[3:]]
+    assert repaired(LOST, "synthesize") == [*LOST[:2], result("a", ANSWER), *LOST[2:]]
+
+
+def test_the_report_names_every_repair() -> None:
+    row = run(conversation([*ORPHAN, *LOST]), [("repair", {"repair": "synthesize"})]).rows[0]
+    told = [
+        (one.change.message, one.change.before, one.change.action) for one in row.steps[0].changes
+    ]
+    assert told == [(1, None, "repaired"), (None, 7, "repaired")]
+    assert row.steps[0].changes[1].tokens_after > 0
+
+
+def _pairs(transcript: Transcript) -> tuple[int, int]:
+    """Results without a call, and calls without a result that are not the last."""
+    where = shape(transcript.messages)
+    spoken = [
+        place
+        for place, one in enumerate(transcript.messages)
+        if one.role in ("user", "assistant") and one.agent_visible
+    ]
+    orphans = sum(
+        one.role == "tool" and one.agent_visible and where.call[place] is None
+        for place, one in enumerate(transcript.messages)
+    )
+    return orphans, sum(place != max(spoken, default=-1) for place, _ in where.unanswered)
+
+
+@given(files(), st.sampled_from(["drop", "synthesize"]))
+def test_after_repair_every_call_has_its_result_and_again_changes_nothing(
+    data: bytes, how: str
+) -> None:
+    ran = run(data, [("repair", {"repair": how})])
+    assert [one for one in ran.findings if one.code == "self-check"] == []
+    assert all(
+        _pairs(one) == (0, 0)
+        for chunk in read(ran.data or b"")
+        for one in chunk.transcripts
+        if one.records_calls
+    )
+    assert run(ran.data or b"", [("repair", {"repair": how})]).data == ran.data
+
+
+def test_check_fix_repairs_files_in_place_and_says_what_holds_now(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    broken, fine = tmp_path / "broken.jsonl", tmp_path / "fine.jsonl"
+    broken.write_bytes(conversation(ORPHAN))
+    fine.write_bytes(conversation(ORPHAN[2:]))
+    before = fine.stat().st_mtime_ns
+    ran = ctxtrim("check", "--fix", "--model", "gpt-4o", broken, fine)
+    assert ran.code == 0
+    assert b"fits" in ran.out
+    assert "repair, check: 2 transcripts, 8 → 7 messages" in ran.err
+    assert json.loads(broken.read_bytes())["messages"] == [ORPHAN[0], *ORPHAN[2:]]
+    assert fine.stat().st_mtime_ns == before
+
+
+def test_check_fix_in_a_pipe_gives_the_transcript_to_standard_output_and_the_verdict_to_standard_error(
+    ctxtrim: Run,
+) -> None:
+    ran = ctxtrim(
+        "check",
+        "--fix",
+        "--repair",
+        "synthesize",
+        "--budget",
+        "5",
+        "--model",
+        "gpt-4o",
+        stdin=conversation(LOST),
+    )
+    assert json.loads(ran.out)["messages"] == [*LOST[:2], result("a", ANSWER), *LOST[2:]]
+    assert (ran.code, "Cannot fit request within context limit" in ran.err) == (3, True)

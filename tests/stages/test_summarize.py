@@ -1,0 +1,802 @@
+"""Summaries as people use them: written, put back, merged, and what is done where a model or a file
+fails.
+"""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import contents, conversation, result, says, step, user
+from conftest import Run
+from fake_server import Server, breaks_off, completion, local, sends
+from harness import read, run
+from strategies import CONVERSATIONS, EVENTS, spell
+
+from ctxtrim.archive.summary_store import Store
+from ctxtrim.model import Transcript
+from ctxtrim.placement.leads import has_summary, split_message
+from ctxtrim.stage import StoredSummary
+from ctxtrim.summaries import markers
+from ctxtrim.summaries.identity import identity
+from ctxtrim.tokenizers import tokenizer
+
+SYSTEM = {"role": "system", "content": "You are terse."}
+SECRET = "sk-live-9d8f7e6a5b4c3d2e1f0a9b8c"
+CHARS = ("--tokenizer", "chars4")
+ONE = ("summarize", "--keep-recent-turns", "1", *CHARS)
+
+
+def turn(number: int) -> list[dict[str, Any]]:
+    name = f"c{number}"
+    return [
+        user(f"Please mend gate {number} of the harbour."),
+        *step(name, f"gate {number} creaks\n" * 30, "bash", command=f"look --gate {number}"),
+        *step(f"{name}e", "done\n" * 20, "edit_file", path=f"/gates/{number}.py", old="x"),
+        says(f"Gate {number} is mended. " * 8),
+    ]
+
+
+def session(turns: int) -> list[dict[str, Any]]:
+    return [SYSTEM, *(one for number in range(1, turns + 1) for one in turn(number))]
+
+
+TALK = [*session(4), user("And now?")]
+LAST = TALK[-2]
+"""The last message that a summary of `TALK` covers."""
+FACTS = """\
+[Summary of 24 earlier messages]
+## User requests
+> Please mend gate 1 of the harbour.
+> Please mend gate 2 of the harbour.
+> Please mend gate 3 of the harbour.
+> Please mend gate 4 of the harbour.
+## Files changed
+- /gates/1.py
+- /gates/2.py
+- /gates/3.py
+- /gates/4.py
+## Commands
+- [?] look --gate 1
+- [?] look --gate 2
+- [?] look --gate 3
+- [?] look --gate 4
+## Tool calls
+- bash × 4
+- edit_file × 4"""
+
+
+def transcripts(data: bytes) -> list[Transcript]:
+    return [one for chunk in read(data) for one in chunk.transcripts if one.messages]
+
+
+def tokens(messages: list[dict[str, Any]]) -> int:
+    return run(conversation(messages)).rows[0].count.tokens
+
+
+def python(code: str) -> str:
+    return f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+
+
+def test_s1_6_what_is_older_than_the_last_turns_becomes_one_summary(ctxtrim: Run) -> None:
+    talk = [*TALK, says("All are mended."), user("Good.")]
+    ran = ctxtrim("summarize", "--keep-recent-turns", "2", *CHARS, stdin=conversation(talk))
+    assert ran.code == 0
+    assert contents(ran.out) == [
+        "You are terse.",
+        f"{FACTS}{markers.END}And now?",
+        "All are mended.",
+        "Good.",
+    ]
+    assert "summarize: 1 transcript, 28 → 4 messages" in ran.err
+
+
+def test_s1_6_a_second_run_changes_nothing(ctxtrim: Run) -> None:
+    once = ctxtrim(*ONE, stdin=conversation(TALK)).out
+    assert once != conversation(TALK)
+    assert ctxtrim(*ONE, stdin=once).out == once
+
+
+@pytest.mark.parametrize(
+    ("talk", "why"),
+    [
+        (TALK[-1:], "nothing is older than the kept messages"),
+        ([user("a"), says("b"), user("c")], "a summary would not be smaller"),
+    ],
+)
+def test_s1_6_where_nothing_is_to_be_gained_nothing_is_done_and_that_is_said(
+    ctxtrim: Run, tmp_path: Path, talk: list[dict[str, Any]], why: str
+) -> None:
+    ran = ctxtrim(*ONE, "--report", tmp_path / "r.json", stdin=conversation(talk))
+    assert (ran.code, ran.out) == (0, conversation(talk))
+    (found,) = json.loads((tmp_path / "r.json").read_bytes())["transcripts"][0]["steps"][0][
+        "findings"
+    ]
+    assert found["message"] == f"nothing was summarized: {why}"
+
+
+def test_s1_6_a_command_writes_the_summary(ctxtrim: Run) -> None:
+    code = (
+        "import sys; text = sys.stdin.read(); print('In short:', 'gate 4' in text and 'Gate "
+        "5' not in text)"
+    )
+    ran = ctxtrim(*ONE, "--llm-command", python(code), stdin=conversation(TALK))
+    assert (ran.code, ran.err.count("\n")) == (0, 1)
+    assert contents(ran.out)[1] == f"{markers.TITLE}\nIn short: True{markers.END}And now?"
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("raise SystemExit('no model here')", "--llm-command ended with status 1: no model here"),
+        ("import time; time.sleep(60)", "--llm-command did not end within 1 seconds"),
+        ("print('word ' * 5000)", "tokens, and what it replaces has"),
+        ("print('word ' * 300)", "tokens, and 199 are allowed"),
+        ("", "--llm-command wrote nothing; expected a summary on its standard output"),
+    ],
+)
+def test_s1_6_a_command_that_fails_hangs_or_talks_too_much_leaves_it_to_the_facts(
+    ctxtrim: Run, code: str, why: str
+) -> None:
+    more = ("--llm-command", python(code), "--llm-timeout", "1", "--summary-tokens", "208")
+    ran = ctxtrim(*ONE, *more, stdin=conversation(TALK))
+    assert ran.code == 0
+    assert contents(ran.out)[1] == f"{FACTS}{markers.END}And now?"
+    assert why in ran.err
+    assert "; using facts instead" in ran.err
+
+
+@local
+def test_s1_6_a_model_at_an_endpoint_writes_the_summary(
+    ctxtrim: Run, server: Server, tmp_path: Path
+) -> None:
+    server.answers = [
+        completion("All gates are mended.", usage={"prompt_tokens": 9, "completion_tokens": 4})
+    ]
+    beside = ("--log", tmp_path / "log", "--report", tmp_path / "r.json", "--explain")
+    model = ("--llm-model", "small", "--llm-base-url", server.url)
+    ran = ctxtrim(*ONE, *beside, *model, stdin=conversation(TALK), CTXTRIM_LLM_API_KEY=SECRET)
+    assert contents(ran.out)[1] == f"{markers.TITLE}\nAll gates are mended.{markers.END}And now?"
+    ((headers, body),) = server.asked
+    assert headers["authorization"] == f"Bearer {SECRET}"
+    assert (body["model"], body["path"]) == ("small", "/v1/chat/completions")
+    assert "Please mend gate 1" in body["messages"][0]["content"]
+    told = (
+        ran.out
+        + ran.err.encode()
+        + (tmp_path / "log").read_bytes()
+        + (tmp_path / "r.json").read_bytes()
+    )
+    assert SECRET.encode() not in told
+    assert b"by small" in told
+
+
+@local
+@pytest.mark.parametrize(
+    "answer", [sends(b"<html>", 200), sends(b"{}", 404), completion(""), breaks_off, None]
+)
+def test_s1_6_an_endpoint_that_answers_rubbish_or_hangs_leaves_it_to_the_facts(
+    ctxtrim: Run, server: Server, answer: Any
+) -> None:
+    server.answers = [answer or server.hangs]
+    more = ("--llm-model", "small", "--llm-base-url", server.url, "--llm-timeout", "1")
+    ran = ctxtrim(*ONE, *more, stdin=conversation(TALK), OPENAI_API_KEY=SECRET)
+    assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{markers.END}And now?")
+    assert f"small: the endpoint {server.url} " in ran.err
+    assert "; using facts instead" in ran.err
+
+
+def test_s1_6_without_a_key_facts_stand_in_the_summarys_place(ctxtrim: Run) -> None:
+    keys = dict.fromkeys(("OPENAI_API_KEY", "CTXTRIM_LLM_API_KEY", "OPENAI_BASE_URL"), "")
+    ran = ctxtrim(*ONE, "--llm-model", "gpt-5-mini", stdin=conversation(TALK), **keys)
+    assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{markers.END}And now?")
+    assert "no key for gpt-5-mini: set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY" in ran.err
+
+
+@pytest.mark.parametrize("budget", [700, 900, 1500, 5000])
+def test_s1_6_what_a_summarizer_reads_is_inside_the_budget(
+    ctxtrim: Run, tmp_path: Path, budget: int
+) -> None:
+    asked = tmp_path / "asked"
+    keep = python(
+        f"import sys; open({str(asked)!r}, 'w').write(sys.stdin.read()); print('Mended.')"
+    )
+    talk = [*session(40), user("And now?")]
+    words = ("trim", "--summarize", "--budget", budget, *CHARS, "--llm-command", keep)
+    ran = ctxtrim(*words, stdin=conversation(talk))
+    assert ran.code == 0
+    assert f"{markers.TITLE}\nMended." in ran.out.decode().replace("\\n", "\n")
+    assert tokenizer("chars4").count(asked.read_text()) <= budget
+
+
+def test_s1_6_where_the_budget_is_too_small_to_ask_it_is_not_asked(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    words = (
+        "trim",
+        "--summarize",
+        "--budget",
+        "300",
+        *CHARS,
+        "--llm-command",
+        f"touch {tmp_path}/asked",
+    )
+    ran = ctxtrim(*words, stdin=conversation([*session(9), user("And now?")]))
+    assert "touch: the budget has no room for the prompt" in ran.err
+    assert not (tmp_path / "asked").exists()
+    assert b"[Summary of " in ran.out
+
+
+def test_s1_6_what_looks_like_a_key_is_masked_in_what_is_sent_and_in_the_facts(
+    ctxtrim: Run,
+) -> None:
+    talk = [user(f"Use the key {SECRET} please."), says("I do. " * 60), user("And now?")]
+    shown = (
+        "--llm-command",
+        python("import sys; print(sys.stdin.read().split('<conversation>')[1][:70])"),
+    )
+    for words, is_masked in (((), True), (("--no-redact",), False)):
+        for more in ((), shown):
+            text = contents(ctxtrim(*ONE, *words, *more, stdin=conversation(talk)).out)[0]
+            assert (SECRET not in text, "[REDACTED api key]" in text) == (is_masked, is_masked)
+
+
+def test_a_secret_that_a_command_answers_is_masked(ctxtrim: Run) -> None:
+    talk = [user("Go on. " * 60), says("I do. " * 60), user("And now?")]
+    command = ("--llm-command", f"echo The key is {SECRET}.")
+    for words, shown in (((), "[REDACTED api key]"), (("--no-redact",), SECRET)):
+        assert (
+            f"The key is {shown}."
+            in contents(ctxtrim(*ONE, *words, *command, stdin=conversation(talk)).out)[0]
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (
+            ("--llm-model", "m", "--llm-command", "cat"),
+            2,
+            "--llm-model and --llm-command cannot be combined",
+        ),
+        (
+            ("--llm-base-url", "http://localhost/v1"),
+            2,
+            "--llm-base-url needs --llm-model; give both",
+        ),
+        (("--llm-timeout", "0", "--llm-command", "cat"), 2, "--llm-timeout 0: expected at least 1"),
+        (("--summary-tokens", "few"), 2, "--summary-tokens few: expected a whole number"),
+        (("--log", "{tmp}/no/such/folder/log"), 1, "{tmp}/no/such/folder/log: cannot be written: "),
+        (("--log", "{tmp}"), 1, "{tmp}: cannot be written: "),
+        (
+            ("--summary-store", "{tmp}"),
+            1,
+            "{tmp}: the summary store cannot be read: is a directory",
+        ),
+        (
+            ("--summary-store", "{tmp}/t.jsonl/store"),
+            1,
+            "{tmp}/t.jsonl/store: the summary store cannot be read: ",
+        ),
+    ],
+)
+def test_s1_6_what_cannot_be_is_known_before_anything_is_edited(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(conversation(TALK))
+    ran = ctxtrim(*ONE, "--in-place", path, *(word.format(tmp=tmp_path) for word in words))
+    assert (ran.code, ran.out) == (code, b"")
+    assert said.format(tmp=tmp_path) in ran.err
+    assert ran.err.count("\n") == 1
+    assert path.read_bytes() == conversation(TALK)
+    assert [one.name for one in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+def entry(store: Path) -> dict[str, Any]:
+    (found,) = json.loads(store.read_bytes())["conversation_summary"].values()
+    return dict(found)
+
+
+def test_s1_7_a_stored_summary_is_put_back_as_one_message_after_the_system_prompt(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
+    assert entry(store)["content"] == FACTS
+    assert (entry(store)["messages_included"], entry(store)["version"]) == (24, 1)
+    later = [SYSTEM, LAST, user("One more thing."), user("And this.")]
+    for stage in ("trim", "summarize"):
+        ran = ctxtrim(
+            stage, "--summary-store", store, *CHARS, stdin=conversation(later, id="gates")
+        )
+        assert contents(ran.out) == [
+            "You are terse.",
+            FACTS,
+            LAST["content"],
+            "One more thing.",
+            "And this.",
+        ]
+        assert ctxtrim(stage, "--summary-store", store, *CHARS, stdin=ran.out).out == ran.out
+    assert entry(store)["version"] == 1
+
+
+def test_s1_7_where_roles_alternate_it_is_the_leading_text_of_the_prompt(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
+    later = [SYSTEM, *turn(4), user("This.")]
+    ran = ctxtrim("trim", "--summary-store", store, *CHARS, stdin=conversation(later, id="gates"))
+    assert contents(ran.out)[:2] == [
+        "You are terse.",
+        f"{FACTS}{markers.END}Please mend gate 4 of the harbour.",
+    ]
+    assert contents(ran.out)[-1] == "This."
+
+
+def test_s1_7_it_is_put_back_within_the_budget_and_else_not(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
+    later = [SYSTEM, LAST, user("One more thing."), user("And this.")]
+    budget = tokens([SYSTEM, user(FACTS), *later[1:]])
+    words = ("trim", "--summary-store", store, *CHARS, "--budget")
+    assert len(contents(ctxtrim(*words, budget, stdin=conversation(later, id="gates")).out)) == 5
+    data = conversation(later, id="gates")
+    assert ctxtrim(*words, budget - 1, stdin=data).out == data
+
+
+def test_s1_7_what_another_transcript_said_is_not_put_back(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
+    data = conversation(TALK[-1:], id="locks")
+    assert ctxtrim("trim", "--summary-store", store, stdin=data).out == data
+
+
+def test_s1_7_transcripts_without_an_id_are_told_apart_by_path_and_place(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    path, store = tmp_path / "two.jsonl", tmp_path / "store.json"
+    path.write_bytes(conversation(TALK) + conversation([*session(3), user("And?")]))
+    ctxtrim(*ONE, "--summary-store", store, path, "-o", tmp_path / "out.jsonl")
+    stored = json.loads(store.read_bytes())["conversation_summary"]
+    assert [one["messages_included"] for one in stored.values()] == [24, 18]
+    assert all(key.startswith(f"{path}#") for key in stored)
+
+
+def test_s1_7_a_later_run_continues_the_version_and_counts_no_message_twice(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    words = (*ONE, "--summary-store", store)
+    ctxtrim(*words, stdin=conversation([*session(2), user("On.")], id="gates"))
+    first = entry(store)
+    again = [
+        *TALK[:-1],
+        *step("z", "it fails\nExit code 2\n", "bash", command="look --gate 1"),
+        says("Oh."),
+        TALK[-1],
+    ]
+    ctxtrim(*words, stdin=conversation(again, id="gates"))
+    second = entry(store)
+    assert (first["version"], first["messages_included"]) == (1, 12)
+    assert (second["version"], second["messages_included"], second["created"]) == (
+        2,
+        27,
+        first["created"],
+    )
+    assert "- [2] look --gate 1" in second["content"]
+    assert "bash × 5" in second["content"]
+
+
+def test_s1_7_a_later_run_merges_what_is_no_longer_in_the_transcript(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    words = (*ONE, "--summary-store", store)
+    ctxtrim(*words, stdin=conversation([*session(2), user("On.")], id="gates"))
+    ran = ctxtrim(
+        *words, stdin=conversation([SYSTEM, turn(2)[-1], *turn(3), user("And?")], id="gates")
+    )
+    assert (entry(store)["version"], entry(store)["messages_included"]) == (2, 18)
+    text = contents(ran.out)[1]
+    assert [f"mend gate {number} " in text for number in (1, 2, 3, 4)] == [True, True, True, False]
+
+
+def test_s1_7_the_stored_summary_of_a_model_is_read_as_what_it_says(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    words = (*ONE, "--summary-store", tmp_path / "store.json")
+    ctxtrim(
+        *words,
+        "--llm-command",
+        "echo Two gates.",
+        stdin=conversation([*session(2), user("On.")], id="gates"),
+    )
+    assert entry(tmp_path / "store.json")["content"] == f"{markers.TITLE}\nTwo gates."
+    text = contents(
+        ctxtrim(
+            *words, stdin=conversation([SYSTEM, turn(2)[-1], *turn(3), user("And?")], id="gates")
+        ).out
+    )[1]
+    assert "## Earlier summary\n> Two gates.\n## User" in text
+
+
+def test_two_conversations_of_one_id_have_a_summary_each(ctxtrim: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store.json"
+    other = json.loads(json.dumps(TALK).replace("gate", "lock"))
+    (tmp_path / "gates.jsonl").write_bytes(conversation(TALK, id="1"))
+    (tmp_path / "locks.jsonl").write_bytes(conversation(other, id="1"))
+    for _ in range(2):
+        for name in ("gates", "locks"):
+            ran = ctxtrim(*ONE, "--summary-store", store, tmp_path / f"{name}.jsonl")
+            assert "[Summary of 24" in contents(ran.out)[1]
+            assert {"gates": "lock", "locks": "gate"}[name] not in contents(ran.out)[1].partition(
+                "## Files"
+            )[0]
+            assert "not used" not in ran.err
+    stored = json.loads(store.read_bytes())["conversation_summary"]
+    assert [(one["id"], one["version"]) for one in stored.values()] == [("1", 1), ("1", 1)]
+    assert len({one["fingerprint"] for one in stored.values()}) == 2
+
+
+def test_text_of_one_conversation_never_reaches_another_of_its_id(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="1"))
+    for other in (
+        [user("What is for dinner?"), says("Soup."), user("Again?")],
+        [
+            SYSTEM,
+            user("What is for dinner?"),
+            LAST,
+            user("Again?"),
+        ],  # by chance it has the same message
+    ):
+        data = conversation(other, id="1")
+        assert ctxtrim("trim", "--summary-store", store, *CHARS, stdin=data).out == data
+
+
+def test_a_stored_summary_without_its_messages_is_ignored_with_a_warning(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
+    data = conversation(
+        [SYSTEM, TALK[1], says("Which one was it?"), user("The first.")], id="gates"
+    )
+    ran = ctxtrim("trim", "--summary-store", store, *CHARS, stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    assert (
+        "<stdin>:1: warning: the stored summary is not used: neither the summary nor the "
+        "last message" in ran.err
+    )
+
+
+def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.json"
+    words = (*ONE, "--summary-store", store)
+    first = ctxtrim(*words, stdin=conversation([*session(2), user("On.")], id="gates"))
+    grown = json.loads(first.out)
+    grown["messages"] += [*turn(3), user("And?")]
+    ctxtrim(*words, stdin=json.dumps(grown).encode() + b"\n")
+    stored = json.loads(store.read_bytes())["conversation_summary"]
+    assert [(one["version"], one["messages_included"]) for one in stored.values()] == [(2, 19)]
+
+
+def test_the_store_is_written_once_a_run(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store.json")
+    for number in range(3):
+        found = identity((), f"id {number}", "file", 1, 0)
+        store.remember(found, StoredSummary("said", 1, 2), ("aa",))
+        assert not store.path.exists()
+    store.commit()
+    assert len(json.loads(store.path.read_bytes())["conversation_summary"]) == 3
+    before = store.path.stat().st_ino
+    store.commit()
+    assert store.path.stat().st_ino == before
+
+
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 9, "conversation_summary": {}}'])
+def test_s1_7_a_store_that_cannot_be_read_is_named_and_left_as_it_is(
+    ctxtrim: Run, tmp_path: Path, data: bytes
+) -> None:
+    path, store = tmp_path / "t.jsonl", tmp_path / "store.json"
+    path.write_bytes(conversation(TALK))
+    store.write_bytes(data)
+    ran = ctxtrim(*ONE, "--in-place", path, "--summary-store", store)
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert f"{store}: the summary store cannot be read: " in ran.err
+    assert (store.read_bytes(), path.read_bytes()) == (data, conversation(TALK))
+
+
+def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    ctxtrim(*ONE, "--dry-run", "--summary-store", tmp_path / "store.json", stdin=conversation(TALK))
+    assert list(tmp_path.iterdir()) == []
+
+
+def leads(data: bytes | None) -> str | None:
+    """The summary that a conversation begins with, after its system messages."""
+    text = next(one for one in contents(data) if one != "You are terse.")
+    return markers.split_summary(text)[0]
+
+
+def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
+    bare = tokens([SYSTEM, user("And now?")])
+    seen: list[str] = []
+    sizes = []
+    for budget in range(bare + 400, bare - 1, -1):
+        ran = run(
+            conversation(TALK),
+            [("trim", {"summarize": True, "keep_recent_turns": 0})],
+            limit=budget,
+        )
+        assert ran.rows[0].count.tokens <= budget
+        text = leads(ran.data)
+        if len(contents(ran.data)) > 2:
+            continue  # there is more than what can never go, so there may be more room below
+        kind = "none" if text is None else "omitted" if text == markers.OMITTED else "facts"
+        sizes += [len(text)] if text is not None and kind == "facts" else []
+        seen += [kind] if seen[-1:] != [kind] else []
+    assert seen == ["facts", "omitted", "none"]
+    assert max(sizes) > 2 * min(sizes)
+
+
+@pytest.mark.parametrize("budget", [200, 300, 500, 800])
+def test_s1_8_room_is_reserved_before_anything_is_cut(budget: int) -> None:
+    talk = [*session(12), user("And now?")]
+    plain = run(conversation(talk), [("trim", {})], limit=budget)
+    summed = run(conversation(talk), [("trim", {"summarize": True})], limit=budget)
+    assert summed.rows[0].count.tokens <= budget
+    assert (leads(summed.data) or "").startswith("[Summary of ")
+    assert len(contents(summed.data)) <= len(contents(plain.data)) + 1
+    assert summed.rows[0].steps[0].tokens_after <= budget
+
+
+def test_s1_8_a_summary_is_merged_with_the_next_and_never_put_on_top_of_it(ctxtrim: Run) -> None:
+    talk = session(1)
+    for number in range(2, 7):
+        data = ctxtrim(*ONE, stdin=conversation([*talk, user(f"And gate {number}?")])).out
+        assert data.count(b"[Summary of ") == 1
+        talk = [*json.loads(data)["messages"], *turn(number)[1:]]
+    text = leads(data) or ""
+    assert text.startswith("[Summary of 30 earlier messages]\n")
+    assert [f"gate {number}" in text for number in range(1, 7)] == [True] * 5 + [False]
+
+
+def test_s1_8_it_comes_apart_from_the_prompt_that_it_was_joined_to() -> None:
+    talk = [
+        *session(3),
+        user("And now?"),
+        says("Mended. " * 20),
+        user("Then?"),
+        says("Ready. " * 20),
+        user("End."),
+    ]
+    once = run(conversation(talk), [("summarize", {"keep_recent_turns": 3})]).data or b""
+    assert contents(once)[1].endswith(f"{markers.END}And now?")
+    twice = contents(run(once, [("summarize", {"keep_recent_turns": 2})]).data)
+    assert twice[1].endswith(f"{markers.END}Then?")
+    assert twice[1].count("[Summary of ") == twice[1].count(markers.END) == 1
+    assert "> And now?" in twice[1]
+    assert "[Summary of 20 earlier messages]" in twice[1]
+
+
+def plain(turns: int) -> list[dict[str, Any]]:
+    """The session as plain values, for every format to spell."""
+    talk: list[dict[str, Any]] = [{"role": "system", "texts": ["You are terse."]}]
+    for number in range(turns):
+        call = {"id": f"c{number}", "name": "bash", "input": {"x": f"look at gate {number}"}}
+        talk += [
+            {"role": "user", "texts": [f"Please mend gate {number} of the harbour."]},
+            {"role": "assistant", "texts": ["I look."], "calls": [call]},
+            {
+                "role": "tool",
+                "id": f"c{number}",
+                "texts": ["it creaks\n" * 40],
+                "image": False,
+                "error": None,
+            },
+            {"role": "assistant", "texts": [f"Gate {number} is mended. " * 20], "calls": []},
+        ]
+    return [*talk, {"role": "user", "texts": ["And now?"]}]
+
+
+FORMS = {
+    **{
+        f"{name}, a line": (lambda talk, one=one: [one(talk, 0)])
+        for name, one in CONVERSATIONS.items()
+    },
+    **{f"{name}, lines": one for name, one in EVENTS.items()},
+}
+
+
+@pytest.mark.parametrize("stage", ["summarize", "trim"])
+@pytest.mark.parametrize("form", FORMS)
+def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str) -> None:
+    data = b"".join(
+        spell(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
+    )
+    before = run(data, tokenizer="o200k_base").rows[0].count.tokens
+    for keep, share in ((16, 2), (4, 4)):
+        how = {"keep_recent_turns": 0, "keep_recent_messages": keep} | (
+            {"summarize": True} if stage == "trim" else {}
+        )
+        limit = before // share if stage == "trim" else before
+        ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")
+        assert [one.code for one in ran.findings if one.severity == "error"] == []
+        assert ran.data is not None
+        assert (
+            ran.rows[0].count.tokens == run(ran.data, tokenizer="o200k_base").rows[0].count.tokens
+        )
+        assert run(ran.data, [(stage, how)], limit=limit, tokenizer="o200k_base").data == ran.data
+        (transcript,) = transcripts(ran.data)
+        first = next(at for at, one in enumerate(transcript.messages) if one.role != "system")
+        assert [at for at, one in enumerate(transcript.messages) if has_summary(one)] == [first]
+        texts = [
+            part.text for one in transcript.messages if one.agent_visible for part in one.parts
+        ]
+        assert sum(text.count("[Summary of ") for text in texts) == 1
+        assert "gate " in split_message(transcript.messages[first])[0].parts[0].text.lower()
+        data = ran.data
+
+
+def test_s1_9_what_is_above_the_budget_is_never_produced(ctxtrim: Run, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    talk = [SYSTEM, *turn(1), user("word " * 500)]
+    path.write_bytes(conversation(talk))
+    least = tokens([SYSTEM, talk[-1]])
+    for target in (("--in-place",), ("-o", tmp_path / "out.jsonl"), ("--summarize", "--in-place")):
+        ran = ctxtrim("trim", "--budget", least - 1, *CHARS, path, *target)
+        assert (ran.code, ran.out) == (3, b"")
+        assert (
+            f"Cannot fit request within context limit. Current: {least} tokens, Max: "
+            f"{least - 1} tokens. "
+            "Please narrow the scope or start a new session."
+        ) in ran.err
+        assert "message 0 (system), line 1: ≈8 tokens (system)" in ran.err
+        assert f"message 7 (user), line 1: ≈{least - 11} tokens (current task)" in ran.err
+        assert "Split the input into several transcripts, or raise the budget." in ran.err
+        assert [one.name for one in tmp_path.iterdir()] == ["t.jsonl"]
+        assert path.read_bytes() == conversation(talk)
+
+
+def test_s1_9_what_is_pinned_is_named_among_what_cannot_go(ctxtrim: Run) -> None:
+    ran = ctxtrim(
+        "trim", "--budget", "60", *CHARS, "--pin", "tool:edit_file", stdin=conversation(TALK)
+    )
+    assert ran.code == 3
+    assert ran.err.count("(pinned: tool:edit_file)") == 8
+    assert ran.err.count("(prompt of a pinned message)") == 4
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--summarize",), ("--target", "0.5"), ("--strategy", "age")]
+)
+def test_s1_10_what_fits_is_unchanged(ctxtrim: Run, words: tuple[str, ...]) -> None:
+    data = conversation(TALK)
+    assert ctxtrim("trim", "--budget", tokens(TALK), *CHARS, *words, stdin=data).out == data
+    assert ctxtrim("trim", "--budget", tokens(TALK) - 1, *CHARS, *words, stdin=data).out != data
+
+
+def test_s1_13_mean_utilisation_and_trimmed_share_can_be_read_off_the_log(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    log = tmp_path / "usage.jsonl"
+    for turns in (1, 2, 4, 8):
+        data = conversation([*session(turns), user("And?")], id=f"s{turns}")
+        ctxtrim("trim", "--budget", "400", *CHARS, "--log", log, stdin=data)
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["s1", "s2", "s4", "s8"]
+    originals = [tokens([*session(turns), user("And?")]) for turns in (1, 2, 4, 8)]
+    assert [row["original"] for row in rows] == originals
+    assert {row["max"] for row in rows} == {400}
+    utilisation = sum(row["final"] / row["max"] for row in rows) / len(rows)
+    assert 0.5 < utilisation <= 1
+    share = sum(row["trimmed"] for row in rows) / len(rows)
+    assert share == sum(tokens > 400 for tokens in originals) / len(rows)
+    assert [row["dropped"] > 0 for row in rows] == [row["final"] < row["original"] for row in rows]
+    assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
+
+
+def test_s1_14_an_output_of_five_megabytes(ctxtrim: Run) -> None:
+    lines = "".join(
+        f"{number} ships passed the pier and none of them stopped\n" for number in range(100_000)
+    )
+    talk = [SYSTEM, *turn(1), user("count"), *step("big", lines, "bash", command="count ships")]
+    assert len(lines) > 5_000_000
+    ran = ctxtrim("trim", "--budget", "3000", "--summarize", stdin=conversation(talk))
+    assert ran.code == 0
+    assert run(ran.out, tokenizer="o200k_base").rows[0].count.tokens <= 3000
+    assert "... [truncated " in contents(ran.out)[-1]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"summarize": True}, {"strategy": "middle"}, {"target": "0.5", "summarize": True}]
+)
+def test_s1_14_ten_thousand_messages(how: dict[str, Any]) -> None:
+    talk = [SYSTEM, *(one for number in range(1667) for one in turn(number)), user("And now?")]
+    assert len(talk) > 10_000
+    ran = run(conversation(talk), [("trim", how)], limit=8000)
+    assert ran.rows[0].count.tokens <= 8000
+    assert ran.data is not None
+
+
+def test_s1_14_a_session_ten_times_concatenated() -> None:
+    messages = json.loads(
+        (Path(__file__).parents[2] / "fixtures" / "agent.jsonl").read_text().split("\n")[0]
+    )
+    talk = messages["messages"][:1] + messages["messages"][1:] * 10
+    for summarize in (False, True):
+        ran = run(
+            conversation(talk),
+            [("trim", {"summarize": summarize})],
+            limit=2000,
+            tokenizer="o200k_base",
+        )
+        assert ran.rows[0].count.tokens <= 2000
+        assert ran.rows[0].is_written
+        assert result("x", "y") not in json.loads(ran.data or b"")["messages"]
+
+
+def test_s1_8_an_answer_that_keeps_two_prompts_apart_is_nothing_to_summarize() -> None:
+    talk = [user("a pinned task"), says("first " * 90), user("second"), says("so"), user("now")]
+    how = [("summarize", {"keep_recent_turns": 0, "pin": ("pinned",)})]
+    once = run(conversation(talk), how).data or b""
+    assert contents(once)[1:] == ["so", "now"]
+    assert run(once, how).data == once
+
+
+def agent_run(steps: int) -> list[dict[str, Any]]:
+    """One prompt and many steps, as most recordings of agents are."""
+    found = [SYSTEM, user("Mend all gates.")]
+    for number in range(steps):
+        found += step(
+            f"c{number}", f"gate {number} creaks\n" * 30, "bash", command=f"look --gate {number}"
+        )
+    return found
+
+
+def test_s1_6_by_default_a_session_with_a_single_prompt_is_summarized(ctxtrim: Run) -> None:
+    ran = ctxtrim("summarize", *CHARS, stdin=conversation(agent_run(300)))
+    kept = [
+        one["tool_calls"][0]["id"]
+        for one in json.loads(ran.out)["messages"]
+        if one.get("tool_calls")
+    ]
+    assert kept == [f"c{number}" for number in range(300 - len(kept), 300)]
+    left = tokens(agent_run(300)[-2 * len(kept) :])
+    assert 19_500 < left <= 20_000 + 10
+    assert "- [?] look --gate 0" in contents(ran.out)[1] or "Commands (" in contents(ran.out)[1]
+    assert ctxtrim("summarize", *CHARS, stdin=ran.out).out == ran.out
+
+
+@pytest.mark.parametrize(("budget", "steps"), [(4000, 14), (800, 3), (100, 3)])
+def test_s1_6_recent_has_at_most_half_of_the_budget_but_three_exchanges(
+    ctxtrim: Run, budget: int, steps: int
+) -> None:
+    ran = ctxtrim("summarize", "--budget", budget, *CHARS, stdin=conversation(agent_run(40)))
+    assert sum(one["role"] == "tool" for one in json.loads(ran.out)["messages"]) == steps
+
+
+def test_s1_6_recent_is_the_shorter_of_turns_and_tokens(ctxtrim: Run) -> None:
+    talk = [*session(30), user("And now?")]
+    five = ctxtrim("summarize", *CHARS, stdin=conversation(talk))
+    assert [one["role"] for one in json.loads(five.out)["messages"]].count("user") == 5
+    fewer = ctxtrim("summarize", "--keep-recent-tokens", "700", *CHARS, stdin=conversation(talk))
+    assert 3 <= [one["role"] for one in json.loads(fewer.out)["messages"]].count("assistant") < 9
+
+
+def test_s1_6_standard_error_says_why_nothing_is_summarized(ctxtrim: Run) -> None:
+    data = conversation(session(3))
+    ran = ctxtrim("summarize", *CHARS, stdin=data + data)
+    assert ran.out == data + data
+    assert (
+        ran.err.count("info: nothing was summarized: nothing is older than the kept messages") == 1
+    )
+    assert ctxtrim("summarize", *CHARS, "--quiet", stdin=data).err == ""

@@ -1,0 +1,213 @@
+"""Trim: whole exchanges go, oldest first, and never a transcript above its budget."""
+
+from dataclasses import replace
+from typing import Any
+
+import builders
+import pytest
+from builders import call, contents, conversation, result, says, step, user
+from harness import run
+
+from ctxtrim.stages.trim import Trim
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
+
+SYSTEM = {"role": "system", "content": "You are terse."}
+
+
+def kept(messages: list[dict[str, Any]], budget: int, **settings: Any) -> list[Any]:
+    data = run(
+        conversation(messages), [("trim", {"strategy": "oldest"} | settings)], limit=budget
+    ).data
+    return contents(data)
+
+
+def tokens(messages: list[dict[str, Any]]) -> int:
+    return run(conversation(messages)).rows[0].count.tokens
+
+
+TALK = [
+    SYSTEM,
+    user("first task"),
+    *step("a", "one " * 50),
+    says("done one"),
+    user("second task"),
+    *step("b", "two " * 50),
+    says("done two"),
+    user("third task"),
+    *step("c", "three " * 50),
+]
+
+
+def test_what_fits_is_unchanged() -> None:
+    assert kept(TALK, tokens(TALK)) == [one["content"] for one in TALK]
+
+
+def test_the_oldest_exchange_is_clipped_first_and_then_dropped() -> None:
+    messages = kept(TALK, tokens(TALK) - 1)
+    assert "... [truncated" in messages.pop(3)
+    assert messages == [one["content"] for one in (*TALK[:3], *TALK[4:])]
+    least = tokens(
+        [*TALK[:2], call("a"), result("a", "[content truncated - 2 steps ago]"), *TALK[4:]]
+    )
+    assert kept(TALK, least)[3] == "[content truncated - 2 steps ago]"
+    assert kept(TALK, least - 1) == [one["content"] for one in (*TALK[:2], *TALK[4:])]
+
+
+def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> None:
+    budget = tokens([SYSTEM, TALK[1], TALK[4], TALK[9], *TALK[10:]])
+    assert kept(TALK, budget) == [
+        "You are terse.",
+        "first task",
+        "done one",
+        "third task",
+        None,
+        "three " * 50,
+    ]
+
+
+def test_prompts_do_not_come_to_stand_side_by_side() -> None:
+    budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
+    *messages, result = kept(TALK, budget)
+    assert messages == ["You are terse.", "first task", "done one", "third task", None]
+    assert "... [truncated" in result
+
+
+def test_where_prompts_stand_side_by_side_already_the_opening_task_stays_alone() -> None:
+    talk = [*TALK[:5], user("and another thing"), *TALK[5:]]
+    budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
+    assert kept(talk, budget) == ["You are terse.", "first task", "third task", None, "three " * 50]
+
+
+def test_system_and_current_task_are_never_dropped() -> None:
+    bare = [SYSTEM, TALK[9]]
+    assert kept(TALK, tokens(bare)) == ["You are terse.", "third task"]
+
+
+def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens() -> None:
+    bare = [SYSTEM, TALK[9]]
+    ran = run(conversation(TALK), [("trim", {})], limit=tokens(bare) - 1)
+    row = ran.rows[0]
+    assert ran.data is None
+    assert row.messages == 2
+    assert not row.is_written
+    finding = row.findings[0]
+    assert finding.message == (
+        f"Cannot fit request within context limit. Current: {tokens(bare)} tokens, Max: "
+        f"{tokens(bare) - 1} tokens. "
+        "Please narrow the scope or start a new session."
+    )
+    assert [detail.split(":")[0] for detail in finding.details[:3]] == [
+        "Current is an estimate",
+        "message 0 (system), line 1",
+        "message 9 (user), line 1",
+    ]
+    assert "plit the input" in finding.details[-1]
+
+
+def test_parallel_results_go_with_their_call() -> None:
+    talk = [
+        user("go"),
+        call("a", "b", "c"),
+        *(result(name, name * 90) for name in "cab"),
+        *step("d", "short"),
+    ]
+    for budget in range(tokens([talk[0], *talk[5:]]), tokens(talk)):
+        messages = kept(talk, budget)
+        assert messages in (["go", None, "short"], ["go", None, *messages[2:5], None, "short"])
+
+
+def test_reused_ids_are_paired_by_order() -> None:
+    talk = [user("go"), *step("x", "old " * 30), *step("x", "new")]
+    assert kept(talk, tokens([talk[0], *talk[3:]])) == ["go", None, "new"]
+
+
+def test_without_any_user_message_the_last_exchange_stays() -> None:
+    talk = [*step("a", "old " * 30), *step("b", "new")]
+    assert kept(talk, 1 + tokens(step("b", "new"))) == [None, "new"]
+
+
+def test_a_single_turn_of_two_hundred_steps_can_be_cut() -> None:
+    talk = [
+        user("go"),
+        *(message for place in range(200) for message in step(f"c{place}", "text " * 20)),
+    ]
+    left = kept(talk, 500)
+    assert left[0] == "go"
+    assert 3 < len(left) < 41
+    assert len(left) % 2 == 1
+
+
+@pytest.mark.parametrize("budget", range(1, 400, 7))
+def test_the_first_message_kept_is_a_user_message_wherever_the_input_began_with_one(
+    budget: int,
+) -> None:
+    data = run(conversation(TALK[1:]), [("trim", {})], limit=budget).data
+    assert data is None or contents(data)[0] in ("first task", "second task", "third task")
+
+
+@pytest.mark.parametrize("budget", [150, 400])
+def test_ten_thousand_messages_are_cut_in_one_go(budget: int) -> None:
+    talk = [
+        user("go"),
+        *(message for place in range(5000) for message in step(f"c{place}", "text")),
+    ]
+    row = run(conversation(talk), [("truncate", {}), ("trim", {})], limit=budget).rows[0]
+    assert row.fits
+    assert row.messages_read == 10_001
+
+
+def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_before_the_opening_task() -> (
+    None
+):
+    transcript = builders.transcript([user("summary " * 20), *TALK[1:]])
+    first, *rest = transcript.messages
+    transcript = replace(
+        transcript, messages=(replace(first, is_injected=True, is_summary=True), *rest)
+    )
+    counter = Counter(tokenizer("chars4"), FRAMINGS["openai"])
+    left = [user("summary " * 20), user("first task"), *TALK[9:]]
+    budget = Budget(128_000, 0, limit=counter.tokens(builders.transcript(left)))
+    kept = Trim(counter, budget)(transcript).transcript.messages
+    assert [message.index for message in kept] == [0, 1, 9, 10, 11]
+    for limit in range(20, budget.available):
+        kept = Trim(counter, replace(budget, limit=limit))(transcript).transcript.messages
+        found = {message.index for message in kept}
+        assert 1 in found or 0 not in found
+
+
+def test_every_message_is_told_with_its_reason() -> None:
+    steps = (
+        run(conversation(TALK), [("trim", {"strategy": "oldest"})], limit=tokens(TALK) - 1)
+        .rows[0]
+        .steps
+    )
+    reasons = [measured.change.reason for measured in steps[0].changes]
+    assert reasons[:4] == [
+        "system", "opening task, fits", "oldest first: turn 1, step 1, fits", "long result: at "
+"most "
+"48 tokens",
+    ]  # fmt: skip
+    last = ("prompt of turn", "answer between two prompts", "long result", "current task")
+    assert all(reason.endswith(", fits") or reason.startswith(last) for reason in reasons[4:])
+
+
+def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_written() -> None:
+    from io import BytesIO
+
+    from ctxtrim.formats.reading import open_reading
+    from ctxtrim.metering import Binding
+    from ctxtrim.pipeline import Spec
+    from ctxtrim.stream import Job, stream
+
+    data = conversation(TALK)
+    job = Job(
+        (Spec("trim", {}),), Binding(tokenizer, tokenizer="chars4", limit=10), on_overflow="keep"
+    )
+    done = next(stream("", open_reading(BytesIO(data)), job))
+    assert done.data == data
+    assert (done.rows[0].messages, done.rows[0].count.tokens) == (len(TALK), tokens(TALK))
+    assert done.rows[0].is_written
+    assert done.rows[0].overflows

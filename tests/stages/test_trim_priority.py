@@ -1,0 +1,469 @@
+"""Trim by priority: what goes first, what stays longest, and how each of it is said
+(S1-4, S1-5).
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import builders
+import pytest
+from builders import call, contents, conversation, result, says, step, user
+from harness import Ran, run
+
+from ctxtrim.config.stage_specs import parse
+from ctxtrim.model import Message
+from ctxtrim.stages.trim import Trim
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
+
+SYSTEM = {"role": "system", "content": "You are terse."}
+FILE = "line of the program\n" * 40
+LOG = "log " * 3000
+SAID = "the gauge at the north pier reads nine"
+ERROR = "Error: no such file\n" + "x " * 100
+TALK = [
+    SYSTEM,
+    user("opening task"),
+    *step("a", FILE, "read_file", path="/app/a.py"),
+    {
+        "role": "assistant",
+        "content": "It is a program.",
+        "reasoning_content": "I wonder what that is. " * 5,
+    },
+    user("second task"),
+    *step("b", ERROR, command="ls /x"),
+    *step("c", "fine " * 100, command="ls"),
+    says("Listed."),
+    user("third task"),
+    *step("d", FILE, "read_file", path="/app/a.py"),
+    says("Read again."),
+    user("fourth task"),
+    *step("e", LOG, command="cat log"),
+    *step("f", "small " * 20, command="cat x"),
+    says("Almost."),
+    user("current task"),
+    *step("g", "now " * 200, command="cat y"),
+    *step("h", "then " * 30, command="cat z"),
+]
+TWO = {"keep_recent_turns": 2}
+NOTHING_KEPT = dict.fromkeys(
+    ("keep_errors", "keep_quoted", "keep_chains", "keep_active_files"), False
+)
+
+
+def tokens(messages: list[dict[str, Any]]) -> int:
+    return run(conversation(messages)).rows[0].count.tokens
+
+
+def trimmed(messages: list[dict[str, Any]], budget: int, **settings: Any) -> Ran:
+    return run(conversation(messages), [("trim", settings)], limit=budget)
+
+
+def left(messages: list[dict[str, Any]], budget: int, **settings: Any) -> list[Any]:
+    return contents(trimmed(messages, budget, **settings).data)
+
+
+def said(ran: Ran) -> list[tuple[int | None, str, str]]:
+    """What was done to each message and why, but what was kept."""
+    changes = (one.change for one in ran.rows[0].steps[-1].changes)
+    return [(one.message, one.action, one.reason) for one in changes if one.action != "kept"]
+
+
+def descent(messages: list[dict[str, Any]], **settings: Any) -> list[tuple[int | None, str, str]]:
+    """All that is done on the way from what a conversation has to what cannot go, each when it is
+    first done.
+    """
+    found: dict[tuple[int | None, str, str], None] = {}
+    budget = tokens(messages) - 1
+    while True:
+        ran = trimmed(messages, budget, **settings)
+        found |= dict.fromkeys(said(ran))
+        if ran.data is None:
+            return list(found)
+        budget = ran.rows[0].count.tokens - 1
+
+
+def test_s1_4_the_order_of_dropping_from_cheap_to_dear() -> None:
+    """Old turns first, then the last turns and what is worth keeping, then the opening task and the
+    newest step.
+    """
+    dropped = [place for place, action, _ in descent(TALK, **TWO) if action == "dropped"]
+    ranks = [
+        {2, 3, 8, 9, 10, 14},
+        {5, 6, 7, 11, 12, 13, 15, 16, 17, 18, 19, 20, 22, 23},
+        {1},
+        {24, 25},
+    ]
+    assert [rank for place in dropped for rank, places in enumerate(ranks) if place in places] == [
+        rank for rank, places in enumerate(ranks) for _ in places if rank != 2
+    ][:6] + [rank for place in dropped[6:] for rank, places in enumerate(ranks) if place in places]
+    assert set(dropped[-2:]) == {24, 25}
+    assert dropped.index(1) > max(dropped.index(place) for place in ranks[0])
+
+
+def test_s1_4_copies_are_the_first_losses_and_old_reasoning_is_an_early_one() -> None:
+    losses = descent(TALK, **TWO)
+    assert losses[0] == (3, "truncated", "same as a newer result")
+    assert (4, "stripped", "old reasoning") in losses
+
+
+@pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
+def test_s1_4_no_exchange_is_dropped_that_would_fit(strategy: str) -> None:
+    for budget in range(30, tokens(TALK), 53):
+        row = trimmed(TALK, budget, strategy=strategy, **TWO).rows[0]
+        smallest = row.steps[-1].smallest_dropped
+        if smallest is not None:
+            assert smallest.tokens > budget - row.count.tokens
+        else:
+            assert row.messages == len(TALK)
+
+
+def test_s1_4_a_copy_points_to_the_newer_result() -> None:
+    talk = [
+        user("go"),
+        *step("a", FILE, "read_file", path="a"),
+        *step("b", FILE, "read_file", path="a"),
+    ]
+    copy = "[same content as the newer result b of read_file]"
+    assert left(talk, tokens(talk) - 1) == ["go", None, copy, None, FILE]
+
+
+def test_s1_4_an_old_result_is_clipped_or_becomes_a_placeholder_and_its_step_stays() -> None:
+    talk = [user("go"), *step("a", LOG), says("done"), user("next"), says("ok"), user("now")]
+    placeholder = "[content truncated - 0 steps ago]"
+    for budget, expected in (
+        (tokens(talk) - 1, "... [truncated"),
+        (tokens([*talk[:2], *talk[3:]]) + 20, placeholder),
+    ):
+        kept = left(talk, budget, keep_recent_turns=2)
+        assert expected in kept.pop(2)
+        assert kept == ["go", None, "done", "next", "ok", "now"]
+
+
+def test_s1_4_old_reasoning_goes_before_old_words() -> None:
+    thinks = {"role": "assistant", "content": "I know.", "reasoning_content": "Let me see. " * 40}
+    talk = [user("go"), thinks, user("next"), dict(thinks), user("now")]
+    ran = trimmed(talk, tokens(talk) - 1, keep_recent_turns=2)
+    assert said(ran) == [(1, "stripped", "old reasoning")]
+    assert ran.data == conversation([user("go"), says("I know."), *talk[2:]])
+
+
+def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -> None:
+    text = (
+        "begin\n"
+        + "a line of the log\n" * 400
+        + "Error: it broke\n"
+        + "a line of the log\n" * 400
+        + "the end"
+    )
+    talk = [user("go"), *step("a", text), user("now")]
+    for errors in (True, False):
+        clip = left(talk, 1000, keep_errors=errors)[2]
+        assert clip.startswith("begin\n") and clip.endswith("the end") and "... [truncated " in clip
+        assert "Error: it broke" in clip
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "why"),
+    [
+        (step("a", ERROR, command="ls /x"), says("so"), "error"),
+        (step("a", FILE, "read_file", path="/app/a.py"), says("so"), "active file /app/a.py"),
+        (step("a", "x " * 50 + f"\n{SAID}"), user(f"> {SAID}"), "quoted by the user"),
+        (
+            step("a", "x " * 90 + "src/harbour_gates.py"),
+            call("b", path="src/harbour_gates.py"),
+            "message 8 uses it",
+        ),
+        (step("a", "y " * 100, "weather"), says("so"), "tool weather"),
+    ],
+)
+def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
+    first: list[dict[str, Any]], then: dict[str, Any], why: str
+) -> None:
+    later = [then, result("b", "short")] if then.get("tool_calls") else [then]
+    talk = [
+        user("go"),
+        *first,
+        says("done"),
+        user("second"),
+        *step("c", "z " * 100),
+        says("fine"),
+        *later,
+        user("now"),
+    ]
+    taken = descent(talk, keep_tools=("weather",), keep_recent_turns=0, keep_recent_messages=3)
+    order = [place for place, _, _ in taken]
+    assert order.index(6) < order.index(2)
+    assert (2, "dropped", f"exchange worth keeping ({why}): turn 1, step 1") in taken
+    off = descent(talk, keep_recent_turns=0, keep_recent_messages=3, **NOTHING_KEPT)
+    assert (2, "dropped", "old exchange: turn 1, step 1") in off
+
+
+def test_s1_4_small_results_go_late_where_that_is_asked_for() -> None:
+    talk = [user("go"), *step("a", "tiny"), *step("b", "z " * 50), says("so"), user("now")]
+    reasons = [reason for _, _, reason in descent(talk, keep_small=20, keep_recent_turns=0)]
+    assert "exchange worth keeping (small: ≈1 < 20 tokens): turn 1, step 1" in reasons
+
+
+COUNTER = Counter(tokenizer("chars4"), FRAMINGS["openai"])
+
+
+def values(*special: int, **marks: bool) -> list[Message]:
+    """The messages of a small conversation, some of them marked as the client's."""
+    talk = [
+        SYSTEM,
+        user("# AGENTS.md\n" + "be kind " * 20),
+        user("opening"),
+        says("a " * 80),
+        user("then"),
+        user("now"),
+    ]
+    found = builders.transcript(talk).messages
+    return [replace(one, **marks) if place in special else one for place, one in enumerate(found)]  # type: ignore[arg-type]
+
+
+def kept(messages: list[Message], budget: int, **settings: Any) -> list[int | None]:
+    transcript = replace(builders.transcript([]), messages=tuple(messages))
+    made = Trim(
+        COUNTER,
+        Budget(128_000, 0, limit=budget),
+        **parse("trim", {"keep_recent_turns": 0} | settings).settings,
+    )
+    return [message.index for message in made(transcript).transcript.messages]
+
+
+def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
+    messages = values(1, is_injected=True)
+    seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}
+    assert {found for found in seen if 1 not in found} <= {
+        (0, 2, 4, 5),
+        (0, 2, 5),
+        (0, 4, 5),
+        (0, 5),
+    }
+    assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 1, 5), (0, 5)} <= seen
+
+
+def test_s1_4_a_file_of_instructions_in_a_plain_list_is_no_opening_task() -> None:
+    marked = values(1, is_injected=True)
+    assert [kept(values(), budget) for budget in range(1, 200)] == [
+        kept(marked, budget) for budget in range(1, 200)
+    ]
+
+
+def test_s1_4_what_was_summarised_before_outlives_the_history() -> None:
+    messages = values(1, is_injected=True, is_summary=True)
+    seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}
+    assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 2, 5), (0, 5)} <= seen
+    assert not any(3 in found and 1 not in found for found in seen)
+
+
+def test_s1_4_a_session_of_one_turn_and_200_steps_can_be_cut() -> None:
+    talk = [
+        user("go"),
+        *(one for place in range(200) for one in step(f"c{place}", f"page {place} " * 40)),
+    ]
+    for budget in (3000, 6000, 12_000):
+        ran = trimmed(talk, budget)
+        messages = contents(ran.data)
+        assert budget * 0.8 < ran.rows[0].count.tokens <= budget
+        assert messages[0] == "go"
+        assert messages[-1] == talk[-1]["content"]
+        assert len(messages) % 2 == 1
+
+
+def test_s1_4_the_same_input_gives_the_same_output() -> None:
+    for budget in range(100, tokens(TALK), 400):
+        assert trimmed(TALK, budget, **TWO).data == trimmed(TALK, budget, **TWO).data
+
+
+@pytest.mark.parametrize("summarize", [False, True])
+def test_s1_4_every_message_is_explained(summarize: bool) -> None:
+    for budget in range(20, tokens(TALK), 300):
+        changes = [
+            one.change
+            for one in trimmed(TALK, budget, summarize=summarize).rows[0].steps[0].changes
+        ]
+        assert sorted(one.message for one in changes if one.message is not None) == list(
+            range(len(TALK))
+        )
+        assert all(one.reason for one in changes)
+
+
+def test_s1_4_an_explanation_says_what_protects_a_message() -> None:
+    changes = (
+        one.change for one in trimmed(TALK, 3900, pin=("Listed",), **TWO).rows[0].steps[0].changes
+    )
+    why = {one.message: one.reason for one in changes if one.action == "kept"}
+    assert (why[0], why[1], why[21]) == ("system", "opening task, fits", "current task")
+    assert (why[10], why[5]) == ("pinned: Listed", "prompt of a pinned message")
+    assert why[15] == "prompt of turn 4"
+    assert {"recent exchange: turn 4, step 5, fits"} <= set(why.values())
+
+
+def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:
+    talk = [SYSTEM]
+    for turn in range(9):
+        talk += [
+            user(f"task {turn}"),
+            *step(f"c{turn}", f"word {turn} " * 30),
+            says(f"answer {turn}"),
+        ]
+    assert parse("trim", {}).settings["keep_recent_turns"] == 5
+    recent = [one["content"] for one in talk[1 + 4 * 4 :]]
+    budget = tokens([SYSTEM, user("task 0"), says("answer 0"), *talk[1 + 4 * 4 :]])
+    assert left(talk, budget) == ["You are terse.", "task 0", "answer 0", *recent]
+    two = [one["content"] for one in talk[1 + 4 * 7 :]]
+    assert (
+        left(talk, tokens([SYSTEM, user("task 0"), says("answer 0"), *talk[1 + 4 * 7 :]]), **TWO)[
+            -8:
+        ]
+        == two
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "first"),
+    [
+        ({"keep_recent_messages": 3}, 4),
+        ({"keep_recent_messages": 5}, 2),
+        ({"keep_recent_tokens": 120}, 4),
+        ({"keep_recent_tokens": 20}, 7),
+        ({"keep_recent_turns": 1}, 8),
+        ({"keep_recent_turns": 2}, 4),
+    ],
+)
+def test_s1_5_what_is_recent_is_said_in_turns_messages_or_tokens(
+    settings: dict[str, int], first: int
+) -> None:
+    talk = [
+        user("a"),
+        says("b " * 50),
+        user("c"),
+        says("d " * 50),
+        user("e"),
+        *step("x", "f " * 150),
+        user("now"),
+    ]
+    reasons = {
+        place: reason for place, _, reason in descent(talk, **({"keep_recent_turns": 0} | settings))
+    }
+    old = [place for place, reason in reasons.items() if reason.startswith(("old", "opening"))]
+    assert all((place in old) == (place < first) for place in reasons)
+
+
+def test_s1_5_system_messages_never_go() -> None:
+    talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
+    budget = tokens([talk[0], TALK[21]])
+    assert left(talk, budget) == ["rule " * 50, "current task"]
+    assert trimmed(talk, budget - 1).data is None
+
+
+def test_s1_5_system_messages_go_last_of_all_where_they_may() -> None:
+    talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
+    budget = tokens([talk[0], TALK[21]])
+    assert left(talk, budget, preserve_system_prompt=False) == ["rule " * 50, "current task"]
+    assert left(talk, budget - 1, preserve_system_prompt=False)[0] == "current task"
+    assert (0, "dropped", "system") in descent(talk, preserve_system_prompt=False)
+
+
+def test_s1_5_priority_based_is_the_name_that_others_have_for_it() -> None:
+    for budget in range(100, tokens(TALK), 300):
+        ran = trimmed(TALK, budget, strategy="priority-based")
+        assert (
+            ran.data
+            == trimmed(TALK, budget, strategy="priority").data
+            == trimmed(TALK, budget).data
+        )
+
+
+TURNS = [SYSTEM, *(one for turn in range(7) for one in (user(f"ask {turn}"), says(f"say {turn}")))]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "order"),
+    [
+        ("oldest", [4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14]),
+        ("middle", [8, 7, 6, 5, 10, 9, 4, 3, 12, 11, 14]),
+        ("age", [4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14]),
+    ],
+)
+def test_s1_5_other_strategies_cut_in_an_order_of_their_own(
+    strategy: str, order: list[int]
+) -> None:
+    taken: list[int | None] = []
+    for place, action, _ in descent(TURNS, strategy=strategy):
+        if action == "dropped" and place not in taken:
+            taken.append(place)
+    pairs = [{*taken[at : at + 2]} for at in range(0, 10, 2)]
+    assert pairs == [{*order[at : at + 2]} for at in range(0, 10, 2)]
+
+
+def test_s1_5_by_age_results_go_before_words_and_the_oldest_first() -> None:
+    talk = [
+        user("go"),
+        *step("a", "x " * 60),
+        says("one"),
+        *step("b", "y " * 60),
+        says("two"),
+        user("now"),
+    ]
+    taken = [(place, action) for place, action, _ in descent(talk, strategy="age")]
+    assert taken[:4] == [(2, "truncated"), (5, "truncated"), (1, "dropped"), (2, "dropped")]
+
+
+@pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
+def test_s1_5_what_is_pinned_is_never_touched(strategy: str) -> None:
+    pins = ("cat log", "tool:read_file", "id:h")
+    held = [0, 1, 2, 3, 11, 12, 13, 15, 16, 17, 21, 24, 25]
+    ran = trimmed(TALK, tokens([TALK[place] for place in held]), strategy=strategy, pin=pins)
+    assert ran.data == conversation([TALK[place] for place in held])
+    over = trimmed(TALK, tokens([TALK[place] for place in held]) - 1, strategy=strategy, pin=pins)
+    assert over.data is None
+    assert any("(pinned: cat log)" in line for line in over.rows[0].findings[0].details)
+
+
+def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> None:
+    budget = tokens(TALK) - 1
+    assert trimmed(TALK, budget + 1, target="0.5").data == conversation(TALK)
+    low = trimmed(TALK, budget, target="0.5").rows[0].count.tokens
+    assert low <= budget // 2 < trimmed(TALK, budget).rows[0].count.tokens
+    grown = [*TALK, says("So."), user("and " * 1000)]
+    assert tokens(grown) - tokens(TALK) + low <= budget
+
+
+def test_s1_5_a_target_out_of_reach_costs_nothing() -> None:
+    talk = [{"role": "system", "content": "rule " * 400}, *TALK[1:]]
+    budget = tokens(talk) - 1000
+    assert trimmed(talk, budget, target="0.1").data == trimmed(talk, budget).data
+
+
+@pytest.mark.parametrize("bad", ["0", "1.1", "-0.5", "half", "1e-1", "0.0"])
+def test_s1_5_a_target_is_a_share(ctxtrim: Any, bad: str) -> None:
+    ran = ctxtrim("trim", "--target", bad, stdin=conversation(TALK))
+    assert (ran.code, ran.out) == (2, b"")
+    assert f"--target {bad}: expected a share of the budget, above 0 and at most 1" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("less", "summarize", "first"), [(1, False, 3), (500, False, 17), (4000, True, 1)]
+)
+def test_s1_5_the_report_says_from_where_on_the_prompt_cache_is_invalid(
+    less: int, summarize: bool, first: int
+) -> None:
+    ran = trimmed(TALK, tokens(TALK) - less, summarize=summarize, **TWO)
+    (found,) = (one for one in ran.rows[0].steps[0].findings if one.code == "prompt-cache")
+    after = contents(ran.data)
+    assert [one["content"] for one in TALK[:first]] == after[:first]
+    before = sum(one.total for one in COUNTER.costs(builders.transcript(TALK).messages[:first]))
+    assert (found.index, found.tokens) == (first, before)
+    assert found.message == (
+        f"a prompt cache stays valid for the messages before message {first}: "
+        f"{before} tokens, plus the request overhead"
+    )
+
+
+def test_s1_5_what_fits_invalidates_nothing() -> None:
+    assert trimmed(TALK, tokens(TALK)).rows[0].steps[0].findings == ()

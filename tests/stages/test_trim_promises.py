@@ -1,0 +1,190 @@
+"""The promises of trim and summarize over generated transcripts: every strategy, every tokenizer
+that trims.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from depth import examples
+from harness import Ran, read, run, unpaired
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
+
+from ctxtrim.conversation.pins import pinned
+from ctxtrim.conversation.turns import shape
+from ctxtrim.model import Transcript
+from ctxtrim.placement.leads import split_message
+from ctxtrim.stages.trim import STRATEGIES
+from ctxtrim.structure import PROFILES, findings
+
+MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+NAMES = (
+    "o200k_base",
+    "cl100k_base",
+    "claude-v3",
+    "claude-v4.7",
+    "claude-v4.8",
+    "llama",
+    "chars4",
+    "bytes4",
+)
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> bytes:
+    """A session as agents record it: turns of steps, every call answered, ids that
+    are used once.
+    """
+    talk: list[dict[str, Any]] = (
+        [{"role": "system", "texts": ["You are terse."]}] if draw(st.booleans()) else []
+    )
+    for turn in range(draw(st.integers(1, 5))):
+        talk.append({"role": "user", "texts": [f"Task {turn}: " + draw(texts)]})
+        for step in range(draw(st.integers(0, 4))):
+            ids = [f"t{turn}s{step}n{number}" for number in range(draw(st.integers(1, 2)))]
+            path = draw(st.sampled_from(["a.py", "b.py"]))
+            calls = [
+                {"id": one, "name": draw(TOOLS), "input": {"x": "look", "path": path}}
+                for one in ids
+            ]
+            talk.append(
+                {
+                    "role": "assistant",
+                    "texts": draw(st.sampled_from([[], ["I look."]])),
+                    "calls": calls,
+                }
+            )
+            talk += (
+                {"role": "tool", "id": one, "texts": [draw(texts)], "image": False, "error": None}
+                for one in ids
+            )
+        talk.append({"role": "assistant", "texts": [f"Answer {turn}. " + draw(texts)], "calls": []})
+    if draw(st.booleans()):
+        talk.append({"role": "user", "texts": ["And now?"]})
+    form = draw(st.sampled_from([*CONVERSATIONS, *EVENTS]))
+    is_line = form in CONVERSATIONS and (form not in EVENTS or draw(st.booleans()))
+    values = [CONVERSATIONS[form](talk, 0)] if is_line else EVENTS[form](talk)
+    return b"".join(spell(value, {"ensure_ascii": False}) + b"\n" for value in values)
+
+
+TOOLS = st.sampled_from(["bash", "read_file", "edit_file"])
+inputs = st.one_of(files(), sessions())
+edits = st.one_of(st.tuples(st.just("trim"), trims), st.tuples(st.just("summarize"), summaries))
+
+
+def transcripts(data: bytes | None) -> list[Transcript]:
+    return [one for chunk in read(data or b"") for one in chunk.transcripts if one.messages]
+
+
+def within(ran: Ran, budget: int, **binding: Any) -> None:
+    """What was written fits, as it was counted and as it is counted again; what was
+    not says why.
+    """
+    assert [one.code for one in ran.findings if one.code == "self-check"] == []
+    for row in ran.rows:
+        assert row.count.tokens <= budget or row.overflows
+        assert not (row.is_written and row.overflows)
+        assert row.count.tokens <= row.tokens_read
+    again = run(ran.data or b"", limit=budget, **binding).rows
+    # else there was nothing to leave out
+    assert all(row.count.tokens <= budget for row in again if row.messages)
+
+
+@pytest.mark.parametrize("summarize", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(max_examples=examples(30))  # of each of ten; a thousand of each were run
+@given(inputs, trims, budgets, st.sampled_from(NAMES))
+def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
+    strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
+) -> None:
+    stages = [("trim", how | {"strategy": strategy, "summarize": summarize})]
+    binding = {"tokenizer": name, "model": MODEL}
+    ran = run(data, stages, limit=budget, **binding)
+    within(ran, budget, **binding)
+    if ran.data is not None:
+        assert run(ran.data, stages, limit=budget, **binding).data == ran.data
+
+
+@settings(max_examples=examples(150))
+@given(inputs, edits, budgets)
+def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_more_to_refuse(
+    data: bytes, edit: tuple[str, dict[str, Any]], budget: int
+) -> None:
+    ran = run(data, [edit], limit=budget, model=MODEL)
+    before, after = transcripts(data), transcripts(ran.data)
+    if ran.data is None or len(before) != len(after):
+        return
+    assert run(ran.data, [edit], limit=budget, model=MODEL).data == ran.data
+    for old, new in zip(before, after, strict=True):
+        assert unpaired(new) <= unpaired(old)
+        assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
+        said = [(one.role, split_message(one)[-1].parts) for one in new.messages]
+        for place in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
+            message = old.messages[place]
+            assert (message.role, split_message(message)[-1].parts) in said
+
+
+def refused(profile: str, transcript: Transcript) -> bool:
+    """Whether a provider would refuse a conversation."""
+    found = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
+    return any(one.severity == "error" for one in found)
+
+
+def session(first: str | None, last: str) -> bytes:
+    """A session in which only the two answers name a model, `last` in one that is long."""
+    told = [
+        ("user", "Paint the hull blue and list what is needed for it.", None),
+        ("assistant", "Two pots of blue paint.", first),
+        ("user", "And the mast?", None),
+        ("assistant", "White paint, a rope and a ladder. " * 20, last),
+        ("user", "Now write the shopping list, please.", None),
+    ]
+    events = []
+    for at, (role, text, model) in enumerate(told):
+        message = {"role": role, "content": [{"type": "text", "text": text}]} | (
+            {"model": model} if model else {}
+        )
+        parent = f"u{at - 1}" if at else None
+        events.append(
+            {
+                "parentUuid": parent,
+                "isSidechain": False,
+                "type": role,
+                "uuid": f"u{at}",
+                "sessionId": "s",
+            }
+        )
+        events[-1]["message"] = message
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+NAMED = [
+    (None, "claude-opus-4-5"),
+    ("gpt-4o", "claude-opus-4-5"),
+    (None, "gemini-2.5-pro"),
+    ("gpt-4o", "gemini-2.5-pro"),
+]
+
+
+@pytest.mark.parametrize(("first", "last"), NAMED)
+def test_the_count_of_an_output_is_the_count_in_its_report_whatever_model_the_rest_names(
+    first: str | None, last: str
+) -> None:
+    """Where the message that named the model was dropped, the output is counted as its reader
+    counts it.
+    """
+    written = 0
+    for budget in range(10, 110):
+        ran = run(session(first, last), [("trim", {})], tokenizer=None, limit=budget)
+        (row,) = ran.rows
+        assert row.is_written is not row.overflows
+        if ran.data is None:
+            continue
+        written += 1
+        (again,) = run(ran.data, tokenizer=None, limit=budget).rows
+        assert (row.model, row.count, row.tokenizer) == (again.model, again.count, again.tokenizer)
+        assert row.count.tokens <= budget
+        assert row.model != last
+    assert written > 50

@@ -1,0 +1,355 @@
+"""The settings of truncate beside age and size: clocks, tools, pins, copies, templates; and what it
+does to texts.
+"""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+import pytest
+from builders import call, contents, conversation, result, says, step, steps, transcript, user
+from conftest import Run
+from harness import run
+
+from ctxtrim import tokenizer
+from ctxtrim.errors import UsageError
+from ctxtrim.stages.truncate.stage import Truncate
+from ctxtrim.tokens import Budget
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
+
+LONG = "a line of the output\n" * 100
+GONE = "[content truncated - {} steps ago]"
+O200K = tokenizer("o200k_base")
+
+
+def results(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
+    now = contents(
+        run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").data
+    )
+    return [now for now, was in zip(now, messages, strict=True) if was["role"] == "tool"]
+
+
+def aged(*first: dict[str, Any], by: int = 7) -> list[dict[str, Any]]:
+    return [user("go"), *first, *steps(by, "short")[1:]]
+
+
+def turns(number: int) -> list[dict[str, Any]]:
+    """Turns of two steps each."""
+    made = []
+    for place in range(number):
+        made += [
+            user(f"turn {place}"),
+            *step(f"a{place}", LONG),
+            *step(f"b{place}", LONG),
+            says("done"),
+        ]
+    return made
+
+
+def test_the_clock_counts_steps_or_turns() -> None:
+    assert results(turns(4), max_age=1) == [
+        *[GONE.format(age) for age in range(7, 1, -1)],
+        LONG,
+        LONG,
+    ]
+    assert results(turns(4), clock="turns", max_age=1) == [
+        *[GONE.format(3)] * 2,
+        *[GONE.format(2)] * 2,
+        *[LONG] * 4,
+    ]
+
+
+def test_now_may_be_named_on_either_clock() -> None:
+    assert results(turns(2), clock="turns", max_age=1, current_turn=3) == [
+        *[GONE.format(2)] * 2,
+        *[LONG] * 2,
+    ]
+    assert results(turns(2), max_age=4, current_step=6) == [GONE.format(5), *[LONG] * 3]
+    assert results(turns(2), max_age=4, current_turn=90) == [LONG] * 4  # the other clock
+
+
+def test_where_ages_are_turns_a_file_is_in_use_for_five_steps() -> None:
+    def read(after: int) -> Any:
+        first = step("r", LONG, "read_file", path="/a.py")
+        later = [
+            message
+            for number in range(after)
+            for message in (user("so?"), *step(f"c{number}", "short"))
+        ]
+        return results([user("go"), *first, *later], clock="turns", max_age=1)[0]
+
+    assert read(5) == LONG
+    assert read(6) == GONE.format(6)
+
+
+def test_a_tool_may_have_settings_of_its_own() -> None:
+    text = "\n".join(f"line {number}" for number in range(900))
+    messages = [
+        user("go"),
+        *step("a", text, "bash"),
+        *step("b", text, "Grep"),
+        *step("c", text, "fetch"),
+    ]
+    plain, short, gone = results(
+        messages, max_tokens=0, tool=("GREP:max-tokens=50,mode=tail", "fetch:max-age=0")
+    )
+    assert plain == text
+    assert (
+        O200K.count(short) <= 50 and short.endswith("line 899") and not short.startswith("line 0")
+    )
+    assert gone == text  # its age is 0
+    later = results(
+        [*messages, *step("d", "short")], max_tokens=0, tool=("fetch:max-age=0,replace=stub",)
+    )
+    assert later[2] == f"[fetch: 900 lines, ≈{O200K.count(text)} tokens - content truncated]"
+
+
+def test_of_two_rules_for_a_tool_the_later_counts() -> None:
+    rules = ("bash:max-tokens=40,max-age=0", "bash:max-tokens=60")
+    clip, last = results([user("go"), *step("a", LONG), *step("b", LONG)], tool=rules)
+    assert clip == GONE.format(1)
+    assert 40 < O200K.count(last) <= 60
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("bash", "expected NAME:key=value"),
+        (":mode=head", "expected NAME:key=value"),
+        ("bash:mode=middle", "mode: expected one of head, tail, head-tail"),
+        ("bash:max-tokens=many", "max-tokens: expected a whole number, found many"),
+        ("bash:max-tokens=", "max-tokens: expected a whole number, found none"),
+        ("bash:pin=x", "unknown setting pin for one tool"),
+    ],
+)
+def test_a_rule_that_is_none_is_told(ctxtrim: Run, rule: str, told: str) -> None:
+    ran = ctxtrim("truncate", "--tool", rule, stdin=conversation(steps(7, LONG)))
+    assert (ran.code, ran.out) == (2, b"")
+    assert told in ran.err
+
+
+PINS = ["ring the harbour", "tool:Keep", "id:p"]
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_what_is_pinned_is_never_shortened_and_neither_is_its_exchange(pin: str) -> None:
+    calls = [*call("p", name="keep")["tool_calls"], *call("q")["tool_calls"]]
+    both = {"role": "assistant", "content": "now ring the harbour", "tool_calls": calls}
+    messages = aged(both, result("p", LONG * 30), result("q", LONG))
+    assert results(messages)[:2] == [GONE.format(7)] * 2
+    assert results(messages, pin=[pin])[:2] == [LONG * 30, LONG]
+    assert results(messages, pin=["nothing like it", pin])[:2] == [LONG * 30, LONG]
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_what_is_pinned_is_never_dropped_and_the_prompt_stays(pin: str) -> None:
+    first = [{**call("p", name="keep"), "content": "ring the harbour"}, result("p", LONG)]
+    messages = aged(*first, by=20)
+    messages += [user("and now?")]
+    ran = run(conversation(messages), [("trim", {"pin": [pin]})], limit=700)
+    left = json.loads(ran.data or b"")["messages"]
+    assert left[: 3 if left[0] == messages[0] else 2][-2:] == first
+    assert left[-1] == messages[-1]
+    assert len(left) < len(messages)
+    without = json.loads(run(conversation(messages), [("trim", {})], limit=700).data or b"")[
+        "messages"
+    ]
+    assert first[1] not in without and without[-1] == messages[-1]
+
+
+def test_what_is_pinned_and_too_large_is_an_overflow() -> None:
+    messages = [*aged(*step("p", LONG), by=3), user("and now?")]
+    (row,) = run(conversation(messages), [("trim", {"pin": ["id:p"]})], limit=100).rows
+    assert row.overflows
+    (finding,) = row.findings
+    assert any("pinned: id:p" in line for line in finding.details)
+
+
+def test_what_is_pinned_is_not_repaired_away() -> None:
+    messages = [user("go"), result("lost", "ring the harbour"), call("open"), user("so?")]
+    assert [one["role"] for one in _repaired(messages)] == ["user", "user"]
+    assert _repaired(messages, pin=["ring", "id:open"]) == messages
+
+
+def _repaired(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(
+        run(conversation(messages), [("repair", settings)]).data or b""
+    )["messages"]
+    return found
+
+
+@pytest.mark.parametrize("stage", ["truncate", "trim", "repair"])
+@pytest.mark.parametrize("pin", ["(", "", "tool:", "id:"])
+def test_a_pin_that_is_none_is_told(ctxtrim: Run, stage: str, pin: str) -> None:
+    ran = ctxtrim("run", "-s", stage, "--pin", pin, stdin=conversation(steps(1, "x")))
+    assert (ran.code, ran.out) == (2, b"")
+    assert "--pin" in ran.err
+
+
+def test_results_of_some_tools_are_kept_from_ageing_but_not_from_limits() -> None:
+    messages = aged(
+        *step("a", LONG, "mcp__tides"), *step("b", LONG * 30, "mcp__log"), *step("c", LONG, "tides")
+    )
+    kept, clip, gone = results(messages, keep_tools=["mcp__.*"])[:3]
+    assert (kept, gone) == (LONG, GONE.format(7))
+    assert O200K.count(clip) <= 2000 and clip.startswith("a line of the output\n")
+
+
+def test_of_equal_results_of_a_tool_only_the_newest_is_in_full() -> None:
+    messages = [
+        user("go"),
+        *step("a", LONG),
+        *step("b", LONG),
+        *step("c", LONG, "other"),
+        *step("d", LONG),
+    ]
+    pointer = "[same content as the newer result d of bash]"
+    assert results(messages, dedupe=True) == [pointer, pointer, LONG, LONG]
+    assert results(messages, dedupe=True, pin=["id:a"]) == [LONG, pointer, LONG, LONG]
+
+
+TOLD = {
+    "{age}": "7",
+    "{N}": "7",
+    "{tokens}": f"≈{O200K.count(LONG)}",
+    "{lines}": "100",
+    "{tool}": "read_file",
+    "{path}": "/app/a.py",
+    "{id}": "call_7",
+    "{sha256}": sha256(LONG.encode()).hexdigest(),
+}
+
+
+@pytest.mark.parametrize("key", TOLD)
+def test_every_key_of_a_template_is_filled_in(key: str) -> None:
+    value = TOLD[key]
+    messages = aged(*step("call_7", LONG, "read_file", path="/app/a.py"))
+    assert results(messages, placeholder=f"<gone: {key}>")[0] == f"<gone: {value}>"
+    head = results(messages, replace="head", pointer=f"<rest: {key}>", head_lines=1)[0]
+    assert head == f"a line of the output\n<rest: {value}>"
+
+
+def test_a_key_that_no_template_has_is_told(ctxtrim: Run) -> None:
+    ran = ctxtrim("truncate", "--placeholder", "{size}", stdin=conversation(steps(7, LONG)))
+    assert (ran.code, ran.out) == (2, b"")
+    assert "unknown key {size}; expected {age}, {N}, {tokens}" in ran.err
+
+
+def test_what_a_call_names_cannot_break_out_of_its_line() -> None:
+    messages = aged(*step("a", LONG, "read_file", path="/app/" + "x" * 900))
+    stub = results(messages, replace="stub")[0]
+    assert stub.startswith("[File: /app/xxx") and "…" in stub and len(stub) < 400
+    assert (
+        results([*messages[:2], result("a", stub), *messages[3:]], replace="stub", keep_small=0)[0]
+        == stub
+    )
+
+
+def test_first_lines_without_an_end_are_cut() -> None:
+    text = "x" * 1000 + "\nshort\n" + LONG
+    head = results(aged(*step("call_7", text)), replace="head")[0].split("\n")
+    assert head[0] == "x" * 400 + " ... [truncated 600 characters] ..."
+    assert head[1:] == [
+        "short",
+        "a line of the output",
+        '[TRUNCATED — full output in get_task_trace(traceId="call_7")]',
+    ]
+
+
+def test_json_stays_json() -> None:
+    rows = [
+        {"name": f"harbour {number}", "log": "high water " * 200, "open": True}
+        for number in range(200)
+    ]
+    text = json.dumps({"rows": rows, "next": None})
+    clip = results([user("go"), *step("a", text)], max_tokens=300)[0]
+    assert O200K.count(clip) <= 300
+    found = json.loads(clip)
+    assert set(found) == {"rows", "next"}
+    assert found["rows"][0]["name"] == "harbour 0"
+
+
+@pytest.mark.parametrize("mode", ["head", "tail", "head-tail"])
+@pytest.mark.parametrize("seen", ["👩‍🚀", "🇳🇴", "e\u0301", "한", "日"])
+def test_no_clip_cuts_a_character_in_two(seen: str, mode: str) -> None:
+    text = seen * 3000
+    for limit in (40, 41, 43):
+        clip = results([user("go"), *step("a", text)], max_tokens=limit, mode=mode)[0]
+        shown = [part for part in clip.replace("\n", "").split("...") if "truncated" not in part]
+        assert any(shown)
+        assert all(part == seen * (len(part) // len(seen)) for part in shown)
+
+
+def test_several_texts_of_one_result_are_clipped_as_one_and_images_stay() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    parts = [{"type": "text", "text": LONG}, image, {"type": "text", "text": LONG}]
+    assert results(aged(*step("a", parts)))[0] == [{"type": "text", "text": GONE.format(7)}, image]
+
+
+def test_an_image_alone_stays() -> None:
+    image = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
+    assert results(aged(*step("a", image)), keep_small=0)[0] == image
+
+
+def test_arguments_of_calls_are_never_cut() -> None:
+    messages = aged(*step("a", LONG, "write_file", path="/a.py", contents="word " * 5000))
+    now = json.loads(run(conversation(messages), [("truncate", {})]).data or b"")["messages"]
+    assert now[1] == messages[1]
+
+
+def test_what_would_not_get_smaller_stays() -> None:
+    text = "tiny"
+    assert (
+        results(steps(7, text), keep_small=0, placeholder="a placeholder of many more tokens")[0]
+        == text
+    )
+
+
+def test_many_small_blocks_do_not_grow_by_being_joined() -> None:
+    blocks = [{"type": "text", "text": "a"}] * 1100
+    assert results([user("go"), *step("a", blocks)])[0] == blocks
+
+
+def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
+    text = "a b c d e f g h i j k l m n o p q r s t u v w " * 10
+    messages = [
+        user("go"),
+        call("a", "b"),
+        result("a", text),
+        result("b", "short"),
+        *steps(1, "short")[1:],
+    ]
+    assert results(messages, max_age=0, placeholder="내용이 오래되어 잘렸습니다 " * 12)[0] == text
+
+
+@pytest.mark.parametrize("limit", [1, 5, 10])
+def test_a_limit_below_the_marker_leaves_a_bare_head(limit: int) -> None:
+    counter = Counter(O200K, FRAMINGS["openai"])
+    stage = Truncate(counter, Budget(128_000, 0), max_tokens=limit)
+    text = stage(transcript([user("go"), *step("a", LONG)])).transcript.messages[2].parts[0].text
+    assert LONG.startswith(text)
+    assert counter.text(text) <= limit
+
+
+def test_the_settings_of_the_stage_are_those_of_the_api() -> None:
+    from ctxtrim import truncate_old_tool_outputs
+
+    now = truncate_old_tool_outputs(
+        steps(7, LONG), {"replace": "stub", "metadata": False}, enabled=True
+    )
+    assert (
+        now[2]["content"] == f"[bash: 100 lines, ≈{O200K.count(LONG)} tokens - content truncated]"
+    )
+    with pytest.raises(UsageError, match="did you mean max-age"):
+        truncate_old_tool_outputs([], {"max_agee": 1}, enabled=True)
+
+
+@pytest.mark.parametrize("number", [200, 1000])
+def test_a_second_run_leaves_a_clipped_line_with_lone_surrogates_unchanged(number: int) -> None:
+    limits = ("truncate", {"max_lines": 1, "max_tokens": 100})
+    once = run(
+        conversation([user("go"), *step("c", "x\udc00" * number)]), [limits], tokenizer="o200k_base"
+    ).data
+    assert once is not None
+    assert run(once, [limits], tokenizer="o200k_base").data == once

@@ -1,0 +1,192 @@
+"""Limits of lines, characters and bytes, and results too large for a transcript: S3-5 to S3-7 as
+the stage has them.
+"""
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import contents, conversation, step, steps, user
+from conftest import Run
+from harness import run
+
+from ctxtrim import truncate_text
+from ctxtrim.errors import UsageError
+
+LOG = "".join(f"line {number} of the log\n" for number in range(5000))
+HUGE = "".join(f"line {number} of the dump\n" for number in range(9000))
+LIMITS = ("--max-tokens", "0", "--tokenizer", "chars4", "--quiet")
+
+
+def limited(text: str, **settings: Any) -> str:
+    data = conversation([user("go"), *step("a", text)])
+    found: str = contents(run(data, [("truncate", {"max_tokens": 0} | settings)]).data)[2]
+    return found
+
+
+def test_s3_5_every_output_is_limited_whether_it_failed_or_not() -> None:
+    for text in (LOG, "Error: it broke\n" + LOG, LOG + "Exit code 1\n"):
+        now = limited(text, max_lines=10)
+        assert now == truncate_text(text, max_lines=10, max_bytes=0, max_chars=0).text
+        assert now.count("\n") < 16
+        assert "... [truncated " in now
+
+
+def test_s3_5_the_limits_are_2000_lines_51200_bytes_and_204800_characters() -> None:
+    assert not truncate_text("x\n" * 2000).is_truncated
+    assert truncate_text("x\n" * 2001).is_truncated
+    assert not truncate_text("x" * 51200).is_truncated
+    assert truncate_text("x" * 51201).is_truncated
+    assert not truncate_text("x" * 204800, max_bytes=0).is_truncated
+    assert truncate_text("x" * 204801, max_bytes=0).is_truncated
+
+
+def test_s3_5_the_middle_goes_with_a_marker_that_counts_its_lines() -> None:
+    lines = limited(LOG, max_lines=10).split("\n")
+    assert lines[:5] == [f"line {number} of the log" for number in range(5)]
+    assert lines[5] == "... [truncated 4990 lines] ..."
+    assert lines[6:11] == [f"line {number} of the log" for number in range(4995, 5000)]
+
+
+@pytest.mark.parametrize("settings", [{"mode": "head", "max_lines": 10}, {"max_lines": 3}])
+def test_s3_5_mode_head_and_a_limit_below_4_keep_the_beginning(settings: dict[str, Any]) -> None:
+    now = limited(LOG, **settings)
+    kept = settings["max_lines"]
+    assert now.startswith("".join(f"line {number} of the log\n" for number in range(kept)))
+    assert "line 4999" not in now and "... [truncated" not in now
+
+
+def test_s3_5_a_mode_that_is_none_is_told() -> None:
+    with pytest.raises(UsageError, match="expected head or head_tail"):
+        truncate_text("x", mode="middle")
+
+
+def test_s3_6_what_is_spilled_is_not_limited_and_what_is_not_is() -> None:
+    data = conversation([user("go"), *step("a", HUGE), *step("b", LOG)])
+    ran = run(data, [("truncate", {"max_tokens": 0, "max_lines": 10, "spill_above": 150_000})])
+    notice, clip = contents(ran.data)[2::2]
+    name = sha256(HUGE.encode()).hexdigest()
+    assert (
+        notice == f"[tool output of 9000 lines, {len(HUGE) / 1024:.1f}KB, {len(HUGE)} chars moved "
+        f"to /shelf/{name}, "
+        f"sha256 {name}]"
+    )
+    assert ran.kept[name] == HUGE.encode()
+    assert "showing 10/5000 lines" in clip
+    actions = [one.change.action for one in ran.rows[0].steps[0].changes]
+    assert actions == ["archived", "truncated"]
+
+
+def test_a_second_run_does_not_spill_a_result_that_its_notice_makes_long() -> None:
+    how = {"max_tokens": 0, "max_bytes": 60, "spill_above": 100}
+    talk = conversation([user("go"), *step("a", "\U0001f680" * 100)])
+    once = run(talk, [("truncate", how)], tokenizer="bytes4").data
+    assert once is not None
+    assert len(contents(once)[2]) > 100
+    assert run(once, [("truncate", how)], tokenizer="bytes4").data == once
+
+
+def spilling(ctxtrim: Run, data: bytes, tmp_path: Path, *words: object) -> Any:
+    return ctxtrim(
+        "truncate", "--spill-above", "100000", *LIMITS, *words, stdin=data, TMPDIR=str(tmp_path)
+    )
+
+
+SPILLS = f"ai_tool_outputs-{os.geteuid()}"
+DATA = conversation([user("go"), *step("a", HUGE)])
+NAME = sha256(HUGE.encode()).hexdigest()
+
+
+def test_s3_6_by_default_it_goes_to_a_private_folder_for_temporary_files(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    ran = spilling(ctxtrim, DATA, tmp_path)
+    folder = tmp_path / SPILLS
+    (file,) = (path for path in folder.rglob("*") if path.is_file())
+    assert file.read_bytes() == HUGE.encode()
+    assert f"moved to {file}, sha256 {NAME}]" in contents(ran.out)[2]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (folder, file, file.parent))
+    assert spilling(ctxtrim, ran.out, tmp_path).out == ran.out
+
+
+def test_s3_6_with_an_archive_it_goes_there_and_comes_back(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = tmp_path / "a"
+    ran = spilling(ctxtrim, DATA, tmp_path, "--archive", archive)
+    assert not (tmp_path / SPILLS).exists()
+    path = contents(ran.out)[2].partition(" moved to ")[2].partition(", sha256 ")[0]
+    assert Path(path).is_relative_to(archive) and Path(path).read_bytes() == HUGE.encode()
+    assert ctxtrim("trace", "get", "a", "--archive", archive).out == HUGE.encode()
+    assert ctxtrim("restore", "-", "--archive", archive, stdin=ran.out).out == DATA
+
+
+def test_s3_6_what_cannot_be_spilled_stays_whole(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / SPILLS).write_bytes(b"a file where a folder should be")
+    ran = spilling(ctxtrim, DATA, tmp_path)
+    assert (ran.code, ran.out) == (1, DATA)
+    assert "ai_tool_outputs" in ran.err
+
+
+def test_s3_6_a_dry_run_spills_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    assert spilling(ctxtrim, DATA, tmp_path, "--dry-run").code == 0
+    assert not (tmp_path / SPILLS).exists()
+
+
+def test_s3_7_a_notice_stands_after_an_empty_line() -> None:
+    now = limited(LOG, max_lines=10)
+    assert now.endswith(
+        f"\n\n[tool output truncated: showing 10/5000 lines, 195B/{len(LOG) / 1024:.1f}KB "
+        f"bytes, 195/{len(LOG)} chars]"
+    )
+
+
+@pytest.mark.parametrize("limit", ["max_lines", "max_bytes", "max_chars"])
+def test_s3_7_the_limits_count_what_is_kept_and_a_tail_stays_under_each(limit: str) -> None:
+    now = limited(LOG, **{limit: 400})
+    content = now.rpartition("\n[tool output truncated: ")[0].removesuffix("\n")
+    head, _, rest = content.partition("... [truncated ")
+    tail = rest.partition("] ...\n")[2]
+    assert head.startswith("line 0 of the log\n") and tail.rstrip("\n").endswith(
+        "line 4999 of the log"
+    )
+    size = len((head + tail).splitlines()) if limit == "max_lines" else len(head + tail)
+    assert 350 < size <= 401
+
+
+def test_s3_7_what_was_limited_once_is_left_alone() -> None:
+    for settings in (
+        {"max_lines": 10},
+        {"max_bytes": 500},
+        {"max_chars": 500},
+        {"max_lines": 40, "max_bytes": 300},
+    ):
+        once = limited(LOG, **settings)
+        assert limited(once, **settings) == once
+
+
+def test_s3_7_the_stage_leaves_alone_what_would_not_get_smaller() -> None:
+    text = "one\ntwo\nthree\nfour\nfive\n"
+    assert truncate_text(text, max_lines=4).is_truncated
+    assert limited(text, max_lines=4) == text
+
+
+def test_s3_7_images_and_other_fields_stay() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages = [
+        user("go"),
+        *step("a", [{"type": "text", "text": LOG}, image]),
+        *steps(1, "short")[1:],
+    ]
+    now = json.loads(run(conversation(messages), [("truncate", {"max_lines": 10})]).data or b"")[
+        "messages"
+    ]
+    assert now[2]["content"][1] == image
+    assert [set(one) for one in now] == [set(one) for one in messages]
+
+
+def test_s3_5_what_is_clipped_to_tokens_stays_within_its_lines() -> None:
+    text = "ok\n" + "word " * 6000 + "\n" + "word " * 6000
+    once = limited(text, max_lines=3, max_tokens=2000)
+    assert limited(once, max_lines=3, max_tokens=2000) == once

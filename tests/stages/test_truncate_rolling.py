@@ -1,0 +1,551 @@
+"""Tool results that go by age and size, files in use, and what stands for what went: S0 and S2, row
+by row.
+"""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from builders import call, contents, conversation, result, says, step, steps, transcript, user
+from conftest import Run
+from harness import run
+
+from ctxtrim import (
+    active_files,
+    count_steps,
+    summarize_tool_output,
+    tag_steps,
+    tokenizer,
+    truncate_old_tool_outputs,
+)
+from ctxtrim.config.stage_specs import parse
+from ctxtrim.evidence import extract_key_info
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
+
+LONG = "a line of the output\n" * 100
+GONE = "[content truncated - {} steps ago]"
+O200K = tokenizer("o200k_base")
+
+
+def truncated(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
+    return contents(
+        run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").data
+    )
+
+
+def results(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
+    return [
+        now
+        for now, was in zip(truncated(messages, **settings), messages, strict=True)
+        if was["role"] == "tool"
+    ]
+
+
+def reasons(messages: list[dict[str, Any]], **settings: Any) -> list[str]:
+    """What was said of each result."""
+    (row,) = run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").rows
+    return [f"{one.change.action}: {one.change.reason}" for one in row.steps[0].changes]
+
+
+def aged(
+    *first: dict[str, Any], by: int = 7, then: tuple[dict[str, Any], ...] = ()
+) -> list[dict[str, Any]]:
+    """A first step, and so many more after it."""
+    more = [message for place in range(by) for message in step(f"later{place}", "short")]
+    return [user("go"), *first, *then, *more]
+
+
+def test_s0_1_nothing_is_done_unless_it_is_enabled(ctxtrim: Run) -> None:
+    messages = steps(7, LONG)
+    assert truncate_old_tool_outputs(messages) == messages
+    assert truncate_old_tool_outputs(messages, {"enabled": True}, enabled=False) == messages
+    for enabled in (
+        truncate_old_tool_outputs(messages, {"enabled": True}),
+        truncate_old_tool_outputs(messages, enabled=True),
+        truncate_old_tool_outputs(messages, {"enabled": False}, enabled=True),
+    ):
+        assert enabled[2]["content"] == GONE.format(6)
+    assert ctxtrim("run", stdin=conversation(messages)).out == conversation(messages)
+    assert ctxtrim("run", "--no-enabled", stdin=conversation(messages)).out == conversation(
+        messages
+    )
+    assert contents(ctxtrim("run", "--enabled", stdin=conversation(messages)).out)[
+        2
+    ] == GONE.format(6)
+
+
+@pytest.mark.parametrize(
+    "words", [("truncate",), ("run", "-s", "truncate"), ("run", "--preset", "rolling")]
+)
+def test_s0_1_naming_the_stage_or_the_preset_enables_it(
+    ctxtrim: Run, words: tuple[str, ...]
+) -> None:
+    ran = ctxtrim(*words, stdin=conversation(steps(7, LONG)))
+    assert contents(ran.out)[2] == GONE.format(6)
+
+
+def test_s0_2_content_goes_and_structure_stays() -> None:
+    messages = steps(8, LONG)
+    messages[2] |= {"name": "bash", "extra": {"b": 1.10, "a": [1e5]}}
+    data = run(conversation(messages), [("truncate", {})]).data or b""
+    after = json.loads(data)["messages"]
+    assert [{key: value for key, value in one.items() if key != "content"} for one in after] == [
+        {key: value for key, value in one.items() if key != "content"} for one in messages
+    ]
+    assert b'"extra": {"b": 1.1, "a": [100000.0]}' in data
+
+
+def test_s0_3_parallel_calls_are_one_step_and_answers_without_calls_are_none() -> None:
+    messages = [
+        user("go"),
+        call("a", "b"),
+        result("a", LONG),
+        result("b", LONG),
+        says("so"),
+        says("well"),
+    ]
+    messages += [message for place in range(5) for message in step(f"s{place}", "short")]
+    assert results(messages)[:2] == [LONG, LONG]  # age 5 of 6 steps
+    messages += step("last", "short")
+    assert results(messages)[:2] == [GONE.format(6)] * 2
+
+
+def test_s0_3_steps_are_counted_and_what_stands_before_the_first_has_step_0() -> None:
+    empty: dict[str, Any] = {"role": "assistant", "content": "hm", "tool_calls": []}
+    messages = [
+        user("go"),
+        empty,
+        call("a", "b"),
+        result("a", "x"),
+        result("b", "y"),
+        says("so"),
+        *step("c", "z"),
+    ]
+    assert count_steps(messages) == 2
+    assert tag_steps(messages) == (0, 0, 1, 1, 1, 1, 2, 2)
+    assert count_steps([]) == 0
+
+
+def test_s0_4_of_seven_steps_only_the_first_goes() -> None:
+    assert results(steps(7, LONG)) == [GONE.format(6), *[LONG] * 6]
+
+
+def test_s0_4_of_six_steps_none_goes() -> None:
+    assert results(steps(6, LONG)) == [LONG] * 6
+
+
+def test_s0_4_the_current_step_may_be_named() -> None:
+    assert results(steps(3, LONG), current_step=8) == [GONE.format(7), GONE.format(6), LONG]
+    assert truncate_old_tool_outputs(steps(3, LONG), current_step=7, enabled=True)[2][
+        "content"
+    ] == GONE.format(6)
+
+
+@pytest.mark.parametrize("age", [0, 7])
+def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: int) -> None:
+    text = (
+        "Error: it broke\n"
+        + "\n".join(f"line {number} of a long log" for number in range(3000))
+        + "\nthe end"
+    )
+    clip = results([user("go"), *step("first", text), *steps(age, "short")[1:]])[0]
+    assert 1900 < O200K.count(clip) <= 2000
+    assert clip.startswith("Error: it broke\nline 0 of a long log\n")
+    assert clip.endswith("line 2999 of a long log\nthe end")
+    gone = int(clip.partition("... [truncated ")[2].split(" ")[0])
+    head, _, tail = clip.partition(f"\n... [truncated {gone} lines] ...\n")
+    assert len([*head.split("\n"), *tail.split("\n")]) + gone == len(text.split("\n"))
+
+
+def test_s0_5_of_an_output_within_the_limit_nothing_goes() -> None:
+    text = "word " * 1998 + "end\n"
+    assert O200K.count(text) == 2000
+    assert results(aged(*step("a", text), by=5)) == [text, *["short"] * 5]
+    assert O200K.count(results(aged(*step("a", "one " + text), by=5))[0]) <= 2000
+
+
+def test_s0_5_a_file_in_use_is_not_clipped() -> None:
+    text = "word " * 3000
+    messages = aged(*step("a", text, "read_file", path="/app/a.py"), by=1)
+    assert results(messages)[0] == text
+    assert O200K.count(results(messages, keep_active_files=False)[0]) <= 2000
+
+
+def test_s0_5_the_clip_of_an_error_keeps_the_line_that_shows_it() -> None:
+    lines = ["x" * 2000, "y" * 2000, "ValueError: bad input", *["detail " * 20] * 200]
+    clip = results([user("go"), *step("a", "\n".join(lines))], max_tokens=100)[0]
+    assert "ValueError: bad input" in clip
+
+
+def test_s0_6_the_placeholder_is_a_template() -> None:
+    messages = steps(7, LONG)
+    assert results(messages)[0] == "[content truncated - 6 steps ago]"
+    assert results(messages, placeholder="<gone {age}>")[0] == "<gone 6>"
+    assert results(messages, placeholder="<gone {N}>")[0] == "<gone 6>"
+
+
+def test_s0_7_partial_settings_merge_with_the_defaults() -> None:
+    said, default = (
+        parse("truncate:max-age=2", {"max_tokens": 77}).settings,
+        parse("truncate", {}).settings,
+    )
+    assert said == default | {"max_age": 2, "max_tokens": 77}
+    assert (
+        default["max_age"] == 5 and default["max_tokens"] == 2000 and default["keep_small"] == 100
+    )
+    assert default["placeholder"] == "[content truncated - {age} steps ago]"
+    now = truncate_old_tool_outputs(steps(4, LONG), {"max_age": 2}, enabled=True)
+    assert [one["content"] for one in now if one["role"] == "tool"] == [
+        GONE.format(3),
+        LONG,
+        LONG,
+        LONG,
+    ]
+
+
+def test_s0_8_metadata_tells_the_original_length_and_the_age_where_it_is_wanted() -> None:
+    messages, data = steps(7, LONG), conversation(steps(7, LONG))
+    first = json.loads(run(data, [("truncate", {"metadata": True})]).data or b"")["messages"][2]
+    assert (first["_originalLength"], first["_truncatedAt"]) == (len(LONG), 6)
+    assert b"_originalLength" not in (run(data, [("truncate", {})]).data or b"")
+    there = truncate_old_tool_outputs(messages, enabled=True)
+    assert (there[2]["_originalLength"], there[2]["_truncatedAt"]) == (len(LONG), 6)
+    assert [one for one in there if "_truncatedAt" in one] == [there[2]]
+    assert (
+        "_truncatedAt"
+        not in truncate_old_tool_outputs(messages, {"metadata": False}, enabled=True)[2]
+    )
+
+
+def test_s0_8_preset_rolling_has_metadata(ctxtrim: Run) -> None:
+    data = conversation(steps(7, LONG))
+    first = json.loads(ctxtrim("run", "--preset", "rolling", stdin=data).out)["messages"][2]
+    assert (first["_originalLength"], first["_truncatedAt"]) == (len(LONG), 6)
+    assert (
+        b"_truncatedAt"
+        not in ctxtrim("run", "--preset", "rolling", "--no-metadata", stdin=data).out
+    )
+
+
+def test_s0_8_a_second_cut_keeps_the_length_of_the_original() -> None:
+    text = "a line of the output\n" * 2000
+    once = (
+        run(conversation(aged(*step("a", text), by=1)), [("truncate", {"metadata": True})]).data
+        or b""
+    )
+    clipped = json.loads(once)["messages"]
+    assert clipped[2]["_truncatedAt"] == 1
+    later = clipped + [message for place in range(7) for message in step(f"more{place}", "short")]
+    gone = json.loads(run(conversation(later), [("truncate", {"metadata": True})]).data or b"")[
+        "messages"
+    ][2]
+    assert (gone["content"], gone["_originalLength"], gone["_truncatedAt"]) == (
+        GONE.format(8),
+        len(text),
+        8,
+    )
+
+
+def test_s0_9_only_tool_results_are_touched_and_lists_never_changed() -> None:
+    messages = [user(LONG), says(LONG), *steps(7, "short"), user(LONG)]
+    assert truncated(messages) == [message["content"] for message in messages]
+    old = steps(7, LONG)
+    before = copy.deepcopy(old)
+    assert truncate_old_tool_outputs(old, enabled=True) is not old
+    assert old == before
+
+
+READ = "total 3\nsrc/harbour_gates.py\n" + "src/other.py\n" * 100
+
+
+def test_s0_10_what_a_recent_call_uses_is_kept() -> None:
+    used = [
+        *step("a", READ),
+        *steps(5, "short")[1:],
+        *step("z", "short", path="src/harbour_gates.py"),
+    ]
+    assert results([user("go"), *used])[0] == READ
+    assert results([user("go"), *used], keep_chains=False)[0] == GONE.format(6)
+    assert reasons([user("go"), *used])[0] == "kept: message 13 uses it"
+
+
+def test_s0_10_what_an_old_call_used_goes() -> None:
+    used = [
+        *step("a", READ),
+        *step("z", "short", path="src/harbour_gates.py"),
+        *steps(6, "short")[1:],
+    ]
+    assert results([user("go"), *used])[0] == GONE.format(7)
+
+
+def test_s0_10_what_was_said_before_it_is_no_use_of_it() -> None:
+    used = [
+        *step("a", READ),
+        *steps(5, "short")[1:],
+        *step("z", "short", path="src/harbour_gates.py"),
+    ]
+    assert results([user("look at src/harbour_gates.py"), *used])[0] == GONE.format(6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: no such file\n" + LONG,
+        "\n\nTraceback (most recent call last):\n" + LONG,
+        "fatal: not a git repository\n" + LONG,
+        "panic: runtime error\n" + LONG,
+        "sh: foo: command not found\n" + LONG,
+        "json.decoder.JSONDecodeError: expecting value\n" + LONG,
+        "Exit code 1\n" + LONG,
+        LONG + "\nProcess exited with code 2",
+    ],
+)
+def test_s0_11_errors_are_kept(text: str) -> None:
+    assert results(aged(*step("e", text)))[0] == text
+    assert results(aged(*step("e", text)), keep_errors=False)[0] == GONE.format(7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0 errors\n" + LONG, LONG + "no error: all is well", "Exit code 0\nError: handled\n" + LONG],
+)
+def test_s0_11_a_success_that_speaks_of_errors_is_none(text: str) -> None:
+    assert results(aged(*step("e", text)))[0] == GONE.format(7)
+
+
+@pytest.mark.parametrize("word", ["error", "exception", "failed", "fatal", "cannot", "unable to"])
+def test_s0_11_a_loose_detector_takes_any_word(word: str) -> None:
+    text = LONG + f"what {word} means\n"
+    assert results(aged(*step("e", text)), errors="loose")[0] == text
+    assert results(aged(*step("e", text)))[0] == GONE.format(7)
+
+
+def blocks(number: int, is_error: bool | None) -> list[dict[str, Any]]:
+    """Steps in Claude Code's lines; the first result has a flag."""
+    lines: list[dict[str, Any]] = []
+    for place in range(number):
+        use = {"type": "tool_use", "id": f"t{place}", "name": "Bash", "input": {}}
+        block = {
+            "type": "tool_result",
+            "tool_use_id": f"t{place}",
+            "content": LONG if place == 0 else "short",
+        }
+        flag = {"is_error": is_error} if place == 0 else {}
+        lines.append(
+            {
+                "type": "assistant",
+                "message": {"id": f"m{place}", "role": "assistant", "content": [use]},
+            }
+        )
+        lines.append({"type": "user", "message": {"role": "user", "content": [block | flag]}})
+    return lines
+
+
+@pytest.mark.parametrize(("is_error", "stays"), [(True, True), (False, False), (None, False)])
+def test_s0_11_the_formats_own_flag_decides_first(is_error: bool | None, stays: bool) -> None:
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in blocks(8, is_error))
+    out = run(data, [("truncate", {})]).data or b""
+    assert (out == data) == stays
+    assert (GONE.format(7).encode() in out) != stays
+
+
+@pytest.mark.parametrize(
+    "end", ["exit code: 1\n" + "f3a9" * 700 + "\nbye", "exit code: 1", "exit code: 1\nbye\n\n"]
+)
+def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
+    text = "x exit code: 1 is bad\n" + "line of the log\n" * 3000 + end
+    messages = [user("go"), *step("e", text), *steps(8, "short")[1:]]
+    clip = results(messages)[0]
+    assert "\nexit code: 1" in clip
+    assert clip.count("... [truncated ") in (1, 2)
+    messages[2]["content"] = clip
+    assert results(messages)[0] == clip
+
+
+def test_s0_12_under_a_hundred_tokens_is_kept_and_a_hundred_goes() -> None:
+    small, large = "word " * 98 + "word", "word " * 99 + "word"
+    assert (O200K.count(small), O200K.count(large)) == (99, 100)
+    assert results(steps(7, small))[0] == small
+    assert results(steps(7, large))[0] == GONE.format(6)
+    assert reasons(steps(7, small))[0] == "kept: small: ≈99 < 100 tokens"
+
+
+SAID = "the tide gauge at the north pier reads nine"
+TOLD = LONG + SAID + "\n" + LONG
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"why is it that {SAID}?",
+        f"> {SAID}",
+        "the tide gauge  at the\nnorth pier reads nine",
+        "see call_7",
+    ],
+)
+def test_s0_13_what_the_user_quotes_later_is_kept(words: str) -> None:
+    messages = aged(*step("call_7", TOLD), then=(user(words),))
+    assert results(messages)[0] == TOLD
+    assert reasons(messages)[0] == "kept: quoted by the user"
+    assert results(messages, keep_quoted=False)[0] == GONE.format(7)
+
+
+@pytest.mark.parametrize("words", ["why is that?", "the tide gauge", "is /app/harbour.py fine?"])
+def test_s0_13_no_quotation(words: str) -> None:
+    first = step("call_7", TOLD + "/app/harbour.py\n", "bash", path="/app/harbour.py")
+    assert results(aged(*first, then=(user(words),)))[0] == GONE.format(7)
+
+
+def test_s0_13_text_written_before_the_tool_ran_is_no_quotation() -> None:
+    assert results([user(SAID), *aged(*step("call_7", TOLD))[1:]])[0] == GONE.format(7)
+
+
+def test_s0_13_the_clip_of_what_is_quoted_shows_it() -> None:
+    text = "word " * 3000 + "\n" + SAID + "\n" + "word " * 3000
+    clip = results(aged(*step("call_7", text), then=(user(f"> {SAID}"),)))[0]
+    assert SAID in clip and O200K.count(clip) <= 2000
+
+
+@pytest.mark.parametrize("replace", ["placeholder", "stub", "head", "summary"])
+def test_s0_14_a_second_run_changes_nothing_and_what_stands_there_does_not_age(
+    replace: str,
+) -> None:
+    settings = {"keep_small": 0, "max_age": 2, "replace": replace}
+    once = run(conversation(steps(7, LONG)), [("truncate", settings)]).data or b""
+    assert once != conversation(steps(7, LONG))
+    assert run(once, [("truncate", settings)]).data == once
+    later = json.loads(once)["messages"] + steps(3, LONG)[1:]
+    assert contents(run(conversation(later), [("truncate", settings)]).data)[2] == contents(once)[2]
+
+
+def test_s0_14_a_clip_is_recognised_as_one() -> None:
+    text = "\n".join(f"line {number} of a long log" for number in range(3000))
+    once = (
+        run(
+            conversation(aged(*step("a", text), by=1)), [("truncate", {})], tokenizer="o200k_base"
+        ).data
+        or b""
+    )
+    assert run(once, [("truncate", {})], tokenizer="o200k_base").data == once
+
+
+FILE = "".join(f"line {number} of the program\n" for number in range(120))
+
+
+@pytest.mark.parametrize(("by", "stays"), [(5, True), (6, False)])
+def test_s2_1_files_read_in_the_last_steps_stay_in_full(by: int, stays: bool) -> None:
+    messages = aged(*step("a", FILE * 20, "read_file", path="/app/a.py"), by=by)
+    assert (results(messages)[0] == FILE * 20) == stays
+    assert results(messages, active_steps=by)[0] == FILE * 20
+    assert results(messages, active_steps=by - 1)[0] != FILE * 20
+
+
+def test_s2_1_read_six_steps_ago_but_edited_one_step_ago_is_active() -> None:
+    messages = [
+        *aged(*step("a", FILE, "read_file", path="/app/a.py"), by=4),
+        *step("e", "done", "edit_file", path="/app/a.py", old="x", new="y"),
+        *step("z", "short"),
+    ]
+    assert results(messages)[0] == FILE
+    assert reasons(messages)[0] == "kept: active file /app/a.py"
+    assert results(messages, keep_active_files=False)[0] == GONE.format(6)
+
+
+def test_s2_2_older_file_content_goes_and_path_and_line_count_stay() -> None:
+    messages = aged(*step("a", FILE, "read_file", path="/app/a.py"))
+    assert results(messages, replace="stub")[0] == (
+        "[File: /app/a.py (120 lines) - content truncated, use read_file to re-read]"
+    )
+
+
+def test_s2_3_files_are_referred_to_by_path_last_step_and_content() -> None:
+    messages = [
+        *aged(*step("a", "one", "read_file", path="/app/a.py"), by=0),
+        *step("b", "two", "Read", file_path="/app/b.py"),
+        *step("c", "ok", "edit_file", filename="/app/a.py", old="x"),
+    ]
+    found = active_files(messages)
+    assert [(one.path, one.last_access_step) for one in found] == [
+        ("/app/b.py", 2),
+        ("/app/a.py", 3),
+    ]
+    assert (
+        found[1].content_hash == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    )
+    assert active_files(messages, active_steps=0) == [found[1]]
+    assert active_files(messages, active_steps=1, current_step=4) == [found[1]]
+
+
+def test_s2_3_of_the_same_content_read_twice_only_the_newest_copy_stays() -> None:
+    twice = [
+        *step("a", FILE, "read_file", path="/app/a.py"),
+        *step("b", FILE, "read_file", path="/app/a.py"),
+    ]
+    assert results([user("go"), *twice], dedupe=True) == [
+        "[same content as the newer result b of read_file]",
+        FILE,
+    ]
+    assert reasons([user("go"), *twice], dedupe=True)[0] == "truncated: same as message 4"
+    assert results([user("go"), *twice]) == [FILE, FILE]
+    old = aged(*twice, by=5, then=())
+    assert results(old)[:2] == [GONE.format(6), FILE]
+
+
+def test_s2_4_a_summary_in_place_of_a_placeholder() -> None:
+    fine = step("a", "ok\n" * 213 + "Exit code 0\n", "bash", command="npm test")
+    failed = step(
+        "b", "npm error: missing script\n" * 100 + "Exit code 1\n", "bash", command="npm test"
+    )
+    now = results(aged(*fine, then=tuple(failed)), replace="summary", keep_errors=False)
+    assert now[:2] == [
+        "[✓ bash: npm test | exit 0 | 214 lines]",
+        "[❌ bash: npm test | exit 1 | npm error: missing script | 101 lines]",
+    ]
+    assert all(len(one) <= 200 and "\n" not in one for one in now[:2])
+
+
+def test_s2_4_one_message_is_summed_up() -> None:
+    assert summarize_tool_output(result("a", "ok\n" * 3), "bash") == "[✓ bash | 3 lines]"
+
+
+def test_s2_5_key_info_of_an_output() -> None:
+    info = extract_key_info("a.py:1: x\na.py:2: y\nb.py:3: z\n", "grep")
+    assert (info.status, info.kind, info.matches, info.lines) == ("success", "search", 3, 3)
+    failed = extract_key_info(
+        "Traceback (most recent call last):\nKeyError: 'x'\nExit code 1\n", "bash"
+    )
+    assert (failed.status, failed.exit_code, failed.lines) == ("error", 1, 3)
+
+
+def test_s2_6_defaults() -> None:
+    default = parse("truncate", {}).settings
+    assert (default["max_age"], default["max_tokens"]) == (5, 2000)
+    assert (default["keep_active_files"], default["replace"], default["dedupe"]) == (
+        True,
+        "placeholder",
+        False,
+    )
+    assert truncate_old_tool_outputs(steps(9, LONG), {}) == steps(9, LONG)
+
+
+def test_s2_7_a_long_conversation_stays_bounded() -> None:
+    counter = Counter(O200K, FRAMINGS["openai"])
+    tokens = []
+    messages: list[dict[str, Any]] = [user("go")]
+    for number in range(2000):
+        messages += step(
+            f"c{number}", f"page {number}\n" + "an entry of the log of that day\n" * 300, day=number
+        )
+        if number % 100 == 99:
+            messages = truncate_old_tool_outputs(messages, {"metadata": False}, enabled=True)
+            live = [
+                one
+                for one in messages
+                if one["role"] == "tool" and not one["content"].startswith("[content")
+            ]
+            tokens.append(counter.tokens(transcript(live)))
+    assert len(tokens) == 20
+    assert max(tokens) < 6 * 2100
+    assert max(tokens) - min(tokens) < 100

@@ -1,0 +1,187 @@
+"""What looks like a key is masked; what only looks like noise is not."""
+
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtrim.summaries import redacted
+
+
+def noise(length: int, letters: str = string.ascii_letters + string.digits, seed: int = 7) -> str:
+    """Characters that look random, a digit and letters of both cases first: no key that ever was
+    one.
+    """
+    return "a1B" + "".join(random.Random(seed).choices(letters, k=length - 3))
+
+
+KEYS = {
+    "sk-proj-" + noise(48): "api key",
+    "sk-ant-api03-" + noise(60): "api key",
+    "sk_live_" + noise(24): "api key",
+    "AIza" + noise(35): "api key",
+    "gh" + "p_" + noise(36): "access token",
+    "github_pat_" + noise(60): "access token",
+    "glpat-" + noise(20): "access token",
+    "xox" + "b-" + noise(30): "access token",
+    "hf_" + noise(34): "access token",
+    "AKIA" + noise(16, string.ascii_uppercase + string.digits).upper(): "access key",
+    f"eyJ{noise(20)}.eyJ{noise(40)}.{noise(43)}": "token",
+}
+
+
+@pytest.mark.parametrize(("key", "kind"), KEYS.items(), ids=[key[:8] for key in KEYS])
+@pytest.mark.parametrize(
+    "frame", ["{}", "use {} for it", "'{}'", "KEY={}\n", "(see {})", '{{"a": "{}"}}']
+)
+def test_keys_are_masked_wherever_they_stand(key: str, kind: str, frame: str) -> None:
+    masked, number = redacted(frame.format(key))
+    assert (masked, number) == (frame.format(f"[REDACTED {kind}]"), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("password=hunter2", "password=[REDACTED password]"),
+        ("DB_PASSWORD=correcthorse rest", "DB_PASSWORD=[REDACTED password] rest"),
+        ('{"password": "open-sesame"}', '{"password": "[REDACTED password]"}'),
+        ('"{\\"passwd\\": \\"s3cret!\\"}"', '"{\\"passwd\\": \\"[REDACTED password]\\"}"'),
+        ("api_key: 8f14e45fceea167a5a36dedd4bea2543", "api_key: [REDACTED key]"),
+        ("apiKey = 'a1b2c3d4e5f6g7h8'", "apiKey = '[REDACTED key]'"),
+        ("X-Auth-Token: a1b2c3d4e5f6g7h8", "X-Auth-Token: [REDACTED key]"),
+        ("aws_secret_access_key=wJalrXUtnFEMI/K7MDENG+b", "aws_secret_access_key=[REDACTED key]"),
+        ("Authorization: Bearer abcdef1234567890abcdef", "Authorization: Bearer [REDACTED token]"),
+        ("postgres://admin:pa55word@db:5432/x", "postgres://admin:[REDACTED password]@db:5432/x"),
+    ],
+)
+def test_what_names_of_secrets_are_given_is_masked(text: str, masked: str) -> None:
+    assert redacted(text)[0] == masked
+
+
+def test_a_private_key_goes_as_a_whole_even_where_its_end_is_missing() -> None:
+    body = "\n".join(noise(64, seed=number) for number in range(12))
+    whole = f"before\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\nafter"
+    assert redacted(whole) == ("before\n[REDACTED private key]\nafter", 1)
+    escaped = whole.replace("\n", "\\n")
+    assert redacted(escaped) == ("before\\n[REDACTED private key]\\nafter", 1)
+    cut = f"-----BEGIN PRIVATE KEY-----\n{body}\nThat was all."
+    assert redacted(cut) == ("[REDACTED private key]\nThat was all.", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the request 550e8400-e29b-41d4-a716-446655440000 failed",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8 (HEAD -> main)",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  empty.txt",
+        "max_tokens: 4096, total_tokens=128000",
+        "def login(user: str, password: str) -> Token:",
+        "password = getpass()",
+        "api_key=os.environ['KEY']",
+        "password: required",
+        "token = self.tokens[index]",
+        "PWD=/home/me/project1",
+        "the primary key: user_id_2_and_more",
+        "class=sk-loading-indicator-container",
+        "-----BEGIN CERTIFICATE-----",
+        "https://example.com:8080/a@b",
+        "bearer of bad news arrived yesterday",
+    ],
+)
+def test_what_is_no_key_stays(text: str) -> None:
+    assert redacted(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://$TOKEN@github.com/acme/app.git",
+        "https://robot:${TOKEN}@github.com/acme/app.git",
+        "postgres://user:<password>@db/app",
+        "docker://alpine:3.18@sha256:e3b0c44298fc1c149afbf4c8996fb924",
+        "http://localhost:8080/packages/@acme/app",
+        "git clone git@github.com:acme/app.git",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: token <your-token>",
+        'headers["Authorization"] = f"Bearer {token2_of_the_user}"',
+        "authorization = base64.decodebytes(header)",
+        "Basic authentication is required here",
+        "Cookie: theme=dark; lang=en",
+        "document.cookie = `session=${session}`",
+        '"auth": "required"',
+        "a login form with a password field",
+        "docker run -u 1000:1000 image",
+        "ls -pa && mkdir -p a/b",
+        "gcc -lmysqlclient -pthread a.c",
+        "the --password option sets it",
+        "--username and --password options",
+        "tool --password PASSWORD --token TOKEN",
+        "--max-tokens 4096 --token-limit 100",
+        "password = '${DB_PASSWORD}'",
+        "password: 'Enter your password'",
+        "TOKEN=xxxxxxxxxxxxxxxxxxxx",
+        "token = parse_token(header)",
+        "const apiKey = process.env.API_KEY_2;",
+        "tokenizer: o200k_base_2024",
+        "import secrets; secrets.token_hex(16)",
+        '"sessionId": "550e8400-e29b-41d4-a716-446655440000"',
+        "hooks.slack.com/services/T00000000/B00000000/XXXXXXXX",
+        "if text.startswith('-----BEGIN PRIVATE KEY-----'):",
+        "passed: 12, pass: true",
+    ],
+)
+def test_code_and_prose_that_only_mention_secrets_stay(text: str) -> None:
+    assert redacted(text) == (text, 0)
+
+
+def test_a_private_key_without_a_beginning_is_masked() -> None:
+    body = "\n".join(noise(64, seed=number) for number in range(12))
+    rest = f"tail -n 14 key.pem\n{body}\n{noise(20)}==\n-----END RSA PRIVATE KEY-----\nafter"
+    assert redacted(rest) == ("tail -n 14 key.pem\n[REDACTED private key]\nafter", 1)
+    assert redacted(rest.replace("\n", "\\n")) == (
+        "tail -n 14 key.pem\\n[REDACTED private key]\\nafter",
+        1,
+    )
+    in_a_line = f"...{noise(30)}\n{body}\n-----END PRIVATE KEY-----"
+    assert redacted(in_a_line) == ("...[REDACTED private key]", 1)
+    mention = "It ends with\n-----END PRIVATE KEY-----"
+    assert redacted(mention) == (mention, 0)
+
+
+def test_a_private_key_without_an_end_is_masked_up_to_its_last_line() -> None:
+    lines = [noise(64, seed=number) for number in range(6)]
+    numbered = "\n".join(f"{number:6}→{line}" for number, line in enumerate(lines, 2))
+    cut = f"     1→-----BEGIN PRIVATE KEY-----\n{numbered}\n     8→{noise(20)}"
+    assert redacted(cut) == ("     1→[REDACTED private key]", 1)
+    encrypted = (
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: "
+        f"AES-128-CBC,A1\n\n{lines[0]}"
+    )
+    assert redacted(encrypted) == ("[REDACTED private key]", 1)
+    putty = f"Private-Lines: 2\n{lines[0]}\n{lines[1]}\nPrivate-MAC: 1"
+    assert redacted(putty) == ("[REDACTED private key]\nPrivate-MAC: 1", 1)
+
+
+PIECES = (
+    "password=", "--password ", "token: ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE "
+"KEY-----", "Bearer ", "@",
+    "://", ":", "Cookie: ", "a=", "; ", "Authorization: ", "token ", "curl -u a:", "mysql -p",
+    "sshpass "
+"-p ", "'", '"',
+    "\\", "&sig=", "hooks.slack.com/services/",
+    "machine a login b password ", "auth: ", noise(24), noise(64), "\n", "=",
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.one_of(st.text(max_size=20), st.sampled_from([*KEYS, *PIECES]))),
+    st.sampled_from(["", " "]),
+)
+def test_masking_again_changes_nothing(pieces: list[str], between: str) -> None:
+    once = redacted(between.join(pieces))[0]
+    assert redacted(once) == (once, 0)
+    if between:
+        assert not any(key in once for key in KEYS)

@@ -1,0 +1,202 @@
+"""What a summarizer is given, what is made of its answer, and what is done where it has none (S1-6,
+S3-9, S3-10).
+"""
+
+from dataclasses import dataclass, replace
+
+import pytest
+from builders import call, result, says, transcript, user
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.errors import SummaryError
+from ctxtrim.summaries import (
+    HEADINGS,
+    Reply,
+    Summary,
+    SummaryRequest,
+    bounded,
+    checkpoint_prompt,
+    heuristic,
+    summarized,
+    tool_prompt,
+    transcribed,
+)
+from ctxtrim.tokenizers import tokenizer
+
+ROUGH = tokenizer("chars4")
+KEY = "sk-" + "abc123DEF456" * 4
+pieces = st.one_of(
+    st.text(max_size=40),
+    st.sampled_from(["word ", "e\u0301", "👨\u200d👩\u200d👧", "\n", "\ud800"]),
+)
+long_texts = st.builds(lambda text, times: text * times, pieces, st.integers(0, 300))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A summarizer that knows its answer; it fails where that is an error."""
+
+    answer: str | SummaryError
+    name: str = "answers"
+
+    def summarize(self, prompt: str, max_tokens: int) -> Reply:
+        if isinstance(self.answer, SummaryError):
+            raise self.answer
+        return Reply(self.answer.replace("PROMPT", prompt), len(prompt), max_tokens)
+
+
+REQUEST = SummaryRequest("what was said", limit=50, replaces=100, tokenizer=ROUGH)
+
+
+@given(long_texts, st.integers(0, 900))
+def test_an_excerpt_is_never_longer_than_its_limit_and_counts_what_went(
+    text: str, limit: int
+) -> None:
+    short = bounded(text, limit)
+    assert len(short) <= limit or short == text
+    before, marker, after = short.partition("\n... [truncated ")
+    if marker and len(text) > limit:
+        number, _, last = after.partition(" characters] ...\n")
+        assert text.startswith(before)
+        assert text.endswith(last)
+        assert len(before) + int(number) + len(last) == len(text)
+
+
+def test_an_excerpt_tears_no_character_apart() -> None:
+    text = "e\u0301" * 500
+    for limit in range(60, 70):
+        before, _, after = bounded(text, limit).partition("\n... [truncated ")
+        assert before.endswith("\u0301")
+        assert after.partition("...\n")[2].startswith("e")
+
+
+@given(long_texts)
+def test_s3_9_the_heuristic_summary_has_at_most_800_characters(text: str) -> None:
+    assert len(heuristic(text)) <= 800
+
+
+def test_s3_9_the_heuristic_summary_is_head_and_tail_and_800_characters_are_800() -> None:
+    text = "the head " + "in between " * 500 + "the tail"
+    assert len(heuristic(text)) == 800
+    assert heuristic(text).startswith("the head ")
+    assert heuristic(text).endswith("the tail")
+    assert heuristic("x" * 800) == "x" * 800
+
+
+@given(long_texts, long_texts)
+def test_s3_9_the_prompt_for_a_tool_result_has_at_most_12000_characters(
+    text: str, arguments: str
+) -> None:
+    assert len(tool_prompt("bash", arguments, text)) <= 12_000
+
+
+def test_s3_9_the_prompt_names_the_tool_and_how_long_the_summary_may_be() -> None:
+    prompt = tool_prompt("bash", '{"command": "ls"}', "head " + "x" * 50_000 + f" {KEY} tail")
+    assert len(prompt) == 12_000
+    assert "at most 1200 characters" in prompt
+    assert '{"command": "ls"}' in prompt
+    assert "\nhead x" in prompt
+    assert "x [REDACTED api key] tail\n" in prompt
+
+
+def test_s3_9_braces_in_a_result_are_text() -> None:
+    assert "<result>\n{text} {0} {}\n</result>" in tool_prompt("bash", "{}", "{text} {0} {}")
+
+
+def test_s3_10_tool_results_have_at_most_1800_characters_each() -> None:
+    said = transcript(
+        [user("go"), call("a", "b"), result("a", "a" * 5000), result("b", "b" * 1800), says("done")]
+    ).messages
+    text = transcribed(said, shape(said))
+    first, second = text.split("[result of bash]\n")[1:]
+    assert len(first.removesuffix("\n\n")) == 1800
+    assert second == "b" * 1800 + "\n\n[assistant]\ndone"
+    assert text.startswith("[user]\ngo\n\n[assistant calls bash]\n{}\n\n")
+
+
+def test_s3_10_the_old_part_keeps_head_and_tail_within_12000_characters() -> None:
+    said = transcript(
+        [user("the head"), *[says("words " * 100) for _ in range(60)], says("the tail")]
+    ).messages
+    text = transcribed(said, shape(said))
+    assert len(text) == 12_000
+    assert text.startswith("[user]\nthe head\n")
+    assert text.endswith("\nthe tail")
+    assert len(transcribed(said, shape(said), limit=500)) == 500
+
+
+def test_s3_10_keys_are_masked_before_anything_is_cut() -> None:
+    text = "x" * 870 + f" {KEY} " + "y" * 5000
+    said = transcript([user("go"), call("a"), result("a", text)]).messages
+    assert "abc123" not in transcribed(said, shape(said))
+    assert "abc123" in transcribed(said, shape(said), redacts=False)
+
+
+def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:
+    prompt = checkpoint_prompt("word " * 10_000, 400)
+    assert len(prompt) == 12_000
+    assert [line[3:] for line in prompt.split("\n") if line.startswith("## ")] == list(HEADINGS)
+    assert "at most 200 words" in prompt
+    assert "earlier summary" not in prompt
+    assert "earlier summary" in checkpoint_prompt("", 400, has_earlier=True)
+
+
+def test_s1_6_the_summary_is_what_the_summarizer_answered() -> None:
+    assert summarized(REQUEST, Answers(" PROMPT, in short \n"), lambda: "facts") == Summary(
+        "what was said, in short", "answers", None, Reply(" what was said, in short \n", 13, 50)
+    )
+
+
+def test_s1_6_without_a_summarizer_it_is_the_facts() -> None:
+    assert summarized(REQUEST, None, lambda: "facts") == Summary("facts", "facts")
+
+
+@pytest.mark.parametrize(
+    ("answer", "trouble"),
+    [
+        (SummaryError("it hangs"), "answers: it hangs"),
+        (" \n", "answers: the summary is empty"),
+        ("x" * 204, "answers: the summary has 51 tokens, and 50 are allowed"),
+        ("x" * 400, "answers: the summary has 100 tokens, and what it replaces has 100"),
+    ],
+)
+def test_s1_6_a_summary_that_is_of_no_use_becomes_facts_and_the_reason_is_told(
+    answer: str | SummaryError, trouble: str
+) -> None:
+    summary = summarized(REQUEST, Answers(answer), lambda: "facts")
+    assert (summary.text, summary.by, summary.trouble) == ("facts", "facts", trouble)
+    assert (summary.reply is None) == isinstance(answer, SummaryError)
+
+
+def test_s3_9_a_summary_of_more_than_1200_characters_is_not_taken() -> None:
+    request = replace(REQUEST, limit=10_000, replaces=10_000, most=1200)
+    assert summarized(request, Answers("x" * 1200), lambda: "facts").by == "answers"
+    assert summarized(request, Answers("x" * 1201), lambda: "facts").trouble == (
+        "answers: the summary has 1201 characters, and 1200 are allowed"
+    )
+
+
+def test_secrets_in_the_answer_of_a_summarizer_are_masked() -> None:
+    summary = summarized(REQUEST, Answers(f"The key is {KEY}."), lambda: "facts")
+    assert (summary.text, summary.by) == ("The key is [REDACTED api key].", "answers")
+    unmasked = summarized(
+        replace(REQUEST, redacts=False), Answers(f"The key is {KEY}."), lambda: "facts"
+    )
+    assert unmasked.text == f"The key is {KEY}."
+
+
+def test_secrets_in_the_error_of_a_summarizer_are_masked() -> None:
+    summary = summarized(REQUEST, Answers(SummaryError(f"{KEY} is refused")), lambda: "facts")
+    assert summary.trouble == "answers: [REDACTED api key] is refused"
+
+
+def test_what_is_sent_is_bounded_and_holds_no_key() -> None:
+    request = replace(REQUEST, prompt=f"{KEY} " + "x" * 20_000, limit=5000, replaces=5000)
+    sent = summarized(request, Answers("PROMPT"), lambda: "facts").text
+    assert 11_990 < len(sent) <= 12_000
+    assert sent.startswith("[REDACTED api key] x")
+    assert summarized(
+        replace(request, redacts=False), Answers("PROMPT"), lambda: "facts"
+    ).text.startswith(KEY)

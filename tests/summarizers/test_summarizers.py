@@ -1,0 +1,332 @@
+"""Summarizers for real: commands that run, and the client of `openai` against a small server on
+this machine.
+"""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, ENVIRONMENT
+from fake_server import Answer, Server, breaks_off, completion, local, redirects, sends
+from samples import line, long_chat
+
+from ctxtrim.errors import SummaryError
+from ctxtrim.summaries import Reply
+from ctxtrim.summarizers import Command, Endpoint
+
+SECRET = "not-a-real-key-but-still-a-secret-0123456789"
+
+
+def python(code: str, timeout: float = 30.0) -> Command:
+    return Command(f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", timeout)
+
+
+def trouble(command: Command, prompt: str = "") -> str:
+    with pytest.raises(SummaryError) as caught:
+        command.summarize(prompt, 100)
+    return str(caught.value)
+
+
+def test_a_command_reads_the_prompt_and_writes_the_summary() -> None:
+    code = (
+        "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data[:10] + b' ' "
+        "+ b'%d' % len(data))"
+    )
+    assert python(code).summarize("naïve 日 " + "x" * 300_000, 100) == Reply("naïve 日 300011")
+    assert Command("cat | tr a-z A-Z").summarize("through a pipe", 100) == Reply("THROUGH A PIPE")
+
+
+def test_a_command_need_not_read_its_prompt() -> None:
+    assert python("print('never mind')").summarize("x" * 1_000_000, 100) == Reply("never mind")
+
+
+def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -> None:
+    assert Command("cat").summarize("a\ud800b", 100) == Reply("a?b")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("print('x'); raise SystemExit(3)", "--llm-command ended with status 3"),
+        (
+            "import sys; sys.exit('first\\nno model: password=hunter2\\n')",
+            "--llm-command ended with status 1: no model: password=[REDACTED password]",
+        ),
+        ("", "--llm-command wrote nothing; expected a summary on its standard output"),
+        ("print(' ')", "--llm-command wrote nothing; expected a summary on its standard output"),
+        (
+            "import sys; sys.stdout.buffer.write(b'\\xff\\xfe')",
+            "--llm-command wrote invalid UTF-8; expected a summary",
+        ),
+        (
+            "while True: print('without an end ' * 1000)",
+            "--llm-command wrote more than 1048576 bytes; expected a summary",
+        ),
+    ],
+)
+def test_a_command_that_fails_says_why(code: str, said: str) -> None:
+    assert trouble(python(code)) == said
+
+
+def test_a_command_that_talks_without_an_end_on_standard_error_is_only_late() -> None:
+    code = "import sys\nwhile True: sys.stderr.write('x' * 10000)"
+    assert trouble(python(code, 0.5)) == "--llm-command did not end within 0.5 seconds"
+
+
+def test_a_command_that_does_not_exist_or_cannot_be_one() -> None:
+    assert trouble(Command("no-such-command-anywhere")).startswith(
+        "--llm-command ended with status 127: "
+    )
+    assert trouble(Command("a\0b")) == "--llm-command cannot be started: embedded null byte"
+
+
+def test_a_late_command_goes_with_everything_that_it_started(tmp_path: Path) -> None:
+    child = (
+        f"import os, time; open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid())); "
+        "time.sleep(60)"
+    )
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    assert trouble(python(code, 3.0)) == "--llm-command did not end within 3 seconds"
+    number = int((tmp_path / "child").read_text())
+    for _ in range(500):
+        if is_gone(number):
+            break
+        time.sleep(0.01)
+    assert is_gone(number)
+
+
+def is_gone(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{number}/stat")  # dead, and only not yet collected by whoever inherited it
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_the_name_of_a_command_does_not_tell_its_arguments() -> None:
+    assert Command("/opt/bin/llm --key hunter2").name == "llm"
+
+
+def refused(endpoint: Endpoint) -> str:
+    with pytest.raises(SummaryError) as caught:
+        endpoint.summarize("Sum it up.", 100)
+    seen: BaseException | None = caught.value
+    while seen is not None:
+        assert SECRET not in repr(seen)
+        seen = seen.__cause__ or seen.__context__
+    return str(caught.value)
+
+
+@local
+def test_an_endpoint_answers_and_says_what_it_charged(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "another")
+    monkeypatch.setenv("CTXTRIM_LLM_API_KEY", SECRET)
+    server.answers = [
+        completion(" In short. ", usage={"prompt_tokens": 12, "completion_tokens": 3})
+    ]
+    endpoint = Endpoint("small", server.url)
+    assert endpoint.summarize("Sum it up: \ud800", 100) == Reply("In short.", 12, 3)
+    headers, body = server.asked[0]
+    assert headers["authorization"] == f"Bearer {SECRET}"
+    assert body == {
+        "path": "/v1/chat/completions",
+        "model": "small",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "Sum it up: ?"}],
+    }
+    assert SECRET not in repr(endpoint)
+
+
+@local
+def test_a_local_endpoint_needs_no_key(server: Server) -> None:
+    server.answers = [completion("In short.")]
+    assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
+    assert "authorization" not in server.asked[0][0]
+
+
+@local
+def test_the_library_tries_again(server: Server) -> None:
+    server.answers = [sends(b"{}", 500), completion("In short.")]
+    assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
+    assert len(server.asked) == 2
+
+
+@local
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            sends(b"<html>It works!</html>"),
+            "the endpoint {} returned an answer that is not a chat completion",
+        ),
+        (sends(b"[1, 2]"), "the endpoint {} returned an answer that is not a chat completion"),
+        (
+            sends(b'{"choices": []}'),
+            "the endpoint {} returned an answer that is not a chat completion",
+        ),
+        (sends(b"\xff" * 99), "the endpoint {} returned an answer that is not a chat completion"),
+        (sends(b"[" * 99999), "the endpoint {} returned an answer that is not a chat completion"),
+        (completion(None), "the endpoint {} returned an answer without text"),
+        (completion(" "), "the endpoint {} returned an answer without text"),
+        (completion(["In", "short"]), "the endpoint {} returned an answer without text"),
+        (breaks_off, "the endpoint {} broke off its answer"),
+        (sends(b"{}", 500), "the endpoint {} answered HTTP 500: "),
+        (
+            sends(json.dumps({"error": {"message": f"no model for {SECRET}\n"}}).encode(), 404),
+            "the endpoint {} answered HTTP 404: ",
+        ),
+        (
+            sends(json.dumps({"error": {"message": f"wrong key: {SECRET}"}}).encode(), 401),
+            "the endpoint {} refuses the key (HTTP 401); see CTXTRIM_LLM_API_KEY",
+        ),
+    ],
+)
+def test_an_endpoint_that_answers_rubbish(
+    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    server.answers = [answer]
+    message = refused(Endpoint("small", server.url, retries=0))
+    assert message.startswith(said.format(server.url))
+    assert len(message) < 400
+    assert "\n" not in message
+
+
+@local
+def test_an_endpoint_that_hangs_drips_or_never_ends(server: Server) -> None:
+    late = f"the endpoint {server.url} did not answer within 0.3 seconds"
+    server.answers = [server.hangs, server.drips, server.floods]
+    assert refused(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    assert refused(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    flood = f"the endpoint {server.url} sent more than 1048576 bytes"
+    assert refused(Endpoint("small", server.url, timeout=30, retries=0)) == flood
+
+
+@local
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/v1", "nonsense", "http://[bad", "ftp://127.0.0.1/"]
+)
+def test_an_endpoint_that_is_none(server: Server, url: str) -> None:
+    assert refused(Endpoint("small", url, retries=0)).startswith(f"the endpoint {url} cannot be ")
+
+
+@local
+def test_the_address_is_shown_without_a_login(server: Server) -> None:
+    url = "http://me:hunter2@127.0.0.1:1/v1?key=hunter2"
+    message = refused(Endpoint("small", url, retries=0))
+    assert "hunter2" not in message
+    assert message.startswith("the endpoint http://127.0.0.1:1/v1 cannot be reached")
+
+
+@local
+def test_a_redirect_to_another_origin_is_refused_and_nothing_is_sent_there(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    other = Server()
+    other.answers = [completion("stolen")]
+    server.answers = [redirects(f"{other.url}/chat/completions")]
+    try:
+        message = refused(Endpoint("small", server.url, retries=0))
+    finally:
+        other.close()
+    assert message.startswith(
+        f"the endpoint {server.url} redirects to another origin (HTTP 307), which is refused"
+    )
+    assert other.asked == []
+
+
+@local
+def test_a_redirect_within_the_origin_is_followed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    server.answers = [redirects("/v2/chat/completions"), completion("In short.")]
+    assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
+    assert [body["path"] for _, body in server.asked] == [
+        "/v1/chat/completions",
+        "/v2/chat/completions",
+    ]
+    server.asked.clear()
+    server.answers = [redirects("/v1/chat/completions")]
+    assert "redirects" in refused(Endpoint("small", server.url, retries=0))  # in a circle
+
+
+@pytest.mark.parametrize(
+    "url", ["http://192.0.2.1/v1", "http://models.example/v1", "http://localhost.example:80/v1"]
+)
+def test_the_key_is_not_sent_unencrypted_to_another_machine(
+    bare: None, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    assert refused(Endpoint("small", url, retries=0)) == (
+        f"the endpoint {url} would get the key unencrypted; use https:// or unset the key"
+    )
+
+
+@local
+def test_what_goes_to_this_machine_goes_through_no_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    server.answers = [completion("In short.")]
+    assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
+
+
+def test_without_a_key_openai_is_not_asked(bare: None) -> None:
+    assert refused(Endpoint("gpt-5-mini")) == (
+        "no key for gpt-5-mini: set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY, or name a local endpoint"
+    )
+
+
+def test_without_the_package_the_extra_is_named(
+    bare: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    assert (
+        refused(Endpoint("small", "http://127.0.0.1:1/v1"))
+        == "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
+    )
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_command_and_what_it_started_end_with_the_program(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
+    pid = tmp_path / "pid"
+    (tmp_path / "a.jsonl").write_bytes(line(long_chat()))
+    words = (
+        "summarize",
+        "--keep-recent-turns",
+        "1",
+        "--llm-command",
+        f"sleep 300 & echo $! > {pid}.new; mv {pid}.new {pid}; wait",
+    )
+    process = subprocess.Popen(
+        [*COMMAND, *words, tmp_path / "a.jsonl"], stdout=subprocess.PIPE, env=ENVIRONMENT
+    )
+    deadline = time.monotonic() + 30
+    while not pid.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(sent)
+    process.communicate()
+    while is_running(int(pid.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(int(pid.read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs; one that has ended and is waited for by nobody does not."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
+    return done.stdout.strip() not in (b"", b"Z")

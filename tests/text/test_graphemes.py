@@ -1,0 +1,82 @@
+"""Texts are cut between the characters that a reader sees."""
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxtrim.clipping import clip
+from ctxtrim.clipping.layout import Mode
+from ctxtrim.text.graphemes import cut_after, cut_before
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import head, tail
+
+PIECES = (
+    "a", " ", "\r", "\n", "\r\n", "e\u0301", "\u0301", "\u200d", "👨‍👩‍👧", "👍🏽", "❤️", "🇩🇪", "🇫",
+    "क्ष", "कि", "\u094d", "क", "가", "\u1100", "\u1161", "\u11a8", "\u0600", "日", "本", "\ud800",
+    "\x00", "ภำ", "©", "\u1021", "\u1cf6", "\u17d2", "\u0903", "각", "\x80", "\u200b",
+)  # fmt: skip
+odd_texts = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+def edges(text: str) -> set[int]:
+    return {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)}
+
+
+@given(odd_texts | st.text(max_size=30))
+def test_every_cut_is_where_a_cluster_ends(text: str) -> None:
+    known = edges(text)
+    for position in range(len(text) + 1):
+        assert cut_before(text, position) == max(edge for edge in known if edge <= position)
+        assert cut_after(text, position) == min(edge for edge in known if edge >= position)
+
+
+@given(odd_texts, st.sampled_from(["o200k_base", "chars4"]), st.integers(0, 20))
+def test_head_and_tail_keep_clusters_whole_within_the_limit(
+    text: str, name: str, limit: int
+) -> None:
+    one = tokenizer(name)
+    first, last = head(one, text, limit), tail(one, text, limit)
+    assert len(first) in edges(text)
+    assert len(text) - len(last) in edges(text)
+    assert max(one.count(first), one.count(last)) <= limit
+
+
+@pytest.mark.parametrize("unit", ["e\u0301", "🇩🇪", "👨‍👩‍👧", "क्ष", "❤️", "日", "가"])
+def test_a_cut_in_a_long_text_of_one_script_is_found(unit: str) -> None:
+    text = unit * 20_000
+    for place in (len(text) // 2, len(text) // 2 + 1):
+        assert cut_before(text, place) % len(unit) == 0
+        assert 0 <= place - cut_before(text, place) < len(unit)
+
+
+@given(
+    st.text(alphabet="a\u0600\u0301\u200d👩\n", max_size=4),
+    st.integers(1, 60),
+    st.text(alphabet="a\u0600\u0301\u200d👩\n🇫", max_size=4),
+)
+def test_flags_are_counted_from_the_start_of_their_run(before: str, count: int, after: str) -> None:
+    text = before + "🇫" * count + after
+    known = edges(text)
+    for position in range(len(text) + 1):
+        assert cut_before(text, position) == max(edge for edge in known if edge <= position)
+        assert cut_after(text, position) == min(edge for edge in known if edge >= position)
+
+
+def test_cuts_in_a_long_run_of_flags_fall_between_pairs() -> None:
+    flags = "🇩🇪" * 100_000
+    for first in ("", "a", "🇫 "):
+        text = first + flags + "🇫"  # the last one has no second half
+        for position in range(len(first), len(text), len(text) // 50):
+            start, end = cut_before(text, position), cut_after(text, position)
+            assert (start - len(first)) % 2 == 0 and (end - len(first)) % 2 == 0
+            assert start <= position <= end <= start + 2
+
+
+@pytest.mark.parametrize("mode", ["head", "tail", "head-tail"])
+def test_a_long_run_of_flags_is_clipped_between_pairs(mode: Mode) -> None:
+    text = "🇩🇪" * 25_000  # 200 kB
+    clipped = clip(text, 300, tokenizer("o200k_base"), mode)
+    assert tokenizer("o200k_base").count(clipped) <= 300
+    for stretch in regex.findall(r"\p{RI}+", clipped):
+        assert stretch == "🇩🇪" * (len(stretch) // 2)

@@ -1,0 +1,97 @@
+"""Bytes to JSON values: whatever a line holds, the records joined are the line."""
+
+import json
+
+import pytest
+from depth import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtrim.text.records import BLANK, NOT_JSON, document, dump, split
+
+settings.register_profile("ctxtrim", deadline=None)
+settings.load_profile("ctxtrim")
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        (b'{"a": 1}\n', [{"a": 1}]),
+        (b'\xef\xbb\xbf{"a": 1}\r\n', [{"a": 1}]),
+        (b'{"a": 1}{"b": 2}\n', [{"a": 1}, {"b": 2}]),
+        (b'{"a": 1}  [2]  \n', [{"a": 1}, [2]]),
+        (b" \t\r\n", [BLANK]),
+        (b'"\\ud800"', ["\ud800"]),
+        (b"42", [42]),
+        (b'{"a": 1} {"b"', [{"a": 1}, NOT_JSON]),
+        (b"2026-11-21 12:00 a log line\n", [NOT_JSON]),
+        (b"\xff\xfe{}\n", [NOT_JSON]),
+        (b"[" * 100_000, [NOT_JSON]),
+        (b'{"a": ' + b"9" * 5000 + b"}", [{"a": float("inf")}]),
+    ],
+)
+def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> None:
+    found = split(line, 3)
+    assert [record.value for record in found] == values
+    assert b"".join(record.data for record in found) == line
+    assert all(record.number == 3 for record in found)
+    assert all((record.problem is not None) == (record.value is NOT_JSON) for record in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'{"a": "b', "the line ends in the middle of a JSON value"),
+        (b'{"a": ', "the line ends in the middle of a JSON value"),
+        (b'{"a" 1}', "not JSON (expecting ':' delimiter at character 6)"),
+        (b'{"a": "\xff"}', "not UTF-8 at byte 8 of the line"),
+        (b"[" * 100_000, "nested too deeply to read"),
+    ],
+)
+def test_a_problem_says_what_and_where(line: bytes, problem: str) -> None:
+    assert split(line, 1)[0].problem == problem
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                b"{",
+                b"}",
+                b'"',
+                b"a",
+                b":",
+                b"1",
+                b" ",
+                b"\\",
+                b"\xff",
+                b"\xc3\xa9",
+                b"[]",
+                b"{}",
+                b"\n",
+            ]
+        )
+    )
+)
+@settings(max_examples=examples(500))
+def test_nothing_is_ever_lost(pieces: list[bytes]) -> None:
+    line = b"".join(pieces)
+    assert b"".join(record.data for record in split(line, 1)) == line
+
+
+def test_a_document_is_one_record_and_lines_are_none() -> None:
+    value = {"messages": [{"role": "user", "content": "x"}]}
+    assert document(json.dumps(value, indent=2).encode()).value == value  # type: ignore[union-attr]
+    assert document(b'{"a": 1}\n{"a": 2}\n') is None
+    assert document(b'{"a": \n{"a": 2}\n') is None
+
+
+def test_a_document_that_breaks_off_says_where() -> None:
+    record = document(b'{\n "a": [\n  1,\n  2')
+    assert record is not None
+    assert (record.number, record.problem) == (4, "the document ends in the middle of a value")
+
+
+@given(st.text(st.characters(), max_size=20))
+def test_what_the_model_reads_as_json_is_json(text: str) -> None:
+    assert json.loads(dump({"x": text})) == {"x": text}

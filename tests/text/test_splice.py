@@ -1,0 +1,136 @@
+"""Splicing: what is not edited stays as it is spelled, and what is edited reads as meant."""
+
+import json
+from typing import Any
+
+import pytest
+from depth import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtrim.text.splice import splice
+
+settings.register_profile("ctxtrim", deadline=None)
+settings.load_profile("ctxtrim")
+
+RAW = (
+    ' {"a" : 1.10, "b":[1e5 ,"\\u00e9", {"k":[ ]}],\n\t"a":{"x" : "é", '
+    '"big":123456789012345678901234567890} } \n'
+)
+
+
+def test_without_edits_nothing_changes() -> None:
+    assert splice(RAW) == RAW
+
+
+@pytest.mark.parametrize(
+    ("replace", "remove", "add", "expected"),
+    [
+        ({("a", "x"): '"y"'}, [], {}, RAW.replace('"é"', '"y"')),
+        ({("b", 1): "null"}, [], {}, RAW.replace('"\\u00e9"', "null")),
+        ({}, [("b", 0)], {}, RAW.replace('1e5 ,"', '"')),
+        ({}, [("b", 1)], {}, RAW.replace(' ,"\\u00e9"', "")),
+        ({}, [("b", 2)], {}, RAW.replace(', {"k":[ ]}', "")),
+        ({}, [("b", 0), ("b", 1), ("b", 2)], {}, RAW.replace('1e5 ,"\\u00e9", {"k":[ ]}', "")),
+        ({}, [("a", "x")], {}, RAW.replace('"x" : "é", ', "")),
+        ({}, [], {("a",): [("n", "1")]}, RAW.replace("567890} }", '567890, "n":1} }')),
+        ({}, [], {("b", 2): [("n", "1"), ("m", "2")]}, RAW.replace("[ ]}", '[ ], "n":1, "m":2}')),
+    ],
+)
+def test_only_the_wanted_value_changes(
+    replace: dict[Any, str], remove: list[Any], add: dict[Any, Any], expected: str
+) -> None:
+    assert splice(RAW, replace, remove, add) == expected
+
+
+def test_a_member_is_added_to_an_empty_object() -> None:
+    assert splice('{"a": { }}', add={("a",): [("n", "1")]}) == '{"a": {"n": 1 }}'
+
+
+def test_a_byte_order_mark_is_no_obstacle() -> None:
+    assert splice('\ufeff{"a": 1}', {("a",): "2"}) == '\ufeff{"a": 2}'
+
+
+@pytest.mark.parametrize("removed", [[], [("a", 1)], [("a", 0)], [("a", 1), ("a", 3)]])
+def test_an_array_is_cut_where_two_of_its_elements_stay(removed: list[Any]) -> None:
+    cut = {("a",): [(2, "], 7, [")]}
+    kept = [place for place in range(4) if ("a", place) not in removed]
+    wanted = [[place for place in kept if place < 2], 7, [place for place in kept if place >= 2]]
+    out = splice('{"a": [0 , 1,2,\n3], "b": 1.10}', remove=removed, cut=cut)
+    assert json.loads(out.replace('{"a": [', '{"a": [[').replace(', "b"', '], "b"')) == {
+        "a": wanted,
+        "b": 1.1,
+    }
+    assert out.endswith(', "b": 1.10}')
+
+
+@pytest.mark.parametrize("path", [("c",), ("a", "x", "y"), ("b", 7), ("b", "0")])
+def test_a_path_that_leads_nowhere_is_an_error(path: Any) -> None:
+    with pytest.raises(KeyError):
+        splice(RAW, {path: "1"})
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+styles = st.sampled_from(
+    [
+        {},
+        {"indent": 2},
+        {"separators": (",", ":")},
+        {"ensure_ascii": False},
+        {"separators": (" , ", " :")},
+    ]
+)
+
+
+def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    found = [at]
+    inside = (
+        enumerate(value)
+        if isinstance(value, list)
+        else value.items()
+        if isinstance(value, dict)
+        else ()
+    )
+    for key, inner in inside:
+        found += _paths(inner, (*at, key))
+    return found
+
+
+@given(values, styles, st.data())
+@settings(max_examples=examples(500))
+def test_any_document_reads_as_the_plainly_edited_value(
+    value: Any, style: Any, data: st.DataObject
+) -> None:
+    text = json.dumps(value, **style)
+    path = data.draw(st.sampled_from(_paths(value)))
+    assert json.loads(splice(text, {path: '"new"'})) == _replaced(value, path)
+    if path:
+        removed = splice(text, remove=[path])
+        assert json.loads(removed) == _removed(value, path)
+        assert len(removed) < len(text)
+
+
+def _replaced(value: Any, path: tuple[Any, ...]) -> Any:
+    if not path:
+        return "new"
+    copy = json.loads(json.dumps(value))
+    _home(copy, path)[path[-1]] = "new"
+    return copy
+
+
+def _removed(value: Any, path: tuple[Any, ...]) -> Any:
+    copy = json.loads(json.dumps(value))
+    del _home(copy, path)[path[-1]]
+    return copy
+
+
+def _home(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path[:-1]:
+        value = value[key]
+    return value

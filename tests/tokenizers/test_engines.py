@@ -1,0 +1,180 @@
+"""The engines on texts that are too long, too strange or too new, and from several threads."""
+
+import random
+import string
+import subprocess
+import sys
+from base64 import b64encode
+from collections.abc import Callable
+from threading import Thread
+
+import pytest
+from builders import call, transcript, user
+from depth import examples
+from gigatoken import Tokenizer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtrim.tokenizers import encodings, tokenizer
+from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
+from ctxtrim.tokenizers.gigatoken_bounded import bounded_count
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
+
+settings.register_profile("ctxtrim", deadline=None)
+settings.load_profile("ctxtrim")
+
+MILLION = 1_000_000
+LONG = {
+    "special tokens": "<|endoftext|><|im_start|>user" * 20_000,
+    "spaces": " " * MILLION,
+    "spaces before a word": " " * MILLION + "word",
+    "spaces between lines": "!\r\n/\n" + " " * MILLION + "\n" + " " * 200_000 + "\x1cx",
+    "many runs of spaces": (" " * 99_999 + "x") * 5,
+    "blanks of all kinds": "x" + " \t\u3000\xa0" * 100_000 + "Ab",
+    "line breaks": "\n" * MILLION,
+    "carriage returns": "x" + "\r\n" * 200_000,
+    "one word": "a" * 500_000,
+    "one word in capitals": "ACGT" * 100_000,
+    "one sign": "=" * 300_000,
+    "ideographs": "日本語の文章を数える" * 10_000,
+    "ideographs with marks": "日本語の文章、数える。" * 120_000,
+    "emoji": "👨‍👩‍👧‍👦🚀" * 50_000,
+    "combining marks": "e" + "\u0301" * 300_000,
+    "lone surrogates": "\ud800" * 50_000 + "a\udc00b " * 50_000,
+}  # fmt: skip
+# What the patterns tell apart: letters and their cases, marks, digits, signs, blanks and line
+# breaks of all kinds.
+KINDS = (
+    "a", "B", "the", " quick", "Fox", "HTTP", "don't", "'s", "'S", "'", " ", "  ", "\t", "\n",
+    "\n\n", "\r\n", "\r", "\x0b", "\x85", "\xa0", "\u2028", "\u3000", "\x1c", "0", "12", "007",
+    "123456", "²", "½", "Ⅳ", "٣", "é", "e\u0301", "\u0301", "ß", "ſ", "日", "ひ", "カ", "々", "한", "、",
+    "。", "，", "🚀", "\u200d", "\u200b", "\ud800", "\udc00", "\x00", "!", "\"", "/", "//", "_", "-",
+    "(", ")", "{", "^", "~", "@", "`", "’", "ǅ", "ʰ", "मी", "عر", "𐐀", "=",
+)  # fmt: skip
+Engine = Callable[[str], int]
+
+
+@pytest.fixture(scope="module", params=list(PATTERNS))
+def engines(request: pytest.FixtureRequest) -> tuple[Engine, Engine]:
+    path = VOCABULARIES / f"{request.param}.tiktoken"
+    return gigatoken_engine(request.param, path), tiktoken_engine(request.param, path)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_texts_count_the_same_with_both_engines_and_in_pieces(
+    engines: tuple[Engine, Engine], name: str
+) -> None:
+    fast, slow = engines
+    tokens = fast(LONG[name])
+    assert 0 < tokens <= len(LONG[name].encode(errors="replace")) * 3
+    assert slow(LONG[name]) == tokens
+    assert sum(map(fast, encodings.pieces(LONG[name]))) == tokens
+
+
+def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_pieces() -> None:
+    text = b64encode(random.Random(1).randbytes(7_500_000)).decode()
+    path = VOCABULARIES / "o200k_base.tiktoken"
+    tokens = tokenizer("o200k_base").count(text)
+    assert (
+        gigatoken_engine("o200k_base", path)(text)
+        == tiktoken_engine("o200k_base", path)(text)
+        == tokens
+    )
+
+
+@given(st.lists(st.sampled_from(KINDS), max_size=25).map("".join), st.integers(1, 6))
+@settings(max_examples=examples(500))
+def test_the_pieces_of_any_text_count_what_it_counts(
+    engines: tuple[Engine, Engine], text: str, size: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encodings, "_PIECE", size)
+        pieces = list(encodings.pieces(text))
+    assert "".join(pieces) == text
+    for count in engines:
+        assert sum(map(count, pieces)) == count(text)
+
+
+def test_a_text_of_many_words_is_counted_in_pieces_of_about_a_million_characters() -> None:
+    pieces = list(encodings.pieces("a word, then another one\n" * 200_000))
+    assert len(pieces) == 5
+    assert all(MILLION <= len(piece) < 1_100_000 for piece in pieces[:-1])
+
+
+def test_words_that_are_always_new_take_no_more_than_half_a_gigabyte() -> None:
+    """50 MB in small texts and a large one take far more where every word is remembered.
+
+    A process begins with the peak of the one that started it, so this one is started by another
+    that is small.
+    """
+    code = """
+import random, resource
+from ctxtrim.tokenizers import tokenizer
+letters = bytes(97 + byte % 26 for byte in range(256))
+def words(size, seed):
+    text = bytearray(random.Random(seed).randbytes(size).translate(letters))
+    text[8::9] = b" " * len(text[8::9])
+    return text.decode()
+own = tokenizer("o200k_base")
+for seed in range(40):
+    own.count(words(500_000, seed))
+own.count(words(30_000_000, 40))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    starts = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}], check=True)"
+    done = subprocess.run(
+        [sys.executable, "-c", starts], capture_output=True, text=True, check=True
+    )
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes
+    assert 50_000_000 < int(done.stdout) * unit < 500_000_000
+
+
+def test_ordinary_text_never_makes_the_tokenizer_anew() -> None:
+    made: list[Tokenizer] = []
+
+    def make() -> Tokenizer:
+        made.append(Tokenizer.from_tiktoken(VOCABULARIES / "cl100k_base.tiktoken", "cl100k", {}))
+        return made[-1]
+
+    count = bounded_count(make)
+    words = [
+        f"{first}{second}{third}"
+        for first in string.ascii_letters
+        for second in "aeiou"
+        for third in "nrst"
+    ]
+    text = " ".join(random.Random(2).choices(words, k=1_500_000))
+    assert {count(text) for _ in range(8)} == {count(text)}
+    assert len(made) == 1
+
+
+def test_threads_may_count_at_the_same_time() -> None:
+    own = tokenizer("o200k_base")
+    texts = [
+        " ".join(random.Random(seed).choices(("rope", "fog", "keel", "x1"), k=20_000))
+        for seed in range(8)
+    ]
+    expected = [own.count(text) for text in texts]
+    found: list[list[int]] = []
+    threads = [
+        Thread(target=lambda: found.append([own.count(text) for text in texts])) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_names_that_never_come_again_are_not_kept() -> None:
+    counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
+    costs = [
+        counter.fresh().tokens(
+            transcript([user("x"), call("a", name=f"tool_{number % 9}")], tools=[{"n": number}])
+        )
+        for number in range(900)
+    ]
+    assert len(counter.names) < 300
+    assert len(counter.tools) < 300
+    assert set(costs[:9]) == set(costs[-9:])

@@ -1,0 +1,259 @@
+"""What a request costs besides its messages, and the tables that the numbers come from."""
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from builders import call, result, says, transcript, user
+from conftest import Run
+from harness import read
+
+from ctxtrim.metering import Binding
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokenizers.claude_ctok import available
+from ctxtrim.tokens.counter import Count
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.models import find_model, framing_of
+from ctxtrim.tokens.request import RequestFraming
+from ctxtrim.tokens.vendors import TABLES
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "required": {"type": "boolean"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+SEEN = '{"type":"object","properties":{"city":{"type":"string"},"required":{"type":"boolean"}}}'
+FORMAT = {"name": "place", "description": "A place", "schema": SCHEMA, "strict": True}
+TEXT = f"# Response Formats\n\n## place\n\n// A place\n{SEEN}"
+needs_ctok = pytest.mark.skipif(
+    not available(), reason="ctok counts Claude on Python 3.12 and newer"
+)
+
+
+def count(request: dict[str, Any], model: str) -> Count:
+    (talk,) = read(json.dumps(request | {"model": model}).encode())[0].transcripts
+    return Binding(tokenizer, model).bind(talk).counter.count(talk)
+
+
+def added(plain: dict[str, Any], more: dict[str, Any], model: str) -> int:
+    """The tokens that some fields add to a request."""
+    return count(plain | more, model).tokens - count(plain, model).tokens
+
+
+def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> None:
+    text = tokenizer("o200k_base").count(TEXT)
+    chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
+    assert added({"messages": [user("x")]}, chat, "gpt-4o") == text + 11
+    responses = {"text": {"format": {"type": "json_schema"} | FORMAT}}
+    assert added({"input": "x", "store": False}, responses, "gpt-4o") == text + 1
+    assert (
+        added({"messages": [user("x")]}, {"response_format": {"type": "json_object"}}, "gpt-4o")
+        == 0
+    )
+    assert count({"messages": [user("x")]} | chat, "gpt-4o").exactness == "bounded"
+
+
+def test_an_answer_in_the_history_costs_more_where_the_output_is_structured() -> None:
+    chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
+    talk = [user("x"), says("y"), user("z")]
+    assert (
+        added({"messages": talk}, chat, "gpt-4o")
+        == added({"messages": [user("x")]}, chat, "gpt-4o") + 6
+    )
+
+
+@pytest.mark.parametrize("key", ["output_format", "output_config"])
+@pytest.mark.parametrize(("model", "frame"), [("claude-sonnet-4-6", 82), ("claude-opus-4-7", 119)])
+def test_anthropic_writes_structured_output_as_indented_json(
+    key: str, model: str, frame: int
+) -> None:
+    wanted = {"type": "json_schema", "schema": SCHEMA}
+    more = (
+        {"output_format": wanted}
+        if key == "output_format"
+        else {"output_config": {"format": wanted}}
+    )
+    text = Binding(tokenizer, model).bind(transcript([])).counter.text(json.dumps(SCHEMA, indent=2))
+    plain = {"system": "Be brief.", "messages": [user("x")]}
+    assert added(plain, more, model) == text + (frame if available() else 119)
+
+
+def test_gemini_does_not_charge_for_structured_output() -> None:
+    plain = {"contents": [{"role": "user", "parts": [{"text": "x"}]}]}
+    assert added(plain, {"generationConfig": {"responseSchema": SCHEMA}}, "gemini-2.5-flash") == 0
+
+
+@needs_ctok
+@pytest.mark.parametrize(
+    ("model", "mode", "tokens"),
+    [
+        ("claude-sonnet-4-5", "enabled", 33),
+        ("claude-sonnet-4-6", "adaptive", 17),
+        ("claude-opus-4-7", "adaptive", 0),
+        ("claude-sonnet-4-6", "disabled", 0),
+    ],
+)
+def test_thinking_of_anthropic_brings_a_prompt(model: str, mode: str, tokens: int) -> None:
+    assert (
+        added({"system": "s", "messages": [user("x")]}, {"thinking": {"type": mode}}, model)
+        == tokens
+    )
+
+
+@needs_ctok
+def test_options_of_anthropic_cost_once() -> None:
+    plain = {"system": "s", "messages": [user("x")]}
+    assert (
+        added(
+            plain,
+            {"output_config": {"task_budget": {"type": "tokens", "total": 9}}},
+            "claude-sonnet-4-6",
+        )
+        == 37
+    )
+    source = {"type": "text", "media_type": "text/plain", "data": "The ferry leaves at nine."}
+    documents = [{"type": "document", "source": source}, {"type": "document", "source": source}]
+    cited = [document | {"citations": {"enabled": True}} for document in documents]
+    counts = [
+        count(
+            {"system": "s", "messages": [{"role": "user", "content": blocks}]}, "claude-sonnet-4-6"
+        )
+        for blocks in (documents, cited)
+    ]
+    assert [one.beside.get("citations", 0) for one in counts] == [0, 560]
+    assert counts[0].by_kind["attachment"] > 2 * 12
+
+
+def test_the_mode_pro_has_no_known_rule() -> None:
+    found = count({"input": "x", "reasoning": {"mode": "pro"}}, "gpt-5.6-sol")
+    assert found.exactness == "estimated"
+    assert found.beside["reasoning_mode"] >= 1550
+
+
+def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
+    pro = {"reasoning": {"mode": "pro"}}
+    talk = [user("x"), says("y"), user("z"), says("y"), user("z")]
+    first = added({"input": "x"}, pro, "gpt-5.6-sol")
+    assert added({"input": talk, "store": False}, pro, "gpt-5.6-sol") == first + 2 * 110
+
+
+@pytest.mark.parametrize(
+    ("model", "request_body"),
+    [
+        ("gpt-4.1", {"input": "x", "tools": [{"type": "web_search"}]}),
+        (
+            "gpt-5",
+            {"messages": [user("x")], "tools": [{"type": "custom", "custom": {"name": "f"}}]},
+        ),
+        (
+            "claude-sonnet-4-5",
+            {"messages": [user("x")], "tools": [{"type": "web_search_20250305", "name": "s"}]},
+        ),
+        (
+            "claude-sonnet-4-5",
+            {"messages": [user("x")], "tools": [{"type": "memory_20250818", "name": "memory"}]},
+        ),
+        (
+            "claude-sonnet-4-6",
+            {
+                "messages": [user("x")],
+                "output_config": {"task_budget": {"total": 9}},
+                "system": "s",
+            },
+        ),
+        (
+            "gpt-oss-20b",
+            {
+                "messages": [user("x")],
+                "response_format": {"type": "json_schema", "json_schema": FORMAT},
+            },
+        ),
+    ],
+)
+def test_what_no_source_supports_is_an_estimate(model: str, request_body: dict[str, Any]) -> None:
+    assert count(request_body, model).exactness == "estimated"
+
+
+@needs_ctok
+def test_a_reconstructed_text_with_a_bound_besides_is_no_bound(ctxtrim: Run) -> None:
+    wanted = {"output_format": {"type": "json_schema", "schema": SCHEMA}}
+    claude = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [user("x")]} | wanted
+    assert count(claude, "claude-sonnet-4-5").exactness == "reconstructed"
+    gpt = {
+        "model": "gpt-4o",
+        "messages": [user("x")],
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+    }
+    for requests, mark in ((gpt,), "≤"), ((claude,), "≈"), ((gpt, claude), "≈"):
+        data = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
+        assert mark in ctxtrim("count", stdin=data).out.decode().splitlines()[-1]
+
+
+def test_tools_of_the_user_are_no_estimate() -> None:
+    tools = [
+        {"type": "custom", "name": "f", "input_schema": SCHEMA},
+        {"name": "g", "input_schema": SCHEMA},
+    ]
+    found = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
+    assert found.exactness == ("reconstructed" if available() else "bounded")
+    assert "own_tools" not in found.beside
+
+
+def test_reasoning_that_xai_keeps_counts_once_where_there_is_an_answer() -> None:
+    talk = [user("x"), says("y"), user("z")]
+    assert "kept_reasoning" not in count({"messages": [user("x")]}, "grok-4").beside
+    assert count({"messages": talk}, "grok-4").beside["kept_reasoning"] == 290
+    assert (
+        count({"messages": [*talk, says("y"), user("z")]}, "grok-4").beside["kept_reasoning"] == 290
+    )
+    assert "kept_reasoning" not in count({"messages": talk}, "grok-4.3").beside
+
+
+def test_reasoning_that_only_the_provider_can_read_is_not_free() -> None:
+    answer = says("y") | {
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "A" * 1000}]
+    }
+    plain, sealed = (count({"messages": [user("x"), one]}, "gpt-5") for one in (says("y"), answer))
+    assert sealed.tokens - plain.tokens == 100
+    assert sealed.exactness == "estimated"
+
+
+def test_a_name_that_is_the_role_costs_nothing_on_top() -> None:
+    text = tokenizer("o200k_base").count
+    found = count({"messages": [{"role": "user", "name": "user", "content": "Hi there"}]}, "gpt-4o")
+    assert found.tokens == 3 + 4 + text("user") + text("Hi there")
+
+
+def test_calls_on_responses_are_items_without_a_wrapper() -> None:
+    calls = [call("a", "b", name="f"), result("a", "x"), result("b", "y")]
+    items = [
+        *(
+            {"type": "function_call", "call_id": name, "name": "f", "arguments": "{}"}
+            for name in "ab"
+        ),
+        *(
+            {"type": "function_call_output", "call_id": name, "output": text}
+            for name, text in (("a", "x"), ("b", "y"))
+        ),
+    ]
+    chat = count({"messages": calls}, "gpt-4o")
+    responses = count({"input": items, "store": False}, "gpt-4o")
+    assert chat.tokens - responses.tokens == 24
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_fact_has_a_source_and_sets_a_field(name: str) -> None:
+    known = {field.name for of in (Framing, RequestFraming) for field in fields(of)}
+    for field_name, fact in TABLES[name].items():
+        assert field_name in known
+        assert len(fact.source) > 10
+        assert fact.pairs >= 0
+
+
+def test_a_request_to_responses_is_framed_by_its_own_table() -> None:
+    model = find_model("gpt-5")
+    assert model is not None
+    assert framing_of(model, "exact", "responses")[0] == "openai-gpt-5-responses"
+    assert framing_of(model, "exact", "chat")[0] == framing_of(model, "exact")[0] == "openai-gpt-5"

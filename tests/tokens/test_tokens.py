@@ -1,0 +1,385 @@
+"""Counts: the vocabularies, the engines, the framing, the budget."""
+
+import hashlib
+import json
+from binascii import a2b_base64
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiktoken
+from builders import call, result, says, step, transcript, user
+from depth import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_corpus import TIER_1, files, needs_corpus, transcripts
+
+from ctxtrim.errors import UsageError
+from ctxtrim.metering import Binding
+from ctxtrim.tokenizers import TOKENIZERS, tokenizer
+from ctxtrim.tokenizers.claude_ctok import available
+from ctxtrim.tokenizers.encodings import (
+    PATTERNS,
+    VOCABULARIES,
+    gigatoken_engine,
+    small_engine,
+    tiktoken_engine,
+)
+from ctxtrim.tokens import Budget, Ceiling, head, tail
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.models import FRAMINGS, find_model, known_models
+
+settings.register_profile("ctxtrim", deadline=None)
+settings.load_profile("ctxtrim")
+
+OFFICIAL = {  # from tiktoken_ext/openai_public.py
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+HOSTILE = (
+    "", " ", "<|endoftext|>", "\ud800", "a\udc00b", "\u2028", "e\u0301", "🚀" * 50, " " * 5000,
+    "\n" * 5000, "a" * 20_000,
+    "नमस्ते दुनिया", "日本語", "ΑΒΓ", "'s 'LL I'Ve", "1234567890" * 20, "\r\n\r\n\t  x", "\x00\x1b[0m",
+)  # fmt: skip
+any_text = st.one_of(
+    st.text(max_size=200), st.text(st.characters(), max_size=50), st.sampled_from(HOSTILE)
+)
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_the_vocabularies_are_the_official_ones(name: str) -> None:
+    assert (
+        hashlib.sha256((VOCABULARIES / f"{name}.tiktoken").read_bytes()).hexdigest()
+        == OFFICIAL[name]
+    )
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_the_patterns_are_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiktoken_ext import openai_public
+
+    monkeypatch.setattr(
+        openai_public,
+        "load_tiktoken_bpe",
+        lambda url, expected_hash: {"url": url, "hash": expected_hash},
+    )
+    official = getattr(openai_public, name)()
+    assert official["pat_str"] == PATTERNS[name]
+    assert official["mergeable_ranks"]["hash"] == OFFICIAL[name]
+
+
+Engine = Callable[[str], int]
+
+
+@pytest.fixture(scope="module", params=list(PATTERNS))
+def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, Engine, Engine]:
+    name, path = request.param, VOCABULARIES / f"{request.param}.tiktoken"
+    ranks = {
+        a2b_base64(token): int(rank)
+        for token, rank in (line.split() for line in path.read_bytes().splitlines())
+    }
+    # which the engine for little text relies on
+    assert list(ranks.values()) == list(range(len(ranks)))
+    oracle = tiktoken.Encoding(
+        name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={}
+    )
+    return (
+        oracle,
+        gigatoken_engine(name, path),
+        tiktoken_engine(name, path),
+        small_engine(name, path),
+    )
+
+
+# Characters that Unicode has assigned since a tokenizer was built are letters to one and nothing to
+# the other.
+assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
+
+
+@given(st.one_of(assigned, st.sampled_from(HOSTILE)))
+@settings(max_examples=examples(1000))
+def test_all_engines_count_what_tiktoken_counts(
+    engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str
+) -> None:
+    oracle, *others = engines
+    assert [count(text) for count in others] == [len(oracle.encode_ordinary(text))] * 3
+
+
+@needs_corpus
+@files(TIER_1[:12])
+def test_all_engines_agree_on_real_texts(
+    engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], path: Path
+) -> None:
+    _, fast, light, small = engines
+    for one in transcripts(path.read_bytes()):
+        for part in (part for message in one.messages for part in message.parts):
+            assert fast(part.text) == light(part.text) == small(part.text)
+
+
+@given(any_text, st.sampled_from(sorted(TOKENIZERS)))
+def test_a_ceiling_is_never_below_the_count(text: str, name: str) -> None:
+    one = tokenizer(name)
+    assert one.count(text) <= one.ceiling(text)
+    assert Ceiling(one).count(text) == one.ceiling(text)
+
+
+@given(any_text, st.sampled_from(["o200k_base", "chars4", "claude-v3-bound"]), st.integers(0, 60))
+def test_head_and_tail_fit_their_limit_and_are_ends_of_the_text(
+    text: str, name: str, limit: int
+) -> None:
+    one = tokenizer(name)
+    first, last = head(one, text, limit), tail(one, text, limit)
+    assert text.startswith(first)
+    assert text.endswith(last)
+    assert one.count(first) <= limit or not first
+    assert one.count(last) <= limit or not last
+    if one.count(text) <= limit:
+        assert first == last == text
+
+
+@given(any_text)
+def test_the_bound_for_claude_is_its_factor_times_both_encodings_on_text_without_repetitions(
+    text: str,
+) -> None:
+    import re
+
+    bare = re.sub(
+        r"(.{1,6}?)\1+", lambda run: run[1] if len(run[0]) > 10 else run[0], text, flags=re.DOTALL
+    )
+    largest = max(tokenizer("o200k_base").count(bare), tokenizer("cl100k_base").count(bare))
+    assert tokenizer("claude-v3-bound").count(text) >= 1.65 * largest
+    if not re.search(
+        "[A-Z][A-Z0-9_]", text
+    ):  # words in capitals cost their bytes, which is all they can cost
+        assert tokenizer("claude-v4.7-bound").count(text) >= 2.35 * largest
+
+
+def test_words_in_capitals_cost_their_bytes_from_claude_4_7_on() -> None:
+    name = "MAX_CONTEXT_TOKENS_PER_MODEL"
+    assert tokenizer("claude-v4.7-bound").count(f"{name}=") >= len(name)
+    assert tokenizer("claude-v3-bound").count(f"{name}=") < len(name)
+
+
+@pytest.mark.parametrize("length", [15, 16, 17, 40, 4096])
+@pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "word " * 30])
+def test_a_long_run_of_one_character_counts_its_bytes_for_claude(length: int, before: str) -> None:
+    count = tokenizer("claude-v3-bound").count(before + "=" * length + "z")
+    assert (count >= length) == (length >= 16 or count >= length)
+
+
+@pytest.mark.parametrize("cycle", ["=-", "it's", " 😀", "12,", "x, y;", "|(>>Z ", "a", "日本"])
+@pytest.mark.parametrize("before", ["", "and so on: ", "a" * (1 << 20)])
+def test_what_repeats_itself_counts_its_bytes_for_claude(cycle: str, before: str) -> None:
+    for name in ("claude-v3-bound", "claude-v4.7-bound"):
+        counts = [tokenizer(name).count(f"{before}{cycle * times} end") for times in (0, 20, 2000)]
+        assert counts[1] - counts[0] >= 20 * len(cycle.encode()) - 3
+        assert counts[2] - counts[1] >= 1980 * len(cycle.encode())
+
+
+def test_the_bound_for_claude_takes_the_larger_encoding_of_ascii_text_too() -> None:
+    """A Greenlandic text of the recorded counts: 7,091 tokens, where o200k_base times 1.65 is
+    6,358.
+    """
+    text = (
+        "Inuit tamarmik inunngorput nammineersinnaassuseqarlutik assigiimmillu "
+        "ataqqinassuseqarlutik."
+    )
+    larger = tokenizer("cl100k_base").count(text)
+    assert larger > tokenizer("o200k_base").count(text)
+    assert tokenizer("claude-v3-bound").count(text) >= 1.65 * larger
+
+
+@pytest.mark.parametrize(
+    "phrase", ["farewell ", "cryptocurrency\n", "Tolkien, ", "the itinerary of coworkers; "]
+)
+def test_a_phrase_that_repeats_itself_counts_its_bytes_for_claude(phrase: str) -> None:
+    for times in (100, 1000):
+        for text in (phrase * times, "some other words before " + phrase * times):
+            assert tokenizer("claude-v3-bound").count(text) >= len(phrase) * (times - 1)
+
+
+def test_a_repetition_is_marked_at_capitals_and_single_spaces() -> None:
+    bound = tokenizer("claude-v3-bound").count
+    assert bound("Ab, " * 100) == 4 * 100 + 2 * 100 + bound(" ")
+    assert bound("ab,   " * 100) == 6 * 100 + bound(" ")
+
+
+def test_models_that_never_come_again_do_not_pile_up() -> None:
+    binding = Binding(tokenizer, context_window=1000)
+    for number in range(300):
+        bound = binding.bind(transcript([user("x")], model=f"own-{number}"))
+        assert bound.model == f"own-{number}"
+        assert [note.code for note in bound.notes] == ["unknown-model"]
+    assert len(binding._known) <= 256
+
+
+def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
+    """OpenAI's cookbook: 3 tokens a message and 1 for its role, 1 for a name, 3 once; equal to the
+    API's own counts.
+    """
+    messages = [
+        {"role": "system", "content": "Answer like a lighthouse keeper."},
+        {"role": "user", "name": "mate_1", "content": "Is the fog coming in?"},
+        {"role": "assistant", "content": "Aye."},
+    ]
+    for model, name in (("gpt-4o", "o200k_base"), ("gpt-4-0613", "cl100k_base")):
+        text = tokenizer(name).count
+        bound = Binding(tokenizer, model).bind(transcript(messages))
+        count = bound.counter.count(transcript(messages))
+        assert count.tokens == 3 + sum(4 + text(one["content"]) for one in messages) + 1 + text(
+            "mate_1"
+        )
+        assert count.exactness == "exact"
+
+
+def test_calls_results_and_schemas_follow_the_published_bound() -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+    talk = transcript(
+        [user("x"), call("a", "b"), result("a", "日本"), result("b", "y"), says("z")], tools=tools
+    )
+    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    text = tokenizer("o200k_base").count
+    declared = (
+        "# Tools\n\n## functions\n\nnamespace functions {\n\ntype f = () => any;\n\n} // "
+        "namespace functions"
+    )
+    assert count.tools_schema == text(declared) + 5
+    assert count.framing == 3 + 5 * 4 + 2 * 10 + 24
+    assert count.by_role["tool"] == text(json.dumps("日本")) + max(text("y"), text(json.dumps("y")))
+    assert count.by_role["assistant"] == 2 * (2 * text("bash") + text("{}")) + text("z")
+    assert count.tokens == sum(count.by_role.values()) + count.framing + count.tools_schema
+    assert sum(count.by_kind.values()) == sum(count.by_role.values())
+    assert count.by_tool == {
+        "bash": count.tokens - count.framing - count.tools_schema - text("x") - text("z")
+    }
+    assert count.exactness == "bounded"
+
+
+def test_arguments_with_line_breaks_cost_more() -> None:
+    plain, broken = call("a"), call("a")
+    broken["tool_calls"][0]["function"]["arguments"] = json.dumps(
+        {"a": "x\ny", "b": ["p\nq"], "c": "flat"}
+    )
+    plain["tool_calls"][0]["function"]["arguments"] = json.dumps(
+        {"a": "x", "b": ["p"], "c": "flat"}
+    )
+    counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
+    frames = [counter.count(transcript([user("x"), one])).framing for one in (plain, broken)]
+    assert frames[1] - frames[0] == 12
+
+
+def test_images_are_never_counted_as_text() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+    talk = transcript([{"role": "user", "content": [{"type": "text", "text": "look"}, image]}])
+    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    assert count.by_kind["attachment"] == 1445
+    assert count.tokens < 1500
+    assert count.exactness == "bounded"
+
+
+def test_measuring_again_counts_only_what_is_new() -> None:
+    class Watched:
+        name, exactness, seen = "watched", "exact", 0
+
+        def count(self, text: str) -> int:
+            Watched.seen += 1
+            return len(text)
+
+        ceiling = count
+
+    talk = transcript([user("go"), *step("a", "text"), *step("b", "text")])
+    counter = Counter(Watched(), Framing(0, 0))
+    counter.tokens(talk)
+    seen = Watched.seen
+    counter.tokens(talk)
+    counter.count(talk)
+    assert Watched.seen == seen
+
+
+def test_the_budget_is_the_window_less_the_reserve_and_never_above_max_input() -> None:
+    assert Budget(128_000, 4096).available == 123_904
+    assert Budget(400_000, 4096, 272_000).available == 272_000
+    assert Budget(400_000, 4096, 272_000, 500).available == 500
+    assert Budget(128_000, 4096, safety=2.0).available == 61_952
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("openai/gpt-4.1-mini", "gpt-4.1-mini"),
+        ("ft:gpt-4.1-mini-2025-04-14:acme::1", "gpt-4.1-mini"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-5.1", "gpt-5.1"),
+        ("claude-opus-4-5-20251101", "claude-opus-4-5"),
+        ("claude-sonnet-4-6", "claude-sonnet-4-6"),
+        ("claude-3-5-sonnet-20241022", "claude-3-5-sonnet"),
+        ("gpt-4.5-preview", "gpt-4.5-preview"),
+        ("nobody-knows", None),
+    ],
+)
+def test_a_model_is_the_longest_name_it_begins_with(name: str, known: str | None) -> None:
+    found = find_model(name)
+    assert (found.name if found else None) == known
+
+
+def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:
+    for model in known_models():
+        assert model.tokenizer in TOKENIZERS
+        assert model.framing in FRAMINGS
+        assert model.context_window > 4000
+        assert model.max_input is None or model.max_input < model.context_window
+
+
+def test_stand_ins_are_labelled_estimated() -> None:
+    talk = transcript([user("hello")])
+
+    def exactness(**options: str) -> str:
+        return Binding(tokenizer, **options).bind(talk).counter.count(talk).exactness
+
+    assert exactness() == "estimated"
+    assert exactness(model="nobody-knows") == "estimated"
+    assert exactness(model="gpt-4o", tokenizer="cl100k_base") == "estimated"
+    assert exactness(model="gpt-4o", tokenizer="gpt") == "exact"
+    assert exactness(model="gpt-5") == "bounded"
+    assert exactness(model="claude-opus-4-5") == tokenizer("claude-v3").exactness
+    assert tokenizer("claude-v3").exactness == ("reconstructed" if available() else "bounded")
+
+
+def test_a_bound_that_rests_on_a_guess_is_an_estimate() -> None:
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}
+    talk = transcript([{"role": "user", "content": [sound]}])
+    for model in ("gpt-4o", "claude-sonnet-4"):
+        assert Binding(tokenizer, model).bind(talk).counter.count(talk).exactness == "estimated"
+
+
+def test_an_unknown_model_counts_the_larger_of_two_and_says_so() -> None:
+    talk = transcript([user("日本語" * 100)])
+    bound = Binding(tokenizer, "gpt-4p").bind(talk)
+    assert bound.counter.text("日本語" * 100) == max(
+        tokenizer("o200k_base").count("日本語" * 100), 75
+    )
+    assert "gpt-4" in bound.notes[0].message
+    assert "--context-window" in bound.notes[0].message
+
+
+def test_safety_divides_the_budget_of_estimates_only() -> None:
+    talk = transcript([user("hello")])
+    assert Binding(tokenizer, limit=1000, safety=1.25).bind(talk).budget.available == 800
+    assert Binding(tokenizer, "gpt-4o", limit=1000, safety=1.25).bind(talk).budget.available == 1000
+
+
+def test_a_reserve_that_leaves_nothing_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="leaves no room"):
+        Binding(tokenizer, context_window=4000, reserve=4000)
+    assert (
+        Binding(tokenizer, context_window=4000).bind(transcript([user("x")])).budget.available
+        == 2000
+    )
+
+
+def test_the_last_recorded_model_is_used_where_none_is_named() -> None:
+    talk = transcript([user("x")], model="gpt-4o")
+    assert Binding(tokenizer).bind(talk).model == "gpt-4o"
+    assert Binding(tokenizer, "gpt-4").bind(talk).model == "gpt-4"

@@ -1,0 +1,336 @@
+"""gpt-oss: what its servers put around a conversation is what openai-harmony
+renders, to the token.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from builders import call, result, says, transcript, user
+from depth import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openai_harmony import (
+    Author,
+    ChannelConfig,
+    Conversation,
+    DeveloperContent,
+    HarmonyEncoding,
+    Message,
+    ReasoningEffort,
+    Role,
+    SystemContent,
+    ToolDescription,
+    load_harmony_encoding,
+)
+
+from ctxtrim.metering import Binding
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokenizers.encodings import VOCABULARIES
+from ctxtrim.tokens.tool_schemas_harmony import render
+
+settings.register_profile("ctxtrim", deadline=None)
+settings.load_profile("ctxtrim")
+
+Dicts = list[dict[str, Any]]
+WORDS = (
+    "fog",
+    "the harbour",
+    "keel,",
+    "日本",
+    "🚀",
+    "don't",
+    "12345",
+    "{}",
+    "a\nb",
+    "x\n\n  y",
+    "<|end|>",
+    "end.",
+)
+plain = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
+names = st.sampled_from(
+    ("bash", "get_weather", "readFile", "mcp__sea__tide", "X", "a1", "_p", "9lives", "ABCDEFGclubs")
+)
+texts = st.one_of(plain, st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=20))
+
+
+@pytest.fixture(scope="module")
+def harmony() -> Iterator[HarmonyEncoding]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_ENCODINGS_BASE", str(VOCABULARIES))  # so that nothing is downloaded
+        yield load_harmony_encoding("HarmonyGptOss")
+
+
+def described(tools: Dicts) -> list[ToolDescription]:
+    functions = [tool["function"] for tool in tools]
+    return [
+        ToolDescription.new(one["name"], one["description"], one["parameters"]) for one in functions
+    ]
+
+
+def system(channels: list[str]) -> Message:
+    content = (
+        SystemContent.new()
+        .with_conversation_start_date("2026-11-22")
+        .with_required_channels(channels)
+    )
+    return Message.from_role_and_content(
+        Role.SYSTEM, content.with_reasoning_effort(ReasoningEffort.HIGH)
+    )
+
+
+def instructions(text: str, tools: Dicts) -> Message:
+    content = DeveloperContent.new().with_instructions(text)
+    return Message.from_role_and_content(
+        Role.DEVELOPER, content.with_function_tools(described(tools)) if tools else content
+    )
+
+
+def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[Message]:
+    """The messages that one becomes; `names` of the tools by call, `kind` how a call names its
+    content.
+    """
+    if message["role"] == "user":
+        yield Message.from_role_and_content(Role.USER, message["content"])
+    elif message["role"] == "tool":
+        author = Author.new(Role.TOOL, f"functions.{names[message['tool_call_id']]}")
+        yield (
+            Message.from_author_and_content(author, message["content"])
+            .with_channel("commentary")
+            .with_recipient("assistant")
+        )
+    else:
+        calls = message.get("tool_calls") or []
+        if "reasoning_content" in message:
+            yield Message.from_role_and_content(
+                Role.ASSISTANT, message["reasoning_content"]
+            ).with_channel("analysis")
+        if message["content"]:
+            channel = "commentary" if calls else "final"
+            yield Message.from_role_and_content(Role.ASSISTANT, message["content"]).with_channel(
+                channel
+            )
+        for one in calls:
+            names[one["id"]] = one["function"]["name"]
+            content = Message.from_role_and_content(Role.ASSISTANT, one["function"]["arguments"])
+            to = f"functions.{one['function']['name']}"
+            yield content.with_channel("commentary").with_recipient(to).with_content_type(kind)
+
+
+def as_documented(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
+    """System prompts are the developer's instructions; tools stand in the first of them, or by
+    themselves.
+    """
+    found = [system(["analysis", "commentary", "final"])]
+    if tools and messages[0]["role"] != "system":
+        content = DeveloperContent.new().with_function_tools(described(tools))
+        found.append(Message.from_role_and_content(Role.DEVELOPER, content))
+    names: dict[str, str] = {}
+    for place, message in enumerate(messages):
+        if message["role"] == "system":
+            found.append(instructions(message["content"], tools if place == 0 else []))
+        else:
+            found += said(message, names, kind)
+    return found
+
+
+def as_vllm(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
+    """The developer's message is there in any case; system prompts are system messages.
+
+    No tools, no commentary.
+    """
+    content = (
+        DeveloperContent.new().with_function_tools(described(tools))
+        if tools
+        else DeveloperContent.new()
+    )
+    found = [system(["analysis", *(["commentary"] if tools else []), "final"])]
+    found.append(Message.from_role_and_content(Role.DEVELOPER, content))
+    names: dict[str, str] = {}
+    for message in messages:
+        if message["role"] == "system":
+            found.append(Message.from_role_and_content(Role.SYSTEM, message["content"]))
+        else:
+            found += said(message, names, kind)
+    return found
+
+
+def tokens(harmony: HarmonyEncoding, messages: list[Message]) -> int:
+    return len(
+        harmony.render_conversation_for_completion(
+            Conversation.from_messages(messages), Role.ASSISTANT
+        )
+    )
+
+
+def counted(messages: Dicts, tools: Dicts) -> int:
+    talk = transcript(messages, **({"tools": tools} if tools else {}))
+    return Binding(tokenizer, "gpt-oss-120b").bind(talk).counter.count(talk).tokens
+
+
+@st.composite
+def steps(draw: st.DrawFn, text: st.SearchStrategy[str], extra: bool) -> Dicts:
+    """An assistant message with calls, and their results; `extra`: it may reason and say something
+    too.
+    """
+    ids = [f"c{draw(st.integers(0, 10**9))}-{place}" for place in range(draw(st.integers(1, 3)))]
+    asks = call(*ids)
+    for one in asks["tool_calls"]:
+        one["function"] |= {
+            "name": draw(names),
+            "arguments": json.dumps({"a": draw(text)}, ensure_ascii=False),
+        }
+    if extra:
+        asks["content"] = draw(st.one_of(st.none(), text))
+        if draw(st.booleans()):
+            asks["reasoning_content"] = draw(text)
+    return [asks, *(result(of, draw(text)) for of in ids)]
+
+
+@st.composite
+def talks(
+    draw: st.DrawFn, text: st.SearchStrategy[str], calls: bool = False, extra: bool = False
+) -> Dicts:
+    found: Dicts = [
+        {"role": "system", "content": one}
+        for one in draw(st.lists(text, max_size=2 if extra else 1))
+    ]
+    for _ in range(draw(st.integers(0, 3))):
+        found.append(user(draw(text)))
+        for step in draw(st.lists(steps(text, extra), max_size=2)) if calls else ():
+            found += step
+        found.append(says(draw(text)))
+        if extra and draw(st.booleans()):
+            found[-1]["reasoning_content"] = draw(text)
+    return [*found, user(draw(text))]
+
+
+@st.composite
+def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
+    """Schemas as people write them, and some that nobody should."""
+    kinds = [
+        "string",
+        "integer",
+        "number",
+        "boolean",
+        "null",
+        "array",
+        "object",
+        ["integer", "null"],
+        "odd",
+        None,
+    ]
+    kind = draw(st.sampled_from(kinds if depth < 3 else kinds[:5]))
+    found: dict[str, Any] = {} if kind is None else {"type": kind}
+    inner = schemas(depth + 1)
+    if kind == "object":
+        found["properties"] = draw(
+            st.dictionaries(st.sampled_from(("city", "max_results", "é", "x-y")), inner)
+        )
+        found["required"] = draw(st.lists(st.sampled_from(("city", "x-y")), max_size=2))
+    if kind == "array" and draw(st.booleans()):
+        found["items"] = draw(inner)
+    if depth < 3 and draw(st.integers(0, 5)) == 0:
+        found["oneOf"] = draw(st.lists(inner, max_size=3))
+    value = st.sampled_from(("a", 'say "b"', "é", 3, 1.5, None, True, [1, "a"], {"k": "v"}))
+    more: dict[str, st.SearchStrategy[Any]] = {
+        "description": st.one_of(plain, st.just("")),
+        "title": st.sampled_from(("T", 3)),
+        "default": value,
+        "enum": st.lists(value, max_size=3),
+        "examples": st.lists(value, max_size=2),
+        "nullable": st.booleans(),
+        "additionalProperties": st.just(False),
+        "anyOf": st.just([{"type": "string"}]),
+    }
+    return found | draw(st.fixed_dictionaries({}, optional=more))
+
+
+objects = schemas().map(lambda found: found | {"type": "object"})
+
+
+@st.composite
+def tool_lists(draw: st.DrawFn) -> Dicts:
+    functions = [
+        {
+            "name": name,
+            "description": draw(texts),
+            "parameters": draw(st.one_of(st.none(), objects)),
+        }
+        for name in draw(st.lists(names, min_size=1, max_size=3))
+    ]
+    return [{"type": "function", "function": function} for function in functions]
+
+
+@given(talks(plain))
+def test_plain_messages_cost_what_is_rendered_and_an_empty_message(
+    harmony: HarmonyEncoding, talk: Dicts
+) -> None:
+    has_prompt = talk[0]["role"] == "system"
+    assert counted(talk, []) == tokens(harmony, as_documented(talk, [], "")) + 2
+    assert counted(talk, []) == tokens(harmony, as_vllm(talk, [], "")) + 3 * has_prompt
+
+
+def quoted(talk: Dicts) -> Dicts:
+    """A conversation as the chat template of the model's repository has it: each result is a string
+    of JSON.
+    """
+    return [
+        message | {"content": json.dumps(message["content"], ensure_ascii=False)}
+        if message["role"] == "tool"
+        else message
+        for message in talk
+    ]
+
+
+@given(talks(plain, calls=True))
+def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
+    harmony: HarmonyEncoding, talk: Dicts
+) -> None:
+    calls = sum(len(message.get("tool_calls", ())) for message in talk)
+    kinds = {"<|constrain|>json": 2, "json": 2 + 2 * calls}
+    for kind, more in kinds.items():
+        renderings = [tokens(harmony, as_documented(one, [], kind)) for one in (talk, quoted(talk))]
+        assert counted(talk, []) >= max(renderings) + more
+        if sum(message["role"] == "tool" for message in talk) <= 1:
+            assert counted(talk, []) == max(renderings) + more
+
+
+@given(tool_lists())
+@settings(max_examples=examples(200))
+def test_tool_schemas_are_spelled_as_they_are_rendered(
+    harmony: HarmonyEncoding, tools: Dicts
+) -> None:
+    messages = as_documented([user("x")], tools, "")[1:2]
+    text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
+    assert render(json.dumps(tools)) == text.removeprefix(
+        "<|start|>developer<|message|>"
+    ).removesuffix("<|end|>")
+    assert counted([user("x")], tools) == tokens(harmony, as_documented([user("x")], tools, "")) + 2
+
+
+@given(talks(texts, calls=True, extra=True), st.one_of(st.just([]), tool_lists()))
+@settings(max_examples=examples(150))
+def test_no_conversation_is_ever_counted_too_low(
+    harmony: HarmonyEncoding, talk: Dicts, tools: Dicts
+) -> None:
+    count = counted(talk, tools)
+    for kind in ("json", "<|constrain|>json", "<|constrain|> json"):
+        for one in (talk, quoted(talk)):
+            assert tokens(harmony, as_documented(one, tools, kind)) <= count
+            assert tokens(harmony, as_vllm(one, tools, kind)) <= count
+
+
+@pytest.mark.parametrize(
+    "tools", ["[1]", '[{"type": "web_search"}]', '[{"function": {"parameters": {}}}]']
+)
+def test_what_is_no_list_of_functions_is_counted_as_json(tools: str) -> None:
+    assert render(tools) is None
+    assert counted([user("x")], json.loads(tools)) >= counted([user("x")], [])
+
+
+def test_channel_configurations_are_those_of_the_library() -> None:
+    assert SystemContent.new().channel_config == ChannelConfig.require_channels(
+        ["analysis", "commentary", "final"]
+    )

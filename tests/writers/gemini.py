@@ -1,0 +1,90 @@
+"""A plain conversation as contents of the Gemini API."""
+
+import json
+from typing import Any
+
+from pictures import PICTURE
+
+Talk = list[dict[str, Any]]
+IMAGE = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
+
+
+def call_part(call: dict[str, Any], has_ids: bool = True) -> dict[str, Any]:
+    """A call, with its id or without."""
+    told = {"name": call["name"], "args": call["input"]}
+    return {"functionCall": told | {"id": call["id"]} if has_ids else told}
+
+
+def result_parts(message: dict[str, Any], has_ids: bool = True) -> list[dict[str, Any]]:
+    """A result: its text alone, beside other members, or as a list; media follow it."""
+    texts = message["texts"]
+    response: dict[str, Any] = {"error" if message["error"] else "output": texts[0]}
+    if len(texts) == 2:
+        response["status"] = texts[1]
+    elif len(texts) > 2:
+        response = {"lines": texts}
+    told = {"name": "bash", "response": response}
+    part = {"functionResponse": told | {"id": message["id"]} if has_ids else told}
+    return [part, IMAGE] if message["image"] else [part]
+
+
+def said_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The texts of a message, and its image."""
+    texts: list[dict[str, Any]] = [{"text": text} for text in message["texts"]]
+    return [*texts, IMAGE] if message.get("image") else texts
+
+
+def contents(talk: Talk, has_ids: bool = True) -> Talk:
+    """Results in a row share a content, and so does what the user says right after them every other
+    time.
+    """
+    found: Talk = []
+    for place, message in enumerate(talk):
+        role = {"assistant": "model", "system": "system"}.get(message["role"], "user")
+        if message["role"] == "tool":
+            parts = result_parts(message, has_ids)
+        else:
+            parts = said_parts(message) + [
+                call_part(call, has_ids) for call in message.get("calls", ())
+            ]
+        last = talk[place - 1]["role"] if place else None
+        if last == "tool" and (message["role"] == "tool" or (role == "user" and place % 2)):
+            found[-1]["parts"] += parts
+        else:
+            found.append({"role": role, "parts": parts, "extra": 1.10})
+    return found
+
+
+def conversation(talk: Talk, number: int = 0) -> dict[str, Any]:
+    """A request: with ids in camel case, or without any in snake case."""
+    system = [message for message in talk if message["role"] == "system"]
+    rest = [message for message in talk if message["role"] != "system"]
+    value: dict[str, Any] = {"id": str(number), "contents": contents(rest, number % 2 == 0)}
+    if system:
+        value["systemInstruction"] = {"parts": said_parts(system[0])}
+    value["tools"] = [{"functionDeclarations": [{"name": "bash"}]}]
+    return value if number % 2 == 0 else snake(value)
+
+
+def snake(value: dict[str, Any]) -> dict[str, Any]:
+    """The same with the other spelling of the keys."""
+    text = json.dumps(value)
+    for camel, other in (
+        ("functionCall", "function_call"),
+        ("functionResponse", "function_response"),
+        ("inlineData", "inline_data"),
+        ("systemInstruction", "system_instruction"),
+    ):
+        text = text.replace(f'"{camel}": ', f'"{other}": ')
+    return json.loads(text)
+
+
+def adk_session(talk: Talk, number: int = 0) -> dict[str, Any]:
+    """The same as events of the Agent Development Kit."""
+    return {
+        "id": str(number),
+        "events": [
+            {"author": one["role"], "content": one, "id": f"e{place}", "timestamp": 1.5}
+            for place, one in enumerate(contents(talk))
+        ],
+    }

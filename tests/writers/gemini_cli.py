@@ -1,0 +1,85 @@
+"""A plain conversation as Gemini CLI writes it down."""
+
+from typing import Any
+
+from writers.gemini import call_part, result_parts, said_parts
+
+Talk = list[dict[str, Any]]
+
+
+def messages(talk: Talk) -> Talk:
+    """The messages of a session: results stand in the message with their calls, or in one of the
+    user's.
+    """
+    found: Talk = []
+    waiting: dict[str, dict[str, Any]] = {}
+    for place, message in enumerate(talk):
+        told = {"id": f"m{place}", "timestamp": "2026-01-01T00:00:00Z"}
+        if message["role"] == "system":
+            continue
+        if message["role"] == "user":
+            content: Any = message["texts"][0]
+            content = (
+                said_parts(message)
+                if len(message["texts"]) > 1 or message.get("image")
+                else content
+            )
+            found.append(told | {"type": "user", "content": content, "displayContent": "x"})
+        elif message["role"] == "assistant":
+            calls = [call | {"args": call.pop("input")} for call in map(dict, message["calls"])]
+            waiting = {
+                call["id"]: call | {"status": "success", "resultDisplay": "x" * 99}
+                for call in calls
+            }
+            text = message["texts"][0] if message["texts"] else ""
+            found.append(
+                told
+                | {
+                    "type": "gemini",
+                    "content": text,
+                    "toolCalls": list(waiting.values()),
+                    "model": "g",
+                }
+            )
+            if place % 3 == 0:
+                found[-1]["thoughts"] = [{"subject": "Plan", "description": "to do"}]
+        elif message["id"] in waiting and place % 4:
+            waiting.pop(message["id"])["result"] = result_parts(message)
+        else:
+            waiting.pop(message["id"], None)
+            found.append(told | {"type": "user", "content": result_parts(message)})
+        if place % 5 == 4:
+            found.append(told | {"id": f"i{place}", "type": "info", "content": "Update available!"})
+    return found
+
+
+def session(talk: Talk, number: int = 0) -> dict[str, Any]:
+    """A session in one document."""
+    return {"sessionId": str(number), "projectHash": "p", "messages": messages(talk)}
+
+
+def log(talk: Talk) -> list[Any]:
+    """A session in a log: messages that are written again when their results are there, and one
+    that is discarded.
+    """
+    lines: list[Any] = [{"sessionId": "s", "projectHash": "p", "messages": []}]
+    for place, message in enumerate(messages(talk)):
+        if message.get("toolCalls"):
+            calls = [
+                {key: call[key] for key in call if key != "result"} for call in message["toolCalls"]
+            ]
+            lines.append(message | {"toolCalls": calls})
+            lines.append({"$set": {"lastUpdated": "now"}})
+        if place == 2:
+            lines += [{"id": "gone", "type": "user", "content": "a mistake"}, {"$rewindTo": "gone"}]
+        lines.append(message)
+    return lines
+
+
+def calls_in_content(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of the model that has its calls in its content too."""
+    parts = [
+        {"text": message["content"]},
+        *(call_part(one | {"input": one["args"]}) for one in message["toolCalls"]),
+    ]
+    return message | {"content": parts}

@@ -1,0 +1,36 @@
+"""A plain conversation as OpenAI Chat Completions spell it."""
+
+import json
+from typing import Any
+
+from pictures import URL
+
+
+def openai_message(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as OpenAI spells it."""
+    blocks = [{"type": "text", "text": text} for text in message["texts"]]
+    if message.get("image"):
+        blocks.append({"type": "image_url", "image_url": {"url": URL}})
+    content: Any = blocks if len(blocks) != 1 else message["texts"][0]
+    value = {"role": message["role"], "content": content if blocks else None, "extra": 1.10}
+    if message.get("calls"):
+        value["tool_calls"] = [
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["input"])},
+            }
+            for call in message["calls"]
+        ]
+    if message["role"] == "tool":
+        value["tool_call_id"] = message["id"]
+    return value
+
+
+def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
+    """A conversation as one value."""
+    return {
+        "id": str(number),
+        "messages": [openai_message(one) for one in talk],
+        "tools": [{"type": "function"}],
+    }

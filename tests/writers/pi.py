@@ -1,0 +1,158 @@
+"""A plain conversation as pi keeps it: a list of messages, a session with links, and one from
+before there were any.
+"""
+
+from typing import Any
+
+from pictures import PICTURE
+
+MODEL = "claude-opus-4-6"
+USAGE = {
+    "input": 3,
+    "output": 7,
+    "cacheRead": 40,
+    "cacheWrite": 5,
+    "totalTokens": 55,
+    "cost": {"total": 1.10},
+}
+
+
+def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
+    """A message as pi spells it."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
+    if message.get("image"):
+        blocks.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
+    value: dict[str, Any] = {
+        "role": message["role"],
+        "content": blocks,
+        "timestamp": 1_700_000_000_000 + place,
+    }
+    if message.get("hidden"):
+        value["metadata"] = {"agentVisible": False, "kind": "tool_result_archived"}
+    if message["role"] == "tool":
+        content = message["texts"][0] if len(blocks) == 1 and place % 2 else blocks
+        value |= {
+            "role": "toolResult",
+            "toolCallId": message["id"],
+            "toolName": "bash",
+            "content": content,
+        }
+        return value if message["error"] is None else value | {"isError": message["error"]}
+    if message["role"] == "assistant":
+        blocks += [
+            {"type": "toolCall", "id": call["id"], "name": call["name"], "arguments": call["input"]}
+            for call in message["calls"]
+        ]
+        value |= {
+            "api": "anthropic-messages",
+            "provider": "anthropic",
+            "model": MODEL,
+            "usage": USAGE,
+        }
+        value |= {"stopReason": "toolUse" if message["calls"] else "stop"}
+    return value
+
+
+def conversation(messages: list[dict[str, Any]], number: int) -> dict[str, Any]:
+    """A conversation as pi's library writes a context down, now and then with what the agent is not
+    shown.
+    """
+    spelled = [
+        pi_message(message, place)
+        for place, message in enumerate(messages)
+        if message["role"] != "system"
+    ]
+    if number % 2 or not spelled:
+        hidden = {
+            "role": "user",
+            "content": [{"type": "text", "text": "aside"}],
+            "metadata": {"agentVisible": False},
+        }
+        spelled.insert(len(spelled) // 2, hidden)
+    prompt = next(
+        (message["texts"][0] for message in messages if message["role"] == "system"), None
+    )
+    context = {
+        "model": MODEL,
+        "messages": spelled,
+        "tools": [{"name": "bash", "parameters": {"type": "object"}}],
+    }
+    return context if prompt is None else {"systemPrompt": prompt} | context
+
+
+def sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of a session: a prompt that was abandoned, labels between messages, a compaction
+    in longer ones.
+    """
+    entries: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": _time(0), "cwd": "/x"},
+        {
+            "type": "model_change",
+            "id": "p0",
+            "parentId": None,
+            "timestamp": _time(0),
+            "modelId": MODEL,
+        },
+        {
+            "type": "message",
+            "id": "dead",
+            "parentId": "p0",
+            "message": {"role": "user", "content": "abandoned"},
+        },
+    ]
+    parent, said = "p0", []
+    for place, body in enumerate(_bodies(messages)):
+        name = f"p{len(entries)}"
+        if "keeps" in body:
+            body["firstKeptEntryId"] = [*said, name][-1 - body.pop("keeps")]
+        entries.append({"id": name, "parentId": parent, "timestamp": _time(place)} | body)
+        parent = name
+        said.append(name)
+        if place % 3 == 2:
+            parent = f"p{len(entries)}"
+            entries.append(
+                {"type": "label", "id": parent, "parentId": name, "targetId": name, "label": "here"}
+            )
+    return entries
+
+
+def old_sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same from before entries had ids: a compaction names the place of the first entry that it
+    keeps.
+    """
+    entries: list[dict[str, Any]] = [
+        {"type": "session", "id": "s", "timestamp": _time(0), "cwd": "/x"}
+    ]
+    said: list[int] = []
+    for place, body in enumerate(_bodies(messages)):
+        if "keeps" in body:
+            body["firstKeptEntryIndex"] = [*said, len(entries)][-1 - body.pop("keeps")]
+        said.append(len(entries))
+        entries.append({"timestamp": _time(place)} | body)
+        if place % 3 == 2:
+            entries.append(
+                {"type": "thinking_level_change", "timestamp": _time(place), "thinkingLevel": "low"}
+            )
+    return entries
+
+
+def _bodies(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the entries say; more than five of them were compacted once, and the newest then kept,
+    or none.
+    """
+    bodies: list[dict[str, Any]] = [
+        {"type": "message", "message": pi_message(message, place)}
+        for place, message in enumerate(messages)
+        if message["role"] != "system"
+    ]
+    if len(bodies) > 5:
+        half, keeps = len(bodies) // 2, len(bodies) % 4
+        bodies.insert(
+            half,
+            {"type": "compaction", "summary": "What was done.", "tokensBefore": 9, "keeps": keeps},
+        )
+    return bodies
+
+
+def _time(place: int) -> str:
+    return f"2025-12-01T00:00:00.{place:03}Z"

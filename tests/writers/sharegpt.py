@@ -1,0 +1,39 @@
+"""A plain conversation as ShareGPT data sets spell it."""
+
+import json
+from typing import Any
+
+FROM = {"user": "human", "assistant": "gpt", "system": "system", "tool": "observation"}
+TOOLS = json.dumps([{"name": "bash", "description": "run", "parameters": {}}])
+
+
+def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """A message's text, and its calls in a turn of their own: one, or several in an array."""
+    found = (
+        [{"from": FROM[message["role"]], "value": "".join(message["texts"])}]
+        if message["texts"]
+        else []
+    )
+    calls = [
+        {"name": call["name"], "arguments": call["input"]} for call in message.get("calls", ())
+    ]
+    if calls:
+        found.append(
+            {"from": "function_call", "value": json.dumps(calls if len(calls) > 1 else calls[0])}
+        )
+    return found
+
+
+def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
+    """A conversation as one value, its system prompt in the list or beside it."""
+    beside = {}
+    if number % 2 and talk and talk[0]["role"] == "system" and len(talk) > 1:
+        beside = {"system": talk[0]["texts"][0]}
+        talk = talk[1:]
+    found = [turn for message in talk for turn in turns(message)]
+    return {
+        "id": f"t{number}",
+        "conversations": found,
+        "tools": TOOLS,
+        "chosen": {"from": "gpt", "value": "x"},
+    } | beside

@@ -99,8 +99,8 @@ def _property(name: str, schema: Any, indent: str) -> Iterator[str]:
         yield f"{indent}// Examples:"
         yield from (f'{indent}// - "{example}"' for example in examples if isinstance(example, str))
     if not isinstance(variants, list):
-        remark = _remark(None, schema) if "oneOf" not in schema else ""
-        yield f"{name} {_nullable(schema, indent + '    ')},{remark}"
+        default = _remark(None, schema) if "oneOf" not in schema else ""
+        yield f"{name} {_nullable(schema, indent + '    ')},{default}"
         return
     is_told = description is not None and description != (
         _text(variants[0], "description") if variants else None

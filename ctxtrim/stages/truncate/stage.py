@@ -265,9 +265,9 @@ class Truncate:
     def _rules(self) -> Mapping[str, "Truncate"]:
         """Copies of the stage with the settings of single tools, by tool name."""
         return {
-            name: dataclasses.replace(self, **rule)
+            name: dataclasses.replace(self, **rule)  # type: ignore[arg-type]
             for name, rule in per_tool.rules(self.tool).items()
-        }  # type: ignore[arg-type]
+        }
 
     @cached_property
     def _replacement(self) -> Replacement:

@@ -28,8 +28,8 @@ import orjson
 
 from ctxtrim.cli.runner import calm_collector
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.metering import Binding
-from ctxtrim.pipeline import Spec
+from ctxtrim.metering import Metering
+from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES, gigatoken_engine, tiktoken_engine
@@ -133,8 +133,10 @@ def _plain_trim(files: list[bytes], texts: list[list[str]], count: Callable[[str
 
 def _ctxtrim(files: list[bytes], *stages: tuple[str, dict[str, int]]) -> int:
     job = Job(
-        tuple(Spec(name, settings) for name, settings in stages),
-        Binding(tokenizer, tokenizer=ENCODING, limit=BUDGET),
+        Pipeline(
+            tuple(Spec(name, settings) for name, settings in stages),
+            Metering(tokenizer, tokenizer=ENCODING, limit=BUDGET),
+        ),
         keeps_changes=False,
     )
     return sum(

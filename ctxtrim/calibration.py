@@ -99,42 +99,28 @@ def calibrate(
         return counter, Finding("not-calibrated", "warning", f"not calibrated: {usable.why_none}")
     answers = tuple(answer for answer in usable.answers if answer.usage.prompt_tokens)
     if not answers:
-        return counter, Finding(
-            "not-calibrated",
-            "warning",
-            "not calibrated: recorded usage has totals but no prompt tokens",
-        )
+        text = "not calibrated: recorded usage has totals but no prompt tokens"
+        return counter, Finding("not-calibrated", "warning", text)
     hidden = _hidden(counter, transcript, answers[0])
-    hidden_note = (
-        f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
-    )
+    rest = f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
     factors = list(_thousandths(counter, transcript, answers))
-    windows = (
-        f"{len(factors):,} window{'' if len(factors) == 1 else 's'} of {WINDOW:,} tokens "
-        "between recorded answers"
-    )
+    noun = "window" if len(factors) == 1 else "windows"
+    windows = f"{len(factors):,} {noun} of {WINDOW:,} tokens between recorded answers"
     if len(factors) < LEAST:
-        text = f"not calibrated: {windows}, at least {LEAST} are needed; {hidden_note}"
+        text = f"not calibrated: {windows}, at least {LEAST} are needed; {rest}"
         return counter, Finding("not-calibrated", "warning", text, tokens=hidden)
     factor = max(factors) / 1000
     if factor <= 1:
-        text = (
-            f"calibrated: counts are unchanged, {windows} need a factor of at most "
-            f"{factor:.3f}; {hidden_note}"
-        )
-        return counter, Finding("calibrated", "info", text, tokens=hidden)
-    text = (
-        f"calibrated: texts count {factor:.3f} times, the largest factor of {windows}; "
-        f"{hidden_note}"
-    )
-    return Counter(Scaled(counter.tokenizer, factor), counter.framing), Finding(
-        "calibrated", "info", text, tokens=hidden
-    )
+        text = f"counts are unchanged, {windows} need a factor of at most {factor:.3f}"
+    else:
+        text = f"texts count {factor:.3f} times, the largest factor of {windows}"
+        counter = Counter(Scaled(counter.tokenizer, factor), counter.framing)
+    note = Finding("calibrated", "info", f"calibrated: {text}; {rest}", tokens=hidden)
+    return counter, note
 
 
 def anchor(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[Counter, Finding]:
-    """A counter that uses the last recorded usage up to its answer, and counts the messages after
-    it.
+    """A counter that uses the last recorded usage and counts the messages after its answer.
 
     The difference between recorded and counted tokens becomes priming, so that each message keeps
     its own cost. An answer has at least its counted tokens, because some clients record only its
@@ -162,8 +148,7 @@ def anchor(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[
 
 
 def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list[Answer]:
-    """The answers after the last summary, by message order, line order, and the summary's own
-    count.
+    """The answers after the last summary, by message, by line, and by the summary's count.
 
     Messages that a compaction kept follow its summary, but their usage was recorded before it.
     """
@@ -266,9 +251,7 @@ def _sums(numbers: Iterable[int]) -> list[int]:
 
 
 def _is_untold(message: Message) -> bool:
-    """Whether more than the texts of a message was sent: it is hidden, abridged, or has
-    attachments.
-    """
+    """Whether a message was sent with more than its texts, or with less."""
     return (
         not message.agent_visible
         or any(part.media is not None for part in message.parts)

@@ -16,7 +16,8 @@
 A transcript that does not fit, or that breaks a rule, is a `Finding`, not an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
@@ -129,6 +130,15 @@ def unexpected(error: BaseException) -> str:
         return reason(error) if error.filename is None else f"{error.filename}: {reason(error)}"
     kind, text = type(error).__name__, str(error)
     return f"unexpected {kind}{f' ({text})' if text else ''}; {BUG}; --debug shows the traceback"
+
+
+@contextmanager
+def os_errors_as(error_class: type[CtxtrimError], text: str) -> Iterator[None]:
+    """Raise an `OSError` of the block as another error, with a text and the reason."""
+    try:
+        yield
+    except OSError as error:
+        raise error_class(f"{text}: {reason(error)}") from error
 
 
 def reason(error: OSError) -> str:

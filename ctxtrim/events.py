@@ -1,8 +1,11 @@
 """Events of a compaction: one at its start, one at its end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from ctxtrim.model import Transcript
+from ctxtrim.stage import Finding
 
 T = TypeVar("T")
 
@@ -37,22 +40,50 @@ class Event:
 OnEvent = Callable[[Event], object]
 
 
+class State(NamedTuple):
+    """The tokens of a prompt, the messages that the model sees, and the problem of the work."""
+
+    tokens: int
+    messages: int
+    error: str | None
+
+
+def state(transcript: Transcript, tokens: int, findings: Iterable[Finding] = ()) -> State:
+    """The state of a transcript. Findings above `info` are problems."""
+    problems = [finding.message for finding in findings if finding.severity != "info"]
+    visible = sum(message.agent_visible for message in transcript.messages)
+    return State(tokens, visible, "; ".join(problems) or None)
+
+
 def announced(
-    on_event: OnEvent,
-    start: Event,
+    on_event: OnEvent | None,
+    trigger: str | None,
+    transcript: Transcript,
+    tokens: int,
     work: Callable[[], T],
-    measure: Callable[[T], tuple[int, int, str | None]],
+    state_after: Callable[[T], State],
 ) -> T:
     """Run `work` and return its result. Send an event before it and one after it, also if it fails.
 
-    `measure` returns the tokens and messages after the work, and the problem, if any.
+    `transcript` and its `tokens` are those before the work. Without a trigger, no event is sent.
     """
+    if on_event is None or trigger is None:
+        return work()
+    start = Event("start", trigger, tokens, state(transcript, tokens).messages)
     on_event(start)
     try:
         result = work()
-        tokens, messages, error = measure(result)
+        after = state_after(result)
     except Exception as problem:
         on_event(replace(start, event="end", error=str(problem)))
         raise
-    on_event(replace(start, event="end", tokens_after=tokens, messages_after=messages, error=error))
+    on_event(
+        replace(
+            start,
+            event="end",
+            tokens_after=after.tokens,
+            messages_after=after.messages,
+            error=after.error,
+        )
+    )
     return result

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from ctxtrim.calibration import anchor, calibrate, recorded
 from ctxtrim.errors import UsageError
@@ -28,7 +29,7 @@ _BY_MODEL = (None, "auto", USAGE)
 
 
 @dataclass(frozen=True)
-class Bound:
+class Meter:
     """The counter and budget of one transcript. `notes` are findings about assumptions."""
 
     model: str | None
@@ -38,7 +39,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Binding:
+class Metering:
     """The options about models and budgets, in tokens. `tokenizer_of` makes tokenizers by name.
 
     `model_of` resolves a model name. `most`: maximum assumed window, unless one is given. `spare`:
@@ -59,7 +60,7 @@ class Binding:
     most: int | None = None
     spare: int | None = None
     session: int | None = None
-    _known: dict[tuple[str | None, Api | None], Bound] = field(
+    _known: dict[tuple[str | None, Api | None], Meter] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -68,32 +69,34 @@ class Binding:
         if self.tokenizer not in _BY_MODEL:
             self.tokenizer_of(self.tokenizer)
         if self.model is not None or self.context_window is not None or self.limit is not None:
-            self._bind(self.model)
+            self._meter_of(self.model)
 
-    def bind(self, transcript: Transcript) -> Bound:
-        """The counter and budget of a transcript, for the given model, else for the
-        recorded one.
-        """
-        bound = self._bind(self.model or transcript.model, transcript.options.api)
-        bound = replace(bound, counter=bound.counter.fresh())
+    def __getstate__(self) -> dict[str, Any]:
+        """The options without what was computed from them."""
+        return vars(self) | {"_known": {}}
+
+    def meter(self, transcript: Transcript) -> Meter:
+        """The counter and budget of a transcript, for the given model or the recorded one."""
+        meter = self._meter_of(self.model or transcript.model, transcript.options.api)
+        meter = replace(meter, counter=meter.counter.fresh())
         if self.calibrates or self.tokenizer == USAGE:
-            answers = recorded(transcript, partial(_count_alike, bound.model))
+            answers = recorded(transcript, partial(_count_alike, meter.model))
             if self.calibrates:
-                bound = self._taught(bound, *calibrate(bound.counter, transcript, answers))
+                meter = self._taught(meter, *calibrate(meter.counter, transcript, answers))
             if self.tokenizer == USAGE:
-                bound = self._taught(bound, *anchor(bound.counter, transcript, answers))
-        return bound
+                meter = self._taught(meter, *anchor(meter.counter, transcript, answers))
+        return meter
 
-    def _taught(self, bound: Bound, counter: Counter, note: Finding) -> Bound:
+    def _taught(self, meter: Meter, counter: Counter, note: Finding) -> Meter:
         """The corrected counter. If counts become estimates, the safety margin applies."""
         is_estimated = counter.tokenizer.exactness == "estimated"
-        budget = replace(bound.budget, safety=self.safety) if is_estimated else bound.budget
-        return replace(bound, counter=counter, budget=budget, notes=(*bound.notes, note))
+        budget = replace(meter.budget, safety=self.safety) if is_estimated else meter.budget
+        return replace(meter, counter=counter, budget=budget, notes=(*meter.notes, note))
 
-    def _bind(self, name: str | None, api: Api | None = None) -> Bound:
+    def _meter_of(self, name: str | None, api: Api | None = None) -> Meter:
         return self._known.get((name, api)) or keep(self._known, (name, api), self._make(name, api))
 
-    def _make(self, name: str | None, api: Api | None) -> Bound:
+    def _make(self, name: str | None, api: Api | None) -> Meter:
         model = self.model_of(name)
         chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
@@ -109,7 +112,7 @@ class Binding:
         notes = [self._unknown(name or "", tokenizer.name, budget)] if is_strange else []
         if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
             notes.append(BOUNDED)
-        return Bound(name, Counter(tokenizer, framing), budget, tuple(notes))
+        return Meter(name, Counter(tokenizer, framing), budget, tuple(notes))
 
     def _budget(self, model: Model, safety: float) -> Budget:
         window = self.context_window or min(model.context_window, self.most or model.context_window)

@@ -1,13 +1,14 @@
 """Run a transcript through stages, measuring each from outside."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ctxtrim.conversation import edits
 from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
-from ctxtrim.events import Event, OnEvent, announced
+from ctxtrim.errors import UsageError
+from ctxtrim.events import OnEvent, State, announced, state
+from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
     NOTHING_DONE,
@@ -19,14 +20,16 @@ from ctxtrim.stage import (
     Keeper,
     Original,
     Outcome,
-    Stage,
     StoredSummary,
+    Trait,
+    declares,
+    has_overflow,
     seams_of,
 )
 from ctxtrim.stages import STAGES
-from ctxtrim.stages.reasoning import Thinking, without_invalid_reasoning
+from ctxtrim.stages.reasoning import Thinking, thinking_of, without_invalid_reasoning
 from ctxtrim.summaries import Summarizer
-from ctxtrim.tokens import Budget, Exactness
+from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
 
 
@@ -36,6 +39,10 @@ class Spec:
 
     name: str
     settings: dict[str, Any]
+
+    def declares(self, trait: Trait) -> bool:
+        """Whether the stage declares a trait."""
+        return declares(STAGES[self.name], trait)
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class PipelineRun:
     """
 
     transcript: Transcript
+    meter: Meter
     count: Count
     tokens_read: int
     exactness_read: Exactness
@@ -87,124 +95,136 @@ class PipelineRun:
     @property
     def overflows(self) -> bool:
         """Whether the transcript exceeds the budget."""
-        return any(finding.code == OVERFLOW for finding in self.findings)
+        return has_overflow(self.findings)
 
 
-def run(
-    transcript: Transcript,
-    specs: Sequence[Spec],
-    counter: Counter,
-    budget: Budget,
-    thinking: Thinking = "keep",
-    keeper: Keeper | None = None,
-    summarizer: Summarizer | None = None,
-    stored: StoredSummary | None = None,
-    on_event: OnEvent | None = None,
-    cause: str | None = None,
-) -> PipelineRun:
-    """Run all stages in order and return the final transcript. A stage that overflows ends the run.
+@dataclass(frozen=True)
+class Services:
+    """Services that a run may use.
 
-    `keeper` stores the originals of a stage before its outcome is accepted, or raises an
-    `ArchiveError`. `summarizer` writes the summaries; `stored` is the summary of an earlier run.
-    `on_event` receives the events of compactions. `cause` is a reason to compact regardless of the
-    trigger.
+    `keeper` stores the originals of a stage before its outcome is accepted. `summarizer` writes the
+    summaries; `stored` is the summary of an earlier run. `on_event` receives the events of
+    compactions. `cause` is a reason to compact regardless of the trigger.
     """
-    path_of = keeper.path_of if keeper else None
-    services = {"path_of": path_of, "summarizer": summarizer, "stored": stored, "cause": cause}
-    tokens_read = tokens = counter.tokens(transcript)
-    exactness_read = counter.exactness(transcript)
-    steps = []
-    findings: list[Finding] = []
-    summary: StoredSummary | None = None
-    summary_end: int | None = None
-    for spec in specs:
-        stage = _stage(spec, counter, budget, services)
-        start = None if on_event is None else _start_event(stage, transcript, tokens)
-        work = partial(_run_stage, stage, spec.name, counter, transcript, thinking, keeper)
-        if on_event is not None and start is not None:
-            outcome, kept = announced(on_event, start, work, partial(_end_state, counter))
-        else:
-            outcome, kept = work()
-        tokens_after = counter.tokens(outcome.transcript)
-        steps.append(
-            StageRun(
-                stage=spec.name,
-                tokens_before=tokens,
-                tokens_after=tokens_after,
-                messages_before=len(transcript.messages),
-                messages_after=len(outcome.transcript.messages),
-                changes=_measured(counter, transcript, outcome, kept),
-                findings=outcome.findings,
-                smallest_dropped=outcome.smallest_dropped,
+
+    keeper: Keeper | None = None
+    summarizer: Summarizer | None = None
+    stored: StoredSummary | None = None
+    on_event: OnEvent | None = None
+    cause: str | None = None
+
+    @property
+    def path_of(self) -> Callable[[str], str] | None:
+        """The function from the name of an original to the path of its file, if it is kept."""
+        return self.keeper.path_of if self.keeper is not None else None
+
+
+NO_SERVICES = Services()
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Stages with their settings, and how transcripts are counted. It can be pickled.
+
+    `thinking`: what to do with reasoning in edited transcripts, None for the default of the model.
+    """
+
+    stages: tuple[Spec, ...]
+    metering: Metering
+    thinking: Thinking | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `UsageError` if stages would edit by recorded usage."""
+        editing = [spec.name for spec in self.stages if not spec.declares("is_verdict")]
+        if editing and self.metering.tokenizer == USAGE:
+            raise UsageError(
+                f"--tokenizer {USAGE}: recorded usage cannot be used for {editing[0]}, because "
+                "dropping messages does not lower it; use it with count and check, or use "
+                "--calibrate"
             )
+
+    @property
+    def fits_budget(self) -> bool:
+        """Whether a stage makes transcripts fit."""
+        return any(spec.declares("fits_budget") for spec in self.stages)
+
+    def run(
+        self, transcript: Transcript, services: Services = NO_SERVICES, meter: Meter | None = None
+    ) -> PipelineRun:
+        """Run all stages in order and return the final transcript.
+
+        An editing stage that overflows ends the run. `meter` is used instead of the one that
+        `metering` makes. Raises `ArchiveError` if originals cannot be stored.
+        """
+        meter = meter or self.metering.meter(transcript)
+        counter = meter.counter
+        tokens_read = counter.tokens(transcript)
+        exactness_read = counter.exactness(transcript)
+        steps: list[StageRun] = []
+        summary: StoredSummary | None = None
+        summary_end: int | None = None
+        for spec in self.stages:
+            tokens = steps[-1].tokens_after if steps else tokens_read
+            outcome, step = self._step(spec, transcript, tokens, services, meter)
+            steps.append(step)
+            if outcome.summary is not None:
+                summary = outcome.summary
+                dropped = _dropped(transcript, outcome.transcript)
+                summary_end = max(dropped) if dropped else summary_end
+            transcript = outcome.transcript
+            if has_overflow(outcome.findings) and not spec.declares("is_verdict"):
+                break
+        count = counter.count(transcript)
+        return PipelineRun(
+            transcript=transcript,
+            meter=meter,
+            count=count,
+            tokens_read=tokens_read,
+            exactness_read=exactness_read,
+            steps=tuple(steps),
+            findings=_final_findings(steps, count.tokens <= meter.budget.available),
+            summary=summary,
+            summary_end=summary_end,
         )
-        if outcome.summary is not None:
-            summary = outcome.summary
-            dropped = _dropped(transcript, outcome.transcript)
-            summary_end = max(dropped) if dropped else summary_end
-        for finding in outcome.findings:
-            if finding.severity != "info" or finding.code == NOTHING_DONE:
-                findings.append(finding)
-        transcript, tokens = outcome.transcript, tokens_after
-        if any(finding.code == OVERFLOW for finding in outcome.findings) and spec.name != "check":
-            break
-    count = counter.count(transcript)
-    return PipelineRun(
-        transcript=transcript,
-        count=count,
-        tokens_read=tokens_read,
-        exactness_read=exactness_read,
-        steps=tuple(steps),
-        findings=_final_findings(findings, count.tokens <= budget.available),
-        summary=summary,
-        summary_end=summary_end,
-    )
 
+    def _step(
+        self, spec: Spec, transcript: Transcript, tokens: int, services: Services, meter: Meter
+    ) -> tuple[Outcome, StageRun]:
+        """The outcome of a stage, measured and with its originals stored."""
+        counter, keeper = meter.counter, services.keeper
+        stage_class = STAGES[spec.name]
+        seams = {name: getattr(services, name) for name in seams_of(stage_class)}
+        stage = stage_class(counter, meter.budget, **seams, **spec.settings)
 
-def _start_event(stage: Stage, transcript: Transcript, tokens: int) -> Event | None:
-    """The event before a stage runs; None if the stage announces nothing or has no
-    reason to run.
-    """
-    reason = stage.reason_to_run(transcript) if isinstance(stage, Announced) else None
-    return None if reason is None else Event("start", reason, tokens, _visible(transcript))
+        def work() -> tuple[Outcome, Mapping[int, str]]:
+            """The outcome, and the names of the stored originals by message index."""
+            mode = self.thinking or thinking_of(meter.model)
+            outcome = without_invalid_reasoning(transcript, stage(transcript), mode)
+            if outcome.transcript is not transcript:
+                edits.check(outcome.transcript, spec.name)
+            if keeper is None:
+                return outcome, {}
+            return outcome, keeper.keep(_originals(counter, transcript, outcome.changes), spec.name)
 
+        def state_after(done: tuple[Outcome, Mapping[int, str]]) -> State:
+            outcome, _ = done
+            tokens_after = counter.tokens(outcome.transcript)
+            return state(outcome.transcript, tokens_after, outcome.findings)
 
-def _stage(spec: Spec, counter: Counter, budget: Budget, services: Mapping[str, Any]) -> Stage:
-    """The stage for one transcript, with the services that it needs."""
-    stage_class = STAGES[spec.name]
-    return stage_class(
-        counter, budget, **{name: services[name] for name in seams_of(stage_class)}, **spec.settings
-    )
-
-
-def _run_stage(
-    stage: Stage,
-    name: str,
-    counter: Counter,
-    transcript: Transcript,
-    thinking: Thinking,
-    keeper: Keeper | None,
-) -> tuple[Outcome, Mapping[int, str]]:
-    """The outcome of a stage, and the names of the stored originals by message index."""
-    outcome = without_invalid_reasoning(transcript, stage(transcript), thinking)
-    if outcome.transcript is not transcript:
-        edits.check(outcome.transcript, name)
-    return outcome, keeper.keep(
-        _originals(counter, transcript, outcome.changes), name
-    ) if keeper else {}
-
-
-def _end_state(
-    counter: Counter, done: tuple[Outcome, Mapping[int, str]]
-) -> tuple[int, int, str | None]:
-    """Tokens, visible messages and problems after a compaction, for its end event."""
-    outcome, _ = done
-    problems = [finding.message for finding in outcome.findings if finding.severity != "info"]
-    return (
-        counter.tokens(outcome.transcript),
-        _visible(outcome.transcript),
-        "; ".join(problems) or None,
-    )
+        trigger = None
+        if services.on_event is not None and isinstance(stage, Announced):
+            trigger = stage.reason_to_run(transcript)
+        outcome, kept = announced(services.on_event, trigger, transcript, tokens, work, state_after)
+        return outcome, StageRun(
+            stage=spec.name,
+            tokens_before=tokens,
+            tokens_after=counter.tokens(outcome.transcript),
+            messages_before=len(transcript.messages),
+            messages_after=len(outcome.transcript.messages),
+            changes=_measured(counter, transcript, outcome, kept),
+            findings=outcome.findings,
+            smallest_dropped=outcome.smallest_dropped,
+        )
 
 
 def _dropped(before: Transcript, after: Transcript) -> set[int]:
@@ -217,14 +237,14 @@ def _dropped(before: Transcript, after: Transcript) -> set[int]:
     }
 
 
-def _visible(transcript: Transcript) -> int:
-    return sum(message.agent_visible for message in transcript.messages)
-
-
-def _final_findings(findings: Sequence[Finding], fits: bool) -> tuple[Finding, ...]:
-    """The findings that apply after the last stage: each once, and the last overflow if the result
-    does not fit.
-    """
+def _final_findings(steps: Sequence[StageRun], fits: bool) -> tuple[Finding, ...]:
+    """The findings after the last stage, each once; the last overflow only if it does not fit."""
+    findings = [
+        finding
+        for step in steps
+        for finding in step.findings
+        if finding.severity != "info" or finding.code == NOTHING_DONE
+    ]
     overflows = [finding for finding in findings if finding.code == OVERFLOW]
     others = dict.fromkeys(finding for finding in findings if finding.code != OVERFLOW)
     return (*(() if fits else overflows[-1:]), *others)

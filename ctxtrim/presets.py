@@ -1,6 +1,6 @@
 """Named pipelines: common context policies as stages and settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ class Preset:
     `window`: the maximum of the prompt and its answer in tokens, even if the model allows more.
     `reserve`: the tokens kept free for the answer, if the window is larger than that. `archives`:
     store originals, in the user's data folder if no archive is set. `is_session`: without a known
-    window, `session_tokens` of the stage `compact` is the budget; if that stage is not `auto`,
-    `check` replaces `trim`.
+    window, `session_tokens` of the stage `SESSION` is the budget; if that stage is not `auto`,
+    `checks` applies.
     """
 
     text: str
@@ -82,6 +82,15 @@ _ORDER = ("truncate", "cutoff", "compact", "trim", "check")
 """The order of the stages of combined presets: results first, then the session, the budget, and the
 verdict last.
 """
+
+
+SESSION = "compact"
+"""The stage that compacts a session. Its settings apply to all session presets."""
+
+
+def checks(stages: Iterable[str]) -> tuple[str, ...]:
+    """The stages with a check of the budget instead of a trim to it."""
+    return tuple("check" if name == "trim" else name for name in stages)
 
 
 def merged(names: Sequence[str]) -> Preset:

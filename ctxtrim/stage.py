@@ -163,7 +163,8 @@ class Memory(Protocol):
 class Stage(Protocol):
     """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
-    Its first fields are the counter and the budget. The other fields are its settings.
+    Its first fields are the counter and the budget. The other fields are its settings. Its class
+    attributes may declare a `Trait`.
     """
 
     def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
@@ -171,6 +172,20 @@ class Stage(Protocol):
     def __call__(self, transcript: Transcript) -> Outcome:
         """Run the stage."""
         ...
+
+
+Trait = Literal["is_verdict", "fits_budget", "accepts_bounds"]
+"""A class attribute of a stage, with the value True.
+
+`is_verdict`: the stage reports and edits nothing, so the run continues after its overflow.
+`fits_budget`: its result fits the budget, or it reports an overflow. `accepts_bounds`: it needs no
+count if an upper bound fits the budget.
+"""
+
+
+def declares(stage: type[Stage], trait: Trait) -> bool:
+    """Whether a stage declares a trait."""
+    return getattr(stage, trait, False)
 
 
 @runtime_checkable
@@ -242,6 +257,16 @@ SELF_CHECK = "self-check"
 NOT_EDITABLE = "not-editable"
 """Finding code: like `self-check`, and the input is malformed; the finding says how."""
 LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE)
+
+
+def has_overflow(findings: Iterable[Finding]) -> bool:
+    """Whether the findings report that a transcript does not fit."""
+    return any(finding.code == OVERFLOW for finding in findings)
+
+
+def is_handled(findings: Iterable[Finding]) -> bool:
+    """Whether the stages ran and their outcome passed the self-check."""
+    return all(finding.code not in LEFT_OUT for finding in findings)
 
 
 def overflow(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from textwrap import fill
 from typing import Any
 
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
@@ -45,7 +45,7 @@ class Use:
 
 
 def uses(
-    rows: Iterable[tuple[dict[str, Any], Transcript | None]], binding: Callable[[str], Binding]
+    rows: Iterable[tuple[dict[str, Any], Transcript | None]], metering: Callable[[str], Metering]
 ) -> dict[tuple[str, str], list[Use]]:
     """The pairs that pay each constant, by framing and field.
 
@@ -56,7 +56,7 @@ def uses(
     for row, transcript in rows:
         if transcript is None:
             continue
-        counter = binding(row["model"]).bind(transcript).counter
+        counter = metering(row["model"]).meter(transcript).counter
         if counter.exactness(transcript) not in ("exact", "bounded"):
             continue
         counted, source = counter.tokens(transcript), row["source"].split("@")[0]

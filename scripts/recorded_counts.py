@@ -25,7 +25,7 @@ from typing import Any
 import held_out
 
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.facts import Fact
@@ -82,12 +82,12 @@ def requests(path: Path) -> Iterator[tuple[dict[str, Any], Transcript | None]]:
             yield row, found[-1] if found else None
 
 
-def pairs(path: Path, binding: Callable[[str], Binding]) -> Iterator[Pair]:
-    """Every pair of a file. `binding` makes the binding for a model."""
+def pairs(path: Path, metering: Callable[[str], Metering]) -> Iterator[Pair]:
+    """Every pair of a file. `metering` makes the metering for a model."""
     for row, transcript in requests(path):
         count = None
         if transcript is not None:
-            count = binding(row["model"]).bind(transcript).counter.count(transcript)
+            count = metering(row["model"]).meter(transcript).counter.count(transcript)
         yield Pair(
             row["id"],
             row["source"].split("@")[0],
@@ -118,20 +118,20 @@ def main() -> None:
         "--misses", type=int, default=0, help="also list this many counts that are too low"
     )
     given = options.parse_args()
-    bindings: dict[str, Binding] = {}
+    meterings: dict[str, Metering] = {}
 
-    def binding(model: str) -> Binding:
-        return bindings.setdefault(model, Binding(tokenizer, model))
+    def metering(model: str) -> Metering:
+        return meterings.setdefault(model, Metering(tokenizer, model))
 
     def checked() -> Iterator[held_out.Check]:
-        return held_out.checks(held_out.uses(requests(given.file), binding))
+        return held_out.checks(held_out.uses(requests(given.file), metering))
 
     if given.by_source:
         rows = list(held_out.rows(list(checked())))
         width = max(len(row[0]) for row in rows)
         sys.stdout.write("\n".join(_plain(row, width) for row in rows) + "\n")
         return
-    found = list(pairs(given.file, binding))
+    found = list(pairs(given.file, metering))
     if given.markdown:
         sys.stdout.write("\n".join(document(found, list(checked()))) + "\n")
         return

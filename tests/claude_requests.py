@@ -2,7 +2,7 @@
 
 from builders import user
 
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens.counter import Count
@@ -31,4 +31,4 @@ ASKED = [user("What's the weather like in San Francisco?")]
 def counted(
     talk: Transcript, model: str = "claude-sonnet-4", name: str = "claude-v3-bound"
 ) -> Count:
-    return Binding(tokenizer, model, name).bind(talk).counter.count(talk)
+    return Metering(tokenizer, model, name).meter(talk).counter.count(talk)

@@ -10,9 +10,9 @@ from typing import Any
 from ctxtrim.config.stage_specs import parse
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import Chunk, open_reading
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Spec
+from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.reports.model import Row
 from ctxtrim.stage import LEFT_OUT, Finding, Original
 from ctxtrim.stream import Job, stream
@@ -49,10 +49,10 @@ class Shelf:
         return f"/shelf/{name}"
 
 
-def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **binding: Any) -> Ran:
+def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **metering: Any) -> Ran:
     """The file through some stages."""
     specs = tuple(Spec(name, parse(name, settings).settings) for name, settings in stages)
-    job = Job(specs, Binding(tokenizer, **({"tokenizer": "chars4"} | binding)))
+    job = Job(Pipeline(specs, Metering(tokenizer, **({"tokenizer": "chars4"} | metering))))
     shelf = Shelf()
     done = list(stream("file", open_reading(BytesIO(data)), job, shelf))
     written = [one.data for one in done if one.data is not None]

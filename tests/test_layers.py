@@ -1,9 +1,12 @@
 """Imports point in one direction, from the command line down to plain values."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ctxtrim.stages import STAGES
 
 HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 
@@ -161,3 +164,53 @@ def test_no_file_is_long() -> None:
 def test_few_modules_are_at_the_root_and_every_room_is_listed() -> None:
     assert len([path for path in HOUSE.glob("*.py") if not path.stem.startswith("__")]) <= 10
     assert {room(path) for path in MODULES} == {*ROOMS, "__init__"}
+
+
+# The modules that know stages by name, and words that mean something else where they are.
+KNOW_STAGES = ("stages/", "presets.py", "cli/app.py", "cli/commands/")
+OTHER_MEANINGS = {
+    ("__init__.py", "compact"),  # the function
+    ("stage.py", "check"),  # the check of a setting
+    ("config/stage_specs.py", "check"),
+}
+
+
+def decisive(path: Path) -> Iterator[str]:
+    """The texts that a file compares or uses as keys."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        values: list[ast.AST] = []
+        if isinstance(node, ast.Compare):
+            values = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
+        elif isinstance(node, ast.Subscript):
+            values = [node.slice]
+        elif isinstance(node, ast.Dict):
+            values = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.MatchValue):
+            values = [node.value]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            values = [*node.args[:1]] if node.func.attr in ("get", "pop", "setdefault") else []
+        for value in values:
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield value.value
+
+
+def test_no_module_knows_a_stage_by_name() -> None:
+    places = [(path.relative_to(HOUSE).as_posix(), path) for path in MODULES]
+    known = {
+        (place, text)
+        for place, path in places
+        if not place.startswith(KNOW_STAGES)
+        for text in decisive(path)
+        if text in STAGES
+    }
+    assert known == OTHER_MEANINGS
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path.relative_to(HOUSE).as_posix())
+    shared = {name for name, places in homes.items() if len(places) > 1}
+    assert shared == {"Entry", "Event"}  # of formats; their renames follow

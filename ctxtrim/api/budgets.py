@@ -11,8 +11,7 @@ from ctxtrim.model import Source, Transcript
 
 @dataclass(frozen=True)
 class EnforcedLimit:
-    """A new list within a limit, whether it was truncated, the number of dropped messages, and its
-    tokens.
+    """A new list within a limit, whether it was truncated, and its dropped messages and tokens.
 
     Each tool result counts as a message.
     """
@@ -38,8 +37,8 @@ def estimate_tokens(
     """
     settings = parse_options({"model": model, **options}, "estimate_tokens")
     read = read_messages(messages, system, tools)
-    bound = settings.binding.bind(read.transcript)
-    return bound.counter.tokens(read.transcript)
+    meter = settings.metering.meter(read.transcript)
+    return meter.counter.tokens(read.transcript)
 
 
 def compute_max_input_tokens(config: Options | None = None) -> int:
@@ -50,7 +49,7 @@ def compute_max_input_tokens(config: Options | None = None) -> int:
     Raises `UsageError` if the reserve is as large as the window.
     """
     settings = parse_options(config, "compute_max_input_tokens")
-    return settings.binding.bind(Transcript((), Source((), ()))).budget.available
+    return settings.metering.meter(Transcript((), Source((), ()))).budget.available
 
 
 def enforce_context_limit(

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fit import Services, read_messages, run_stages
+from ctxtrim.api.fit import read_messages, run_stages
 from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.events import OnEvent
-from ctxtrim.metering import Bound
 from ctxtrim.model import Source, Transcript
-from ctxtrim.stages.compact import Compact
-from ctxtrim.stages.compaction_trigger import estimate
+from ctxtrim.pipeline import Services
+from ctxtrim.stages import compaction_trigger
 from ctxtrim.summaries import Summarizer
 
 
@@ -29,31 +28,30 @@ class Compacted:
 
 
 def estimate_context_tokens(messages: PlainMessages) -> int:
-    """An estimate of the tokens of a session: the `usage` of the last valid answer, and the
-    messages after it.
+    """The estimated tokens of a session: the `usage` of the last valid answer, and what follows.
 
     Without recorded usage: one token for every four characters of texts, reasoning and call
     payloads, 1200 for an image, none for hidden messages. Use it to decide when to compact, not to
     trim.
     """
-    return estimate(conversation(messages).transcript).tokens
+    return compaction_trigger.estimate(conversation(messages).transcript).tokens
 
 
 def effective_token_limit(config: Options | None = None) -> int | None:
-    """The tokens at which a session is compacted: window − reserve, else `maxTokens`; None without
-    a limit.
-    """
+    """The tokens at which a session is compacted: window − reserve, else `maxTokens`, if any."""
     settings = _session(config, "effective_token_limit")
-    return _stage(settings, settings.binding.bind(Transcript((), Source((), ())))).limit
+    return _limit(settings, Transcript((), Source((), ())))
 
 
 def should_compact(messages: PlainMessages, config: Options | None = None) -> bool:
-    """Whether compaction of a session is due: by tokens, else by messages; never with `autoCompact`
-    false.
-    """
+    """Whether compaction is due by tokens, else by messages; never with `autoCompact` false."""
     settings = _session(config, "should_compact")
-    read = conversation(messages)
-    return _stage(settings, settings.binding.bind(read.transcript)).trigger(read.transcript).is_due
+    transcript = conversation(messages).transcript
+    chosen = settings.of_stage("compact")
+    limit = _limit(settings, transcript)
+    return compaction_trigger.should_compact(
+        compaction_trigger.estimate(transcript), limit, chosen["max_messages"], chosen["auto"]
+    ).is_due
 
 
 def compact(
@@ -73,9 +71,9 @@ def compact(
     """
     settings = _session(config, "compact")
     read = read_messages(messages, system, tools)
-    bound = settings.binding.bind(read.transcript)
-    services = Services(summarizer, on_event=on_event, cause="it was asked for")
-    result = run_stages(read, settings, bound, [settings.config.spec("compact")], services)
+    meter = settings.metering.meter(read.transcript)
+    services = Services(summarizer=summarizer, on_event=on_event, cause="it was asked for")
+    result = run_stages(read, settings, meter, [settings.config.spec("compact")], services)
     findings = tuple(
         finding.message
         for step in result.steps
@@ -92,14 +90,15 @@ def compact(
     )
 
 
-def _stage(settings: Settings, bound: Bound) -> Compact:
-    return Compact(bound.counter, bound.budget, **settings.of_stage("compact"))
+def _limit(settings: Settings, transcript: Transcript) -> int | None:
+    """The number of tokens at which a session is compacted."""
+    room = settings.metering.meter(transcript).budget.known_room
+    session_tokens = settings.of_stage("compact")["session_tokens"]
+    return compaction_trigger.effective_token_limit(room, 0, session_tokens)
 
 
 def _session(config: Options | None, location: str) -> Settings:
-    """The settings of a config in which `maxTokens` means session tokens, as in the block
-    `compactor`.
-    """
+    """The settings of a config with the keys of the block `compactor`."""
     names = {
         "maxTokens": "session_tokens",
         "max_tokens": "session_tokens",

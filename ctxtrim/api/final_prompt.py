@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.api.fit import OnUsage, PromptUsage, Services, fitted, read_messages
+from ctxtrim.api.fit import OnUsage, PromptUsage, fitted, read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import Options, parse_options
 from ctxtrim.summaries import Summarizer
@@ -11,8 +11,7 @@ from ctxtrim.summaries import Summarizer
 
 @dataclass(frozen=True)
 class FinalPrompt:
-    """A new list for the next request, its tokens with system prompt and tools, and whether they
-    fit the budget.
+    """A list for the next request, its tokens with system prompt and tools, and whether they fit.
 
     They fit unless the config disables the layer. `summary` replaces the dropped messages: pass it
     with the next prompt; None if no summary was written.
@@ -46,13 +45,13 @@ def build_final_prompt(
     """
     settings = parse_options(config, "build_final_prompt")
     if settings.is_on:
-        done = fitted(messages, settings, system, tools, Services(summarizer, conversation_summary))
+        done = fitted(messages, settings, system, tools, summarizer, conversation_summary)
         written = done.summary.text if done.summary is not None else None
         prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, written)
     else:
         read = read_messages(messages, system, tools)
-        bound = settings.binding.bind(read.transcript)
-        tokens, most = bound.counter.tokens(read.transcript), bound.budget.available
+        meter = settings.metering.meter(read.transcript)
+        tokens, most = meter.counter.tokens(read.transcript), meter.budget.available
         usage = PromptUsage(tokens, tokens, most, trimmed=False, dropped=0)
         prompt = FinalPrompt(read.with_messages(read.transcript), tokens, tokens <= most, usage)
     if on_usage is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxtrim.api.messages import (
-    Conversation,
+    PlainConversation,
     PlainMessages,
     System,
     Tools,
@@ -14,11 +14,9 @@ from ctxtrim.api.messages import (
 )
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
-from ctxtrim.events import OnEvent
-from ctxtrim.metering import Bound
-from ctxtrim.pipeline import PipelineRun, Spec, run
+from ctxtrim.metering import Meter
+from ctxtrim.pipeline import Pipeline, PipelineRun, Services, Spec
 from ctxtrim.stage import StoredSummary
-from ctxtrim.stages.reasoning import thinking_of
 from ctxtrim.summaries import Summarizer, markers, sections
 
 
@@ -45,23 +43,6 @@ OnUsage = Callable[[PromptUsage], object]
 
 
 @dataclass(frozen=True)
-class Services:
-    """Services for stages: the summarizer, the text of a stored summary, the callback for
-    compaction events.
-
-    `cause` is the reason to compact a session regardless of the trigger.
-    """
-
-    summarizer: Summarizer | None = None
-    stored: str | None = None
-    on_event: OnEvent | None = None
-    cause: str | None = None
-
-
-NOTHING = Services()
-
-
-@dataclass(frozen=True)
 class Fitted:
     """A new list, its usage, and the summary in it."""
 
@@ -72,7 +53,7 @@ class Fitted:
 
 def read_messages(
     messages: PlainMessages, system: System = None, tools: Tools = None
-) -> Conversation:
+) -> PlainConversation:
     """The conversation of a message list.
 
     Raises `InputError` for a message that cannot be counted.
@@ -80,10 +61,11 @@ def read_messages(
     read = conversation(messages, system, tools)
     known = {position_of(message) for message in read.transcript.messages}
     if read.transcript.uncounted or (messages and not known):
-        place = next((place for place in range(len(messages)) if place not in known), 0)
-        role = messages[place]["role"]
+        unknown = (position for position in range(len(messages)) if position not in known)
+        first = next(unknown, 0)
+        role = messages[first]["role"]
         raise InputError(
-            f"message {place}: role {role!r} cannot be counted; expected a message in the "
+            f"message {first}: role {role!r} cannot be counted; expected a message in the "
             "shape of OpenAI or Anthropic"
         )
     return read
@@ -94,23 +76,33 @@ def fitted(
     settings: Settings,
     system: System = None,
     tools: Tools = None,
-    services: Services = NOTHING,
+    summarizer: Summarizer | None = None,
+    stored: str | None = None,
 ) -> Fitted:
-    """A list that fits after the stages. Raises `ContextOverflowError` if it does not."""
+    """A list that fits after the stages. Raises `ContextOverflowError` if it does not.
+
+    `stored` is the text of an earlier summary.
+    """
     read = read_messages(messages, system, tools)
-    bound = settings.binding.bind(read.transcript)
-    result = run_stages(read, settings, bound, settings.stages, services)
-    must_fit(result, bound)
+    meter = settings.metering.meter(read.transcript)
+    summary = None if stored is None else _stored(stored, meter)
+    services = Services(summarizer=summarizer, stored=summary)
+    result = run_stages(read, settings, meter, settings.stages, services)
+    must_fit(result)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
     usage = PromptUsage(
-        result.tokens_read, result.count.tokens, bound.budget.available, after != before, dropped
+        result.tokens_read, result.count.tokens, meter.budget.available, after != before, dropped
     )
     return Fitted(read.with_messages(result.transcript), usage, result.summary)
 
 
 def run_stages(
-    read: Conversation, settings: Settings, bound: Bound, stages: Sequence[Spec], services: Services
+    read: PlainConversation,
+    settings: Settings,
+    meter: Meter,
+    stages: Sequence[Spec],
+    services: Services,
 ) -> PipelineRun:
     """The result of some stages.
 
@@ -119,31 +111,22 @@ def run_stages(
     """
     first = next(iter(read.transcript.messages), None)
     has_system = first is not None and first.role == "system" and position_of(first) is None
-    return run(
-        read.transcript,
-        _keeping(stages) if has_system else stages,
-        bound.counter,
-        bound.budget,
-        settings.thinking or thinking_of(bound.model),
-        summarizer=services.summarizer,
-        stored=None if services.stored is None else _kept(services.stored, bound),
-        on_event=services.on_event,
-        cause=services.cause,
-    )
+    specs = _keeping(stages) if has_system else tuple(stages)
+    pipeline = Pipeline(specs, settings.metering, settings.thinking)
+    return pipeline.run(read.transcript, services, meter)
 
 
-def _kept(text: str, bound: Bound) -> StoredSummary:
+def _stored(text: str, meter: Meter) -> StoredSummary:
     """A stored summary from its text, with the number of messages that it covers."""
     return StoredSummary(
-        text, bound.counter.text(text), sections.read(markers.untitled(text)).messages
+        text, meter.counter.text(text), sections.read(markers.untitled(text)).messages
     )
 
 
-def must_fit(result: PipelineRun, bound: Bound) -> None:
-    """Raise `ContextOverflowError`, with the messages that cannot be dropped and why, if the result
-    does not fit.
-    """
-    if result.count.tokens <= bound.budget.available:
+def must_fit(result: PipelineRun) -> None:
+    """Raise `ContextOverflowError`, with what cannot be dropped and why, unless the result fits."""
+    counter, available = result.meter.counter, result.meter.budget.available
+    if result.count.tokens <= available:
         return
     left = result.transcript
     reasons = {
@@ -151,7 +134,7 @@ def must_fit(result: PipelineRun, bound: Bound) -> None:
         for step in result.steps
         for measured in step.changes
     }
-    costs = bound.counter.costs(left.messages)
+    costs = counter.costs(left.messages)
     rows = [
         Irreducible(
             position_of(message),
@@ -162,17 +145,17 @@ def must_fit(result: PipelineRun, bound: Bound) -> None:
         for message, cost in zip(left.messages, costs, strict=True)
         if message.agent_visible
     ]
-    if fixed := bound.counter.fixed(left):
+    if fixed := counter.fixed(left):
         rows.append(
             Irreducible(None, "request", fixed, "tool schemas and the frame of the request")
         )
-    raise ContextOverflowError(result.count.tokens, bound.budget.available, rows)
+    raise ContextOverflowError(result.count.tokens, available, rows)
 
 
-def _keeping(stages: Sequence[Spec]) -> list[Spec]:
+def _keeping(stages: Sequence[Spec]) -> tuple[Spec, ...]:
     """The stages, with the setting that protects system prompts."""
     name = "preserve_system_prompt"
-    return [
+    return tuple(
         replace(spec, settings=spec.settings | {name: True}) if name in spec.settings else spec
         for spec in stages
-    ]
+    )

@@ -25,7 +25,7 @@ _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
 
 
 @dataclass(frozen=True)
-class Conversation:
+class PlainConversation:
     """The transcript of a message list, and the lines of the file that it would be."""
 
     chunk: Chunk
@@ -45,49 +45,41 @@ class Conversation:
 
 def conversation(
     messages: PlainMessages, system: System = None, tools: Tools = None
-) -> Conversation:
-    """The conversation of a list of messages in the shape of OpenAI or Anthropic, with system
-    prompt and tools.
+) -> PlainConversation:
+    """The conversation of messages in the shape of OpenAI or Anthropic.
 
     `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
     `InputError` for a value that is not a message or not JSON, with its position, counted from 0.
     """
-    listed = (
-        b'"messages": ['
-        + b", ".join(_message(one, place) for place, one in enumerate(messages))
-        + b"]"
-    )
+    values = [_message(message, position) for position, message in enumerate(messages)]
+    listed = b'"messages": [' + b", ".join(values) + b"]"
     services = (("system", system), ("tools", tools))
     members = [
         b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in services if value
     ]
     chunks = list(open_reading([b"{" + b", ".join((listed, *members)) + b"}"], _FORMATS).chunks)
     found = [transcript for chunk in chunks for transcript in chunk.transcripts]
-    chunk, transcript = (
-        chunks[0],
-        found[0] if found else Transcript((), Source(chunks[0].lines, ())),
-    )
+    chunk = chunks[0]
+    transcript = found[0] if found else Transcript((), Source(chunk.lines, ()))
     if system and (chunk.format is None or chunk.format.name != "anthropic"):
         raise InputError(
             "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
         )
-    return Conversation(chunk, transcript)
+    return PlainConversation(chunk, transcript)
 
 
 def position_of(message: Message) -> int | None:
-    """The index of a message in the given list; None for a message that is not in it or was
-    inserted.
-    """
+    """The index of a message in the given list; None if it is not in the list."""
     path = message.spans[0].path if message.spans else ()
     return int(path[1]) if path[:1] == ("messages",) else None
 
 
-def _message(message: PlainMessage, place: int) -> bytes:
+def _message(message: PlainMessage, position: int) -> bytes:
     if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         raise InputError(
-            f"message {place}: expected an object with a role, found {str(message)[:80]}"
+            f"message {position}: expected an object with a role, found {str(message)[:80]}"
         )
-    return _spelled(message, f"message {place}")
+    return _spelled(message, f"message {position}")
 
 
 def _spelled(value: object, name: str) -> bytes:

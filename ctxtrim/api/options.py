@@ -9,11 +9,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ctxtrim.config import Config, program
 from ctxtrim.errors import UsageError
-from ctxtrim.metering import USAGE, Binding
+from ctxtrim.metering import USAGE, Metering
 from ctxtrim.pipeline import Spec
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.tokenizers import family_of, tokenizer
@@ -31,7 +32,7 @@ class Settings:
     """
 
     config: Config
-    binding: Binding
+    metering: Metering
     stages: tuple[Spec, ...]
     is_on: bool
     thinking: Thinking | None
@@ -47,7 +48,7 @@ def parse_options(
     """The settings from options. Missing options have the values of the preset.
 
     Raises `UsageError`, beginning with `location`, for an unknown option or an invalid value.
-    `is_session`: as in `Config.binding`.
+    `is_session`: as in `Config.metering`.
     """
     config = program(dict(options or {}), location, preset)
     values = config.values
@@ -56,19 +57,14 @@ def parse_options(
             f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name "
             "another tokenizer"
         )
-    binding = config.binding(tokenizer, _with_own(config.model_of), is_session=is_session)
+    model_of = partial(_model_of, config.model_of)
+    metering = config.metering(tokenizer, model_of, is_session=is_session)
     thinking = None if values["thinking"] == "auto" else values["thinking"]
-    return Settings(config, binding, config.pipeline(), config.enabled.value, thinking)
+    return Settings(config, metering, config.pipeline(), config.enabled.value, thinking)
 
 
-def _with_own(model_of: Callable[[str | None], Model]) -> Callable[[str | None], Model]:
-    """A function from a model's name to the model, with the tokenizer that the program registered
-    for its family.
-    """
-
-    def found(name: str | None) -> Model:
-        model = model_of(name)
-        family = family_of(name) if name is not None else None
-        return model if family is None else replace(model, tokenizer=family)
-
-    return found
+def _model_of(model_of: Callable[[str | None], Model], name: str | None) -> Model:
+    """The model of a name, with the tokenizer that the program registered for its family."""
+    model = model_of(name)
+    family = family_of(name) if name is not None else None
+    return model if family is None else replace(model, tokenizer=family)

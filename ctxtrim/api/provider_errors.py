@@ -50,8 +50,7 @@ _RATE = 429
 
 
 def is_context_length_exceeded(error: BaseException) -> bool:
-    """Whether an error, or an error that caused it, reports that the prompt is too long for the
-    model.
+    """Whether an error, or one that caused it, reports that the prompt is too long.
 
     The type and the code decide, else the text. Code and text come from the attributes of client
     errors (`code`, `type`, `status_code`, `body`). Rate limits, such as tokens per minute, are

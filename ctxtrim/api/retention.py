@@ -65,9 +65,7 @@ class ToolResultMessage(_Message):
     type: ClassVar[str] = "tool_result"
 
     def __post_init__(self) -> None:
-        """Raise `InputError` if the trace id is missing, because the full result could not be found
-        again.
-        """
+        """Raise `InputError` without a trace id: the full result could not be found again."""
         if not isinstance(self.trace_id, str) or not self.trace_id.strip():
             raise InputError(
                 f"tool result {self.id!r}: a trace id is required, so that the whole of "
@@ -134,9 +132,7 @@ class ToolResultRetentionPolicy:
         )
 
     def truncate(self, message: ToolResultMessage) -> ToolResultMessage:
-        """The first lines of a result and its pointer; a result that ends with a pointer is
-        returned unchanged.
-        """
+        """The first lines of a result and its pointer, unless it already ends with a pointer."""
         *_, last = message.content.rsplit("\n", 1)
         if is_filled(self.pointer, last):
             return message

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ctxtrim.api.fit import Services, must_fit, read_messages, run_stages
-from ctxtrim.api.messages import Conversation, PlainMessages, System, Tools
+from ctxtrim.api.fit import must_fit, read_messages, run_stages
+from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools
 from ctxtrim.api.options import Options, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
-from ctxtrim.events import Event, OnEvent, announced
-from ctxtrim.model import Transcript
-from ctxtrim.pipeline import PipelineRun
+from ctxtrim.events import OnEvent, State, announced, state
+from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.summaries import Summarizer
 
@@ -46,7 +45,7 @@ def with_recovery(
     except Exception as error:
         if not is_context_length_exceeded(error):
             raise
-        services = Services(summarizer, on_event=on_event)
+        services = Services(summarizer=summarizer, on_event=on_event)
         shorter = _shorter(
             read_messages(messages, system, tools), config, stated_window(error), services
         )
@@ -54,16 +53,16 @@ def with_recovery(
 
 
 def _shorter(
-    read: Conversation, config: Options | None, window: int | None, services: Services
+    read: PlainConversation, config: Options | None, window: int | None, services: Services
 ) -> list[dict[str, Any]]:
     """The messages, compacted and trimmed. `window` is the context window in the error."""
     settings = parse_options(config, "with_recovery", "compact,budget")
-    bound = settings.binding.bind(read.transcript)
-    tokens, most = bound.counter.tokens(read.transcript), bound.budget.available
+    meter = settings.metering.meter(read.transcript)
+    tokens, most = meter.counter.tokens(read.transcript), meter.budget.available
     if window is not None:
-        most = min(most, window - min(bound.budget.reserve, window // 2))
+        most = min(most, window - min(meter.budget.reserve, window // 2))
     most = max(1, min(most, tokens * _LEFT[0] // _LEFT[1]))
-    bound = replace(bound, budget=replace(bound.budget, limit=most, known_room=most))
+    meter = replace(meter, budget=replace(meter.budget, limit=most, known_room=most))
 
     def work() -> PipelineRun:
         spec = settings.config.spec("compact")
@@ -71,30 +70,16 @@ def _shorter(
         spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
         stages = [spec, settings.config.spec("trim")]
         result = run_stages(
-            read, settings, bound, stages, replace(services, on_event=None, cause=_CAUSE)
+            read, settings, meter, stages, replace(services, on_event=None, cause=_CAUSE)
         )
-        must_fit(result, bound)
+        must_fit(result)
         return result
 
-    start = Event("start", _CAUSE, tokens, _visible(read.transcript))
-    result = announced(services.on_event or _ignore, start, work, _end_of)
+    result = announced(services.on_event, _CAUSE, read.transcript, tokens, work, _end_of)
     return read.with_messages(result.transcript)
 
 
-def _end_of(result: PipelineRun) -> tuple[int, int, str | None]:
-    """The values of the end event: tokens, messages, problems."""
-    problems = [
-        finding.message
-        for step in result.steps
-        for finding in step.findings
-        if finding.severity != "info"
-    ]
-    return result.count.tokens, _visible(result.transcript), "; ".join(problems) or None
-
-
-def _visible(transcript: Transcript) -> int:
-    return sum(message.agent_visible for message in transcript.messages)
-
-
-def _ignore(event: Event) -> None:
-    """Ignore an event."""
+def _end_of(result: PipelineRun) -> State:
+    """The state after the compaction."""
+    findings = [finding for step in result.steps for finding in step.findings]
+    return state(result.transcript, result.count.tokens, findings)

@@ -12,8 +12,7 @@ from ctxtrim.summaries import Summarizer
 
 @dataclass(frozen=True)
 class ContextSummary:
-    """A summary, the tokens of the summarized messages, its writer, and why the summarizer failed
-    (None: it did not).
+    """A summary, its writer, the tokens of the messages, and why the summarizer failed, if so.
 
     `summary` is empty if there are no facts, or if it would not be shorter.
     """
@@ -39,11 +38,11 @@ def summarize_context(
     into the new one.
     """
     settings = parse_options(options, "summarize_context")
-    said = settings.of_stage("summarize")
+    chosen = settings.of_stage("summarize")
     read = read_messages(messages, system, tools)
-    counter = settings.binding.bind(read.transcript).counter
+    counter = settings.metering.meter(read.transcript).counter
     usable = [message for message in read.transcript.messages if message.role != "system"]
-    found = SummaryWriter(counter, said["summary_tokens"], summarizer, said["redact"]).of(
-        usable, said["summary_tokens"]
-    )
-    return ContextSummary(found.text, counter.tokens(read.transcript), found.by, found.trouble)
+    most = chosen["summary_tokens"]
+    written = SummaryWriter(counter, most, summarizer, chosen["redact"]).of(usable, most)
+    tokens = counter.tokens(read.transcript)
+    return ContextSummary(written.text, tokens, written.by, written.trouble)

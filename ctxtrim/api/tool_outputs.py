@@ -10,8 +10,7 @@ from ctxtrim.api.options import Options, parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
-from ctxtrim.pipeline import run
-from ctxtrim.stages.reasoning import thinking_of
+from ctxtrim.pipeline import Pipeline
 
 
 def count_steps(messages: PlainMessages) -> int:
@@ -41,9 +40,7 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
 def active_files(
     messages: PlainMessages, active_steps: int = 5, current_step: int | None = None
 ) -> list[FileReference]:
-    """The files that were read or changed in the last `active_steps` steps, in order of their last
-    use.
-    """
+    """The files in use in the last `active_steps` steps, in order of their last use."""
     read = conversation(messages).transcript.messages
     read_shape = shape(read)
     now = read_shape.steps if current_step is None else current_step
@@ -87,12 +84,9 @@ def truncate_old_tool_outputs(
     read = conversation(messages)
     if not is_on:
         return read.with_messages(read.transcript)
-    binding = settings.binding if model is None else replace(settings.binding, model=model)
+    metering = settings.metering if model is None else replace(settings.metering, model=model)
     spec = settings.config.spec("truncate")
     if current_step is not None:
         spec = replace(spec, settings={**spec.settings, "current_step": current_step})
-    bound = binding.bind(read.transcript)
-    thinking = settings.thinking or thinking_of(bound.model)
-    return read.with_messages(
-        run(read.transcript, [spec], bound.counter, bound.budget, thinking).transcript
-    )
+    pipeline = Pipeline((spec,), metering, settings.thinking)
+    return read.with_messages(pipeline.run(read.transcript).transcript)

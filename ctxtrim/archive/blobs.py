@@ -9,13 +9,12 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
 from ctxtrim.archive.permissions import is_ours, make_folder
-from ctxtrim.errors import ArchiveError, reason
+from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.io.temporary import Temporary, sync_folder
 
 _NAME = re.compile("[0-9a-f]{64}")
@@ -43,7 +42,7 @@ class Objects:
 
     def make(self) -> None:
         """Create the folder; an `ArchiveError` if other users can change it."""
-        with self._trouble():
+        with self._errors():
             make_folder(self.folder)
 
     def put(self, data: bytes) -> str:
@@ -53,7 +52,7 @@ class Objects:
         """
         name = sha256(data)
         target = self.path(name)
-        with self._trouble():
+        with self._errors():
             make_folder(target.parent)
             if _read(target, must_be_ours=True) == data:
                 return name
@@ -69,7 +68,7 @@ class Objects:
 
     def take(self, name: str) -> bytes:
         """The bytes with a name, checked against the name."""
-        with self._trouble():
+        with self._errors():
             data = _read(self.path(name)) if _NAME.fullmatch(name) else None
         if data is None:
             raise ArchiveError(f"{self.folder}: the original {name} is missing")
@@ -81,21 +80,15 @@ class Objects:
 
     def names(self) -> list[str]:
         """The names of everything in the folder."""
-        with self._trouble():
+        with self._errors():
             return sorted(file.parent.name + file.name for file in self.folder.glob("??/[0-9a-f]*"))
 
     def path(self, name: str) -> Path:
         """The path of the file with a name, whether it exists or not."""
         return self.folder / name[:2] / name[2:]
 
-    @contextmanager
-    def _trouble(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise ArchiveError(
-                f"{self.folder}: originals cannot be stored here: {reason(error)}"
-            ) from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return os_errors_as(ArchiveError, f"{self.folder}: originals cannot be stored here")
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -106,9 +99,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def _read(path: Path, must_be_ours: bool = False) -> bytes | None:
-    """The content of a regular file, which no other user can change if it `must_be_ours`; None if
-    there is none.
-    """
+    """The content of a regular file, which `must_be_ours`; None if there is no such file."""
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode) or (must_be_ours and not is_ours(found)):

@@ -23,8 +23,7 @@ Segment = Copy | bytes
 
 
 def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> Iterator[Segment]:
-    """The segments that make `lines` from the `written` lines, which begin at the offset `start` of
-    the output.
+    """The segments that make `lines` from `written` lines, at the offset `start` of the output.
 
     An unchanged line is copied. Order is kept, so each line is searched after the previous one.
     """
@@ -45,34 +44,6 @@ def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> It
             cursor = found[-1] + len(line)
         else:
             yield line
-
-
-def joined(parts: Iterator[Segment]) -> Iterator[Segment]:
-    """The same segments with neighbours merged: copies that follow each other, and bytes next to
-    bytes.
-    """
-    copy: Copy | None = None
-    pieces: list[bytes] = []  # joined once: to append to bytes takes quadratic time
-    for part in parts:
-        if isinstance(part, bytes):
-            if copy is not None:
-                yield copy
-                copy = None
-            pieces.append(part)
-            continue
-        if pieces:
-            yield b"".join(pieces)
-            pieces = []
-        if copy is not None and copy.start + copy.length == part.start:
-            copy = Copy(copy.start, copy.length + part.length)
-        else:
-            if copy is not None:
-                yield copy
-            copy = part
-    if copy is not None:
-        yield copy
-    if pieces:
-        yield b"".join(pieces)
 
 
 def restored(

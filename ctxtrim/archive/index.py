@@ -12,7 +12,7 @@ other users can write to is refused, and so are symbolic links in it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,14 +20,13 @@ from ctxtrim.archive.blobs import Objects, sha256
 from ctxtrim.archive.old_index import OldIndex
 from ctxtrim.archive.pack import Pack, PackedTrace, PackWriter, is_pack
 from ctxtrim.archive.permissions import make_folder, must_be_file, must_be_folder
-from ctxtrim.errors import ArchiveError, NoArchiveError, reason
+from ctxtrim.errors import ArchiveError, NoArchiveError, os_errors_as
 from ctxtrim.text.escaping import clean
 
 
 @dataclass(frozen=True)
 class Trace:
-    """An original tool result: its id, its place in the input, its tool, and the stage and time of
-    its replacement.
+    """An original tool result: its id, where it was, and the stage and time of its replacement.
 
     `pack` has the original; None if the original is a separate file.
     """
@@ -69,7 +68,7 @@ class Archive:
         self._objects = Objects(folder / "objects")
         self._old: OldIndex | None = None
         index = folder / "index.sqlite3"
-        with self._trouble():
+        with self._errors():
             if not makes and not index.exists() and not self._packs.exists():
                 raise NoArchiveError(
                     f"{folder}: there is no archive here; name the folder that --archive was given"
@@ -83,9 +82,7 @@ class Archive:
                 self._old = OldIndex(index)
 
     def _must_be_ours(self) -> None:
-        """Raise `ArchiveError` if other users can change the archive, or if parts of it are outside
-        the folder.
-        """
+        """Raise `ArchiveError` if others can change the archive, or if links lead out of it."""
         must_be_folder(self.folder, is_named=True)
         for folder in (self._packs, self._objects.folder):
             with suppress(FileNotFoundError):
@@ -94,14 +91,8 @@ class Archive:
             with suppress(FileNotFoundError):
                 must_be_file(self.folder / f"index.sqlite3{ending}")
 
-    @contextmanager
-    def _trouble(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise ArchiveError(
-                f"{self.folder}: the archive cannot be used: {reason(error)}"
-            ) from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return os_errors_as(ArchiveError, f"{self.folder}: the archive cannot be used")
 
     def close(self) -> None:
         """Close the index."""
@@ -110,7 +101,7 @@ class Archive:
 
     def writer(self, path: str, pipeline: str) -> PackWriter:
         """A new pack for a run on the input at `path`."""
-        with self._trouble():
+        with self._errors():
             return PackWriter(self._packs, path, pipeline)
 
     def put(self, data: bytes) -> str:
@@ -138,13 +129,13 @@ class Archive:
             found += [Run(output, *row) for row in self._old.runs(output)]
         for pack in self._all_packs():
             if pack.output == output:
-                with self._trouble():
+                with self._errors():
                     found.append(Run(output, pack.input, pack, *pack.about()))
         return sorted(found, key=lambda run: (run.time, run.input))
 
     def restored(self, run: Run, output: bytes) -> Iterator[bytes]:
         """The input of a run, in parts, made from its output."""
-        with self._trouble():
+        with self._errors():
             if isinstance(run.recipe, Pack):
                 yield from run.recipe.restored(output)
             elif self._old is not None:
@@ -187,21 +178,30 @@ class Archive:
         return len(names), errors
 
     def _packed_traces(self, pack: Pack, name: str | None) -> list[Trace]:
-        with self._trouble():
+        with self._errors():
             path, _, _ = pack.about()
             return [
-                Trace(trace.id, sha256(text), path, trace.line, trace.tool, trace.stage, time, pack)
+                Trace(
+                    id=trace.id,
+                    sha256=sha256(text),
+                    path=path,
+                    line=trace.line,
+                    tool=trace.tool,
+                    stage=trace.stage,
+                    time=time,
+                    pack=pack,
+                )
                 for trace, time, text in self._originals(pack, name)
             ]
 
     def _originals(self, pack: Pack, name: str | None) -> Iterator[tuple[PackedTrace, str, bytes]]:
         """The traces in a pack that have an id, or all of them, with their times and texts."""
-        with self._trouble():
+        with self._errors():
             yield from pack.originals(
                 lambda trace: name is None or name in (trace.id, clean(trace.id))
             )
 
     def _all_packs(self) -> list[Pack]:
-        with self._trouble(), suppress(FileNotFoundError):
+        with self._errors(), suppress(FileNotFoundError):
             return [Pack(path) for path in sorted(self._packs.iterdir()) if is_pack(path)]
         return []

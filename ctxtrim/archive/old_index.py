@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.archive.delta import restored
-from ctxtrim.errors import ArchiveError, reason
+from ctxtrim.errors import ArchiveError, os_errors_as
 
 _VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process that is writing
@@ -26,7 +26,7 @@ class OldIndex:
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
-        with self._trouble():
+        with self._errors():
             self._index = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
             self._index.execute("PRAGMA trusted_schema = OFF")
             version = self._index.execute("PRAGMA user_version").fetchone()[0]
@@ -41,9 +41,7 @@ class OldIndex:
         self._index.close()
 
     def runs(self, output: str) -> list[tuple[str, ...]]:
-        """(input, recipe, path, pipeline, time) of the runs that gave an output,
-        the newest last.
-        """
+        """(input, recipe, path, pipeline, time) of the runs with an output, the newest last."""
         return self._rows(
             "SELECT input, recipe, path, pipeline, time FROM runs WHERE output = ? ORDER "
             "BY time, input",
@@ -51,9 +49,7 @@ class OldIndex:
         )
 
     def traces(self) -> list[tuple[Any, ...]]:
-        """(id, sha256, path, line, tool, stage, time) of all originals, in the order in which they
-        were stored.
-        """
+        """(id, sha256, path, line, tool, stage, time) of all originals, the oldest first."""
         return self._rows(
             "SELECT id, sha256, path, line, tool, stage, time FROM traces ORDER BY time, "
             "path, line, id"
@@ -79,17 +75,14 @@ class OldIndex:
         return restored(recipe, output, original)
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        with self._trouble():
+        with self._errors():
             return [tuple(map(_read, row)) for row in self._index.execute(query, values)]
 
     @contextmanager
-    def _trouble(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         try:
-            yield
-        except OSError as error:
-            raise ArchiveError(
-                f"{self._folder}: the archive cannot be used: {reason(error)}"
-            ) from error
+            with os_errors_as(ArchiveError, f"{self._folder}: the archive cannot be used"):
+                yield
         except sqlite3.Error as error:
             raise ArchiveError(
                 f"{self._folder}: the index of the archive cannot be used: {error}"

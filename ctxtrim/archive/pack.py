@@ -20,12 +20,12 @@ tool, the stage that replaced it, its line in the input, and the place of its te
 the record (see `places`).
 """
 
-import gzip
 import json
 import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from gzip import BadGzipFile, GzipFile
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -42,6 +42,15 @@ _GZIP = 31  # zlib's number for the largest window and the wrapper of gzip
 _BLOCK = 1 << 16  # bytes of the input in a record, unless a chunk is larger
 _DIGEST = sha256().digest_size
 _PARTIAL = "partial-"
+_DAMAGE = (
+    EOFError,
+    zlib.error,
+    BadGzipFile,
+    ValueError,
+    LookupError,
+    TypeError,
+    RecursionError,
+)
 _NAME = re.compile("[0-9a-f]{64}-[0-9a-f]{64}|partial-[0-9a-f]{16}")
 
 
@@ -60,10 +69,8 @@ class PackedTrace(NamedTuple):
     place: list[int]
 
 
-class Record(NamedTuple):
-    """A part of the input: the recipe to make it from the output and `data`, and the results in
-    `data`.
-    """
+class PackRecord(NamedTuple):
+    """A part of the input: a recipe that uses the output and `data`, and the results in `data`."""
 
     data: bytes
     recipe: Sequence[Any]
@@ -103,7 +110,11 @@ class PackWriter:
 
     def take(self, data: bytes) -> None:
         """Append bytes that the output does not have to the input."""
-        self._recipe.append(len(data))
+        last = self._recipe[-1] if self._recipe else None
+        if isinstance(last, int) and last > 0:
+            self._recipe[-1] = last + len(data)
+        else:
+            self._recipe.append(len(data))
         self._add(data)
 
     def text(self, data: bytes) -> None:
@@ -193,9 +204,7 @@ class PackWriter:
 
 
 class Pack:
-    """A pack in a file. Methods raise `ArchiveError` if it was changed, `OSError` if it cannot be
-    read.
-    """
+    """A pack in a file. Methods raise `ArchiveError` if it was changed, and `OSError`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -208,13 +217,13 @@ class Pack:
             return str(values.get("path")), str(values.get("pipeline")), str(values.get("time"))
         return "", "", ""
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[PackRecord]:
         """The parts of the input, in order."""
         for values, data in self._records():
             if "recipe" in values:
                 try:
                     traces = [PackedTrace(*trace) for trace in values["traces"]]
-                    yield Record(data, values["recipe"], traces, values["time"])
+                    yield PackRecord(data, values["recipe"], traces, values["time"])
                 except (LookupError, TypeError):
                     raise self._changed() from None
 
@@ -248,7 +257,7 @@ class Pack:
 
     def _records(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         """The head and the bytes of each record. A partial pack may end at any place."""
-        with open_regular(self.path) as raw, gzip.GzipFile(fileobj=raw) as file:
+        with open_regular(self.path) as raw, GzipFile(fileobj=raw) as file:
             try:
                 is_last = False
                 while not is_last:
@@ -257,15 +266,7 @@ class Pack:
                     yield values, data
                 if file.read(1):
                     raise self._changed()
-            except (
-                EOFError,
-                zlib.error,
-                gzip.BadGzipFile,
-                ValueError,
-                LookupError,
-                TypeError,
-                RecursionError,
-            ):
+            except _DAMAGE:
                 if not self.is_partial:
                     raise self._changed() from None
 
@@ -273,7 +274,7 @@ class Pack:
         return ArchiveError(f"{self.path}: the pack has been changed; it is not what was stored")
 
 
-def _record(file: gzip.GzipFile) -> tuple[dict[str, Any], bytes]:
+def _record(file: GzipFile) -> tuple[dict[str, Any], bytes]:
     """The next record; `EOFError` or `ValueError` where there is none or its digest differs."""
     head = file.readline()
     values = json.loads(head)

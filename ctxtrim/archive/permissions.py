@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ctxtrim.errors import ArchiveError
 
+_KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file"}
 _HAS_OWNERS = hasattr(os, "geteuid")
 
 
@@ -25,9 +26,7 @@ def make_folder(folder: Path, *, is_named: bool = False) -> None:
 
 
 def must_be_folder(folder: Path, *, is_named: bool = False) -> None:
-    """Raise `ArchiveError` unless the path is a folder that only the user (or root)
-    can write to.
-    """
+    """Raise `ArchiveError` unless the path is a folder that no other user can write to."""
     found = folder.stat() if is_named else folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise ArchiveError(
@@ -43,16 +42,13 @@ def must_be_private(folder: Path) -> None:
     found = folder.lstat()
     if _HAS_OWNERS and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
         raise ArchiveError(
-            f"{folder}: others can read it (mode {stat.S_IMODE(found.st_mode):04o}); run "
-            "'chmod 700' on it, or set "
-            "TMPDIR to another folder"
+            f"{folder}: others can read it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod "
+            "700' on it, or set TMPDIR to another folder"
         )
 
 
 def must_be_file(path: Path) -> None:
-    """Raise `ArchiveError` unless the path is a regular file that only the user (or root) can write
-    to.
-    """
+    """Raise `ArchiveError` unless the path is a regular file that no other user can write to."""
     found = path.lstat()
     if not stat.S_ISREG(found.st_mode):
         raise ArchiveError(
@@ -75,19 +71,10 @@ def _must_be_ours(path: Path, found: os.stat_result) -> None:
             "user, or name another folder"
         )
     raise ArchiveError(
-        f"{path}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); run "
-        "'chmod go-w' on it, or name "
-        "another folder"
+        f"{path}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod "
+        "go-w' on it, or name another folder"
     )
 
 
 def _kind(found: os.stat_result) -> str:
-    if stat.S_ISLNK(found.st_mode):
-        return "a symbolic link"
-    return (
-        "a folder"
-        if stat.S_ISDIR(found.st_mode)
-        else "a file"
-        if stat.S_ISREG(found.st_mode)
-        else "a special file"
-    )
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "a special file")

@@ -43,9 +43,7 @@ def text_at(data: bytes, place: list[int]) -> str:
 
 
 def _strings(data: bytes, depth: int) -> Iterator[tuple[list[int], str]]:
-    """The long JSON strings in some bytes, and those in the texts of strings that look like JSON
-    objects.
-    """
+    """The long JSON strings in some bytes, and those in texts that look like JSON objects."""
     for string in _STRING.finditer(data):
         start, end = string.span()
         if end - start < _SHORTEST:

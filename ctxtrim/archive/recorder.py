@@ -6,18 +6,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ctxtrim.archive.blobs import Objects, sha256
-from ctxtrim.archive.delta import Copy, joined, segments
+from ctxtrim.archive.delta import Copy, segments
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.pack import PackedTrace
 from ctxtrim.archive.permissions import must_be_private
 from ctxtrim.archive.places import literal, places
-from ctxtrim.errors import ArchiveError, reason
+from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.stage import Original
 
 
 class Recording:
-    """Stores the input bytes that the output does not have, and the places of the replaced results
-    in them.
+    """Stores the input bytes that only the input has, and the places of results in them.
 
     `path` names the input, `pipeline` the stages. Methods raise `ArchiveError` if data cannot be
     stored. Call `finish` before the output is written to a file, and `sync` before it is written to
@@ -33,8 +32,7 @@ class Recording:
         self._error: ArchiveError | None = None
 
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
-        """Record the originals that a stage replaces; returns their SHA-256 by the index of their
-        message.
+        """Record the originals that a stage replaces; returns their SHA-256 by message index.
 
         A result that the transcript refers to by path is stored in a separate file at once.
         """
@@ -52,12 +50,10 @@ class Recording:
         return str(self._archive.path(name))
 
     def chunk(self, before: bytes, after: bytes | None, added: bytes = b"") -> None:
-        """Record input lines and their output (None: nothing), after `added` output bytes that are
-        in no input.
-        """
+        """Record input lines and their output (None: nothing), after `added` bytes of output."""
         out = added + (after or b"")
         start = self._position + len(added)
-        with self._trouble():
+        with self._errors():
             if before == after:
                 self._pack.copy(Copy(start, len(before)))
             else:
@@ -71,12 +67,12 @@ class Recording:
         """Write everything so far to the disk. An earlier error is raised again."""
         if self._error is not None:
             raise self._error
-        with self._trouble():
+        with self._errors():
             self._pack.sync()
 
     def finish(self) -> None:
         """Store the run. After this, its output can be undone."""
-        with self._trouble():
+        with self._errors():
             self._pack.finish(self._output.hexdigest(), self._input.hexdigest())
 
     def discard(self) -> None:
@@ -84,11 +80,9 @@ class Recording:
         self._pack.discard()
 
     def _take(self, before: bytes, after: bytes, start: int) -> None:
-        """Store the bytes of `before` that `after` does not have, and the places of the replaced
-        results.
-        """
+        """Store the bytes that only `before` has, and the places of the replaced results."""
         base, taken = self._pack.size, []
-        for part in joined(segments(_lines(before), _lines(after), start)):
+        for part in segments(_lines(before), _lines(after), start):
             if isinstance(part, Copy):
                 self._pack.copy(part)
             else:
@@ -108,14 +102,14 @@ class Recording:
         self._pack.end_chunk()
 
     @contextmanager
-    def _trouble(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
+        folder = self._archive.folder
         try:
-            yield
-        except OSError as error:
-            self._error = ArchiveError(
-                f"{self._archive.folder}: originals cannot be stored here: {reason(error)}"
-            )
-            raise self._error from error
+            with os_errors_as(ArchiveError, f"{folder}: originals cannot be stored here"):
+                yield
+        except ArchiveError as error:
+            self._error = error
+            raise
 
 
 def _bytes(original: Original) -> bytes:

@@ -26,6 +26,7 @@ from typing import Any
 from ctxtrim.errors import InputError, OutputError, reason
 from ctxtrim.io.clock import now
 from ctxtrim.io.outputs import private
+from ctxtrim.io.temporary import writing_errors
 from ctxtrim.stage import Recalled, StoredSummary
 from ctxtrim.summaries.identity import Identity
 
@@ -43,7 +44,7 @@ _NOT_HERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SummaryEntry:
     """The summary of one conversation.
 
     `content` is its text, `tokens` what that has, `messages_included` the number of messages that
@@ -64,7 +65,7 @@ class Entry:
     covered: tuple[str, ...] = ()
 
 
-class Store:
+class SummaryStore:
     """A summary store in a file, which need not exist yet.
 
     `commit` writes the remembered summaries.
@@ -72,8 +73,8 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._known: dict[str, Entry] | None = None
-        self._changed: dict[str, Entry] = {}
+        self._known: dict[str, SummaryEntry] | None = None
+        self._changed: dict[str, SummaryEntry] = {}
 
     def check(self) -> None:
         """Read the file and make sure that it can be written. Changes nothing.
@@ -84,9 +85,7 @@ class Store:
         private(self.path).discard()
 
     def recall(self, identity: Identity) -> Recalled:
-        """The stored summary of a transcript, or a warning if the stored one belongs to another
-        conversation.
-        """
+        """The stored summary of a transcript; a warning if it belongs to another conversation."""
         key = self._key(identity)
         if key is not None:
             entry = self._all[key]
@@ -109,13 +108,11 @@ class Store:
         """
         key = self._key(identity)
         known = self._all.get(key or identity.key)
-        is_same = key is not None or (known is not None and known.fingerprint == identity.opening)
-        opening = (
-            known.fingerprint or identity.opening
-            if known is not None and is_same
-            else identity.opening
-        )
-        entry = Entry(
+        if key is None and known is not None and known.fingerprint != identity.opening:
+            known = None  # of another conversation
+        fingerprint = known.fingerprint if known is not None else ""
+        known_covered = known.covered if known is not None else ()
+        entry = SummaryEntry(
             content=written.text,
             tokens=written.tokens,
             messages_included=written.messages,
@@ -123,8 +120,8 @@ class Store:
             updated="",
             version=0,
             id=identity.name,
-            fingerprint=opening,
-            covered=covered or (known.covered if known is not None and is_same else ()),
+            fingerprint=fingerprint or identity.opening,
+            covered=covered or known_covered,
         )
         self._all[key or identity.key] = self._changed[key or identity.key] = entry
 
@@ -142,15 +139,13 @@ class Store:
         self._known, self._changed = entries, {}
 
     @property
-    def _all(self) -> dict[str, Entry]:
+    def _all(self) -> dict[str, SummaryEntry]:
         if self._known is None:
             self._known = dict(self._entries())
         return self._known
 
     def _key(self, identity: Identity) -> str | None:
-        """The key of the entry of a transcript: its identity key if there is such an entry, else
-        the newest entry.
-        """
+        """The key of a transcript's entry: its identity key if it has one, else the newest."""
         owned = [key for key in self._candidates(identity) if _owns(identity, self._all[key])]
         if identity.key in owned:
             return identity.key
@@ -160,7 +155,7 @@ class Store:
         """The keys of the entries with the id of a transcript, or with its path and position."""
         return [key for key, entry in self._all.items() if (entry.id or key) == identity.name]
 
-    def _entries(self) -> Mapping[str, Entry]:
+    def _entries(self) -> Mapping[str, SummaryEntry]:
         try:
             if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
                 raise self._strange("it is not a regular file")
@@ -183,22 +178,21 @@ class Store:
             )
         return {key: self._entry(key, entry) for key, entry in value[_ENTRIES].items()}
 
-    def _entry(self, key: str, value: Any) -> Entry:
+    def _entry(self, key: str, value: Any) -> SummaryEntry:
         import msgspec  # most runs have no store
 
         try:
-            return msgspec.convert(value, Entry)
+            return msgspec.convert(value, SummaryEntry)
         except msgspec.ValidationError as error:
             raise self._strange(f"entry {key!r} is invalid ({error})") from None
 
     def _strange(self, what: str) -> InputError:
         return InputError(
-            f"{self.path}: the summary store cannot be read: {what}; the file is "
-            "unchanged: name another file, "
-            "or move this one away"
+            f"{self.path}: the summary store cannot be read: {what}; the file is unchanged: name "
+            "another file, or move this one away"
         )
 
-    def _write(self, entries: Mapping[str, Entry]) -> None:
+    def _write(self, entries: Mapping[str, SummaryEntry]) -> None:
         value = {
             "version": _VERSION,
             _ENTRIES: {key: asdict(entry) for key, entry in entries.items()},
@@ -216,16 +210,10 @@ class Store:
         if fcntl is None:
             yield
             return
-        try:
+        with writing_errors(self.path):
             parent = self.path.resolve().parent
             parent.mkdir(parents=True, exist_ok=True)
             folder = os.open(parent, os.O_RDONLY)
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from error
-        except RuntimeError as error:
-            raise OutputError(
-                f"{self.path}: cannot be written: too many levels of symbolic links"
-            ) from error
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             yield
@@ -235,14 +223,12 @@ class Store:
             os.close(folder)
 
 
-def _owns(identity: Identity, entry: Entry) -> bool:
+def _owns(identity: Identity, entry: SummaryEntry) -> bool:
     return identity.owns(entry.content, entry.fingerprint, entry.covered)
 
 
-def _continued(old: Entry | None, new: Entry, time: str) -> Entry:
-    """An entry with its times and version: those of the old entry of the same
-    conversation go on.
-    """
+def _continued(old: SummaryEntry | None, new: SummaryEntry, time: str) -> SummaryEntry:
+    """A new entry with times and version, which continue those of the same conversation."""
     if old is None or old.fingerprint not in ("", new.fingerprint):
         return replace(new, created=time, updated=time, version=1)
     same = replace(new, created=old.created, updated=old.updated, version=old.version)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
-from ctxtrim.archive.summary_store import Store
+from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.summarizing import store_of, summarizer_of
 from ctxtrim.config import Config, configured
@@ -17,8 +17,8 @@ from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
-from ctxtrim.metering import USAGE, Binding
-from ctxtrim.pipeline import Spec
+from ctxtrim.metering import USAGE, Metering
+from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import Finding
@@ -61,7 +61,7 @@ class Request:
     notes: tuple[tuple[str, Finding], ...]
     log: Path | None
     events: Path | None
-    store: Store | None
+    store: SummaryStore | None
 
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -97,12 +97,10 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     must_be_distinct(sources, targets, others)
     store = store_of(values) if writes else None
     job = Job(
-        specs,
-        _binding(sources, config),
+        Pipeline(specs, _metering(sources, config), _thinking(values) if writes else "keep"),
         _on_overflow(values, writes),
-        _thinking(values) if writes else "keep",
         keeps_snapshots=values["keep_snapshots"],
-        is_quick=[spec.name for spec in specs] == ["check"]
+        is_quick=[spec.declares("accepts_bounds") for spec in specs] == [True]
         and form is None
         and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
         keeps_changes=form not in (None, "text") or values["explain"],
@@ -187,10 +185,10 @@ def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tupl
     return tuple(config.spec(text) for text in named)
 
 
-def _binding(sources: Sequence[Input], config: Config) -> Binding:
+def _metering(sources: Sequence[Input], config: Config) -> Metering:
     sizes = [source.size for source in sources]
     is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
-    return config.binding(partial(tokenizer, is_light=is_light), config.model_of)
+    return config.metering(partial(tokenizer, is_light=is_light), config.model_of)
 
 
 def _archive(values: Values, writes: bool, targets: Targets, preset: Preset) -> Path | None:

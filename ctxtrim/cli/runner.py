@@ -57,7 +57,7 @@ def _run(request: Request) -> int:
             closing(Spool(lambda item: _FINDING))
         )
         problems = terminal.Problems(request.is_quiet)
-        report = Report(request.job.specs, keeps_rows, rows, findings, [problems.take])
+        report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
         for path, finding in request.notes:
             report.note(path, finding)
         sink = None
@@ -179,7 +179,7 @@ class Recordings:
             recording.discard()
 
     def _new(self, path: str) -> Recording | None:
-        pipeline = ", ".join(spec.name for spec in self._request.job.specs)
+        pipeline = ", ".join(spec.name for spec in self._request.job.pipeline.stages)
         return Recording(self._archive, path, pipeline) if self._archive is not None else None
 
 

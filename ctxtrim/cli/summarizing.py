@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.archive.summary_store import Store
+from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.errors import UsageError
 from ctxtrim.summaries import Summarizer
 
@@ -27,13 +27,13 @@ def summarizer_of(values: Mapping[str, Any]) -> Summarizer | None:
     return None
 
 
-def store_of(values: Mapping[str, Any]) -> Store | None:
+def store_of(values: Mapping[str, Any]) -> SummaryStore | None:
     """The summary store, None without one.
 
     Raises `CtxtrimError` if the store cannot be read or written.
     """
     if not values["summary_store"]:
         return None
-    store = Store(Path(values["summary_store"]))
+    store = SummaryStore(Path(values["summary_store"]))
     store.check()
     return store

@@ -10,6 +10,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Annotated, Any
 
 from ctxtrim.config.source import SettingsSource
@@ -70,13 +71,17 @@ def own_models(sources: Sequence[SettingsSource]) -> ModelOf:
             known[name] = own | known.get(name, {})
             paths.setdefault(name, source.path)
 
-    def model_of(name: str | None) -> Model:
-        own = known.get(name.lower()) if name is not None else None
-        if name is None or own is None:
-            return assumed_model(name)
-        return _with(assumed_model(name), name, own, paths[name.lower()])
+    return partial(_model_of, known, paths) if known else assumed_model
 
-    return model_of if known else assumed_model
+
+def _model_of(
+    known: Mapping[str, dict[str, Any]], paths: Mapping[str, str], name: str | None
+) -> Model:
+    """The model of a name, with the user's own values. A function of values, so it is picklable."""
+    own = known.get(name.lower()) if name is not None else None
+    if name is None or own is None:
+        return assumed_model(name)
+    return _with(assumed_model(name), name, own, paths[name.lower()])
 
 
 def _with(model: Model, name: str, own: Mapping[str, Any], path: str) -> Model:

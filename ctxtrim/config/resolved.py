@@ -17,9 +17,9 @@ from ctxtrim.config.run_settings import SHARED, names
 from ctxtrim.config.source import SettingsSource, Value
 from ctxtrim.config.stage_specs import checked_settings, complete, parse_stage
 from ctxtrim.io.inputs import is_same
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
-from ctxtrim.presets import Preset, merged
+from ctxtrim.presets import SESSION, Preset, checks, merged
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import Tokenizer
 
@@ -56,13 +56,13 @@ class Config:
         values = {name: self.shared(name).value for name in SHARED}
         return {name: None if value == "" else value for name, value in values.items()}
 
-    def binding(
+    def metering(
         self,
         tokenizer_of: Callable[[str], Tokenizer],
         model_of: ModelOf,
         *,
         is_session: bool = False,
-    ) -> Binding:
+    ) -> Metering:
         """The tokenizer, model and budget for transcripts.
 
         The preset's window and reserve are the fallback.
@@ -74,7 +74,7 @@ class Config:
         reserve, spare = values["reserve"], self.preset.reserve
         if is_session and reserve is not None:
             reserve, spare = None, reserve
-        return Binding(
+        return Metering(
             tokenizer_of,
             values["model"],
             values["tokenizer"],
@@ -86,7 +86,7 @@ class Config:
             model_of,
             self.preset.window,
             spare,
-            self.settings("compact")["session_tokens"].value
+            self.settings(SESSION)["session_tokens"].value
             if self.preset.is_session and not is_session
             else None,
         )
@@ -118,9 +118,9 @@ class Config:
 
         With `auto` off, a session preset checks instead of trimming.
         """
-        if not self.preset.is_session or self.settings("compact")["auto"].value:
+        if not self.preset.is_session or self.settings(SESSION)["auto"].value:
             return tuple(self.preset.stages)
-        return tuple("check" if name == "trim" else name for name in self.preset.stages)
+        return checks(self.preset.stages)
 
     def pipeline(self) -> tuple[Spec, ...]:
         """The configured stages.

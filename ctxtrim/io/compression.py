@@ -35,9 +35,7 @@ def kind_named(path: PurePath) -> Kind | None:
 
 
 def unpacked(file: BinaryIO, kind: Kind) -> Iterator[bytes]:
-    """The decompressed bytes of all frames, in blocks of at most 8 MiB; an `InputError` if cut off
-    or damaged.
-    """
+    """The decompressed bytes in blocks of at most 8 MiB; `InputError` if cut off or damaged."""
     try:
         is_whole = yield from _gunzipped(file) if kind == "gzip" else _unzstd(file)
     except _errors(kind) as error:

@@ -27,9 +27,7 @@ _PIECE = 1 << 20  # bytes of a line that are read at a time
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its path as the user wrote it, its path relative to the named folder, and its
-    problem, if any.
-    """
+    """An input: its path as written, its path relative to the named folder, and its problem."""
 
     path: str
     relative: str
@@ -59,16 +57,14 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The inputs that some paths name, and what was skipped in walked folders: each path with the
-    reason.
-    """
+class InputList:
+    """Inputs, and what was skipped in walked folders: each path with the reason."""
 
     inputs: tuple[Input, ...]
     skipped: tuple[tuple[str, str], ...]
 
 
-def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
+def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> InputList:
     """The files at some paths.
 
     Folders are walked, without hidden folders and the folders of `skip`.
@@ -89,13 +85,11 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> Found:
             ]
         else:
             found.append(Input(path, Path(path).name))
-    return Found(tuple(found), tuple(skipped))
+    return InputList(tuple(found), tuple(skipped))
 
 
 def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) -> Iterator[Input]:
-    """The transcripts of a folder by their names, the files of a folder before those of its
-    subfolders.
-    """
+    """The transcripts of a folder, sorted by name, before those of its subfolders."""
     left_out = {_resolved(path) for path in skip}
     waiting = [folder]
     while waiting:
@@ -138,9 +132,7 @@ def _is_transcript(name: str) -> bool:
 
 
 def mode_of(path: Path) -> int:
-    """The type and permissions of the file at a path, 0 if there is none or it is
-    not accessible.
-    """
+    """The type and permissions of the file at a path; 0 if it is missing or inaccessible."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):  # a name with a null byte is a ValueError

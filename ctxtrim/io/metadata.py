@@ -7,17 +7,14 @@ from pathlib import Path
 
 
 def copy_owner(found: os.stat_result, handle: int) -> None:
-    """Give an open file the owner and the group of another file; an `OSError` if the system
-    refuses.
-    """
+    """Give an open file the owner and group of another file, or raise `OSError`."""
     mine = os.fstat(handle)
     if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
         os.fchown(handle, found.st_uid, found.st_gid)
 
 
 def copy_attributes(source: Path, handle: int) -> None:
-    """Give an open file the extended attributes of another file, including access control lists, on
-    Linux.
+    """Give an open file the extended attributes and access control lists of another, on Linux.
 
     Attributes that the system refuses are left out.
     """

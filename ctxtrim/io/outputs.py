@@ -12,7 +12,7 @@ from ctxtrim.errors import OutputError, reason
 from ctxtrim.io.compression import Kind, kind_named, packer
 from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
-from ctxtrim.io.temporary import Temporary
+from ctxtrim.io.temporary import Temporary, writing_errors
 from ctxtrim.text.escaping import json_text
 
 _BLOCK = 1 << 22  # bytes: each block waits for the disk once
@@ -133,21 +133,15 @@ class Appended:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
+        with writing_errors(path):
             self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
 
     def add(self, values: Iterable[Mapping[str, Any]]) -> None:
-        """Append a line for each value in one write, so that the lines of several processes do not
-        mix.
-        """
+        """Append a line for each value, in one write: lines of several processes do not mix."""
         lines = b"".join(json_text(value).encode() + b"\n" for value in values)
-        try:
+        with writing_errors(self._path):
             while lines:
                 lines = lines[os.write(self._handle, lines) :]
-        except OSError as error:
-            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -160,7 +154,7 @@ def private(path: Path) -> Sink:
 
 
 def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
-    try:
+    with writing_errors(path):
         target = path.resolve()
         if target.is_symlink():  # newer Pythons resolve a circle to itself
             raise RuntimeError
@@ -168,22 +162,13 @@ def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
             target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
-        return (
-            Through(path)
-            if target.exists() and not target.is_file()
-            else Atomic(path, target, is_private)
-        )
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {reason(error)}") from error
-    except RuntimeError as error:
-        raise OutputError(
-            f"{path}: cannot be written: too many levels of symbolic links"
-        ) from error
+        if target.exists() and not target.is_file():
+            return Through(path)
+        return Atomic(path, target, is_private)
 
 
 class Atomic:
-    """A file that is replaced as a whole, or not at all: a temporary file in its folder, synced,
-    then renamed.
+    """A file that is replaced as a whole, or not at all, by a temporary file in its folder.
 
     A symbolic link stays and its target is replaced. An existing file keeps its permissions, and
     its owner and group where the system permits it; a private file has mode 0600.
@@ -196,19 +181,19 @@ class Atomic:
     def write(self, data: bytes) -> None:
         """Write into the temporary file."""
         try:
-            self._temporary.write(data)
-        except OSError as error:
+            with writing_errors(self._path):
+                self._temporary.write(data)
+        except OutputError:
             self.discard()
-            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+            raise
 
     def commit(self) -> None:
         """Replace the target by what was written."""
         try:
-            self._temporary.sync()
-            self._copy_metadata()
-            self._temporary.replace(self._target)
-        except OSError as error:
-            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+            with writing_errors(self._path):
+                self._temporary.sync()
+                self._copy_metadata()
+                self._temporary.replace(self._target)
         finally:
             self.discard()
 
@@ -217,9 +202,7 @@ class Atomic:
         self._temporary.discard()
 
     def _copy_metadata(self) -> None:
-        """Set what the new file takes over from the target; the temporary file is private until
-        then.
-        """
+        """Set the metadata of the new file; the temporary file is private until then."""
         if self._is_private:
             return
         if not self._target.exists():
@@ -268,11 +251,8 @@ class Through:
 
     def commit(self) -> None:
         """Write the bytes."""
-        try:
-            with self._path.open("wb") as file:
-                file.writelines(self._pieces)
-        except OSError as error:
-            raise OutputError(f"{self._path}: cannot be written: {reason(error)}") from error
+        with writing_errors(self._path), self._path.open("wb") as file:
+            file.writelines(self._pieces)
 
     def discard(self) -> None:
         """Discard the bytes."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from ctxtrim.errors import InputError, OutputError, reason
 from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.signals import delayed
-from ctxtrim.io.temporary import Temporary
+from ctxtrim.io.temporary import LINK_LOOP, Temporary, writing_errors
 from ctxtrim.io.writers import remaining_writer
 
 ATTEMPTS = 5
@@ -56,47 +56,44 @@ class InPlace:
                 )
             self._old = os.open(self._target, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except (OSError, RuntimeError) as error:
-            why = (
-                reason(error) if isinstance(error, OSError) else "too many levels of symbolic links"
-            )
+            why = reason(error) if isinstance(error, OSError) else LINK_LOOP
             raise InputError(f"cannot be read: {why}") from error
         self._temporary: Temporary | None = None
         try:
-            self._found = os.fstat(self._old)
-            self._must_be_replaceable()
-            self._temporary = Temporary(self._target.parent, self._target.name)
-            self._keep_group()
-        except BaseException as error:
+            with writing_errors(path):
+                self._found = os.fstat(self._old)
+                self._must_be_replaceable()
+                self._temporary = Temporary(self._target.parent, self._target.name)
+                self._keep_group()
+        except BaseException:
             self.discard()
-            if isinstance(error, OSError):
-                raise self._not_written(error) from error
             raise
 
     def write(self, data: bytes) -> None:
         """Write into the temporary file."""
         try:
-            self._open().write(data)
-        except OSError as error:
+            with writing_errors(self._path):
+                self._open().write(data)
+        except OutputError:
             self.discard()
-            raise self._not_written(error) from error
+            raise
 
     def commit(self) -> None:
         """Replace the file; a `ChangedError` if it is no longer the file that was read."""
         temporary = self._open()
         try:
-            temporary.sync()
-            copy_owner(self._found, temporary.handle)
-            copy_attributes(self._target, temporary.handle)
-            copy_mode(self._found, temporary.path)
-            with delayed():
-                end = self._unchanged_end()
-                if _CLOSES_FIRST:
-                    self._close()
-                temporary.replace(self._target)
-                if not _CLOSES_FIRST:
-                    self._carry_over(temporary, end)
-        except OSError as error:
-            raise self._not_written(error) from error
+            with writing_errors(self._path):
+                temporary.sync()
+                copy_owner(self._found, temporary.handle)
+                copy_attributes(self._target, temporary.handle)
+                copy_mode(self._found, temporary.path)
+                with delayed():
+                    end = self._unchanged_end()
+                    if _CLOSES_FIRST:
+                        self._close()
+                    temporary.replace(self._target)
+                    if not _CLOSES_FIRST:
+                        self._carry_over(temporary, end)
         finally:
             self.discard()
 
@@ -115,48 +112,36 @@ class InPlace:
         assert self._temporary is not None
         return self._temporary
 
-    def _not_written(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._path}: cannot be written: {reason(error)}")
-
     def _must_be_replaceable(self) -> None:
-        """Raise `OutputError` for a read-only file, and for a file that would lose links or its
-        owner.
-        """
+        """Raise `OutputError` for a read-only file, and if links or the owner would be lost."""
         found = self._found
         if not found.st_mode & 0o222 or not os.access(self._target, os.W_OK):
             raise OutputError(f"{self._path}: is read-only; make it writable, {_ELSEWHERE}")
         if found.st_nlink > 1:
             raise OutputError(
-                f"{self._path}: has {found.st_nlink} hard links, and only this one would "
-                "be replaced; "
-                "write a copy with -o"
+                f"{self._path}: has {found.st_nlink} hard links, and only this one would be "
+                "replaced; write a copy with -o"
             )
         if hasattr(os, "geteuid") and os.geteuid() not in (0, found.st_uid):
             raise OutputError(
-                f"{self._path}: belongs to user {found.st_uid}, and the new file would be "
-                "yours; run as that user, "
-                f"{_ELSEWHERE}"
+                f"{self._path}: belongs to user {found.st_uid}, and the new file would be yours; "
+                f"run as that user, {_ELSEWHERE}"
             )
 
     def _keep_group(self) -> None:
-        """Give the temporary file the group, known before the file is read; the owner follows when
-        it is complete.
-        """
+        """Give the temporary file the group before the file is read; the owner follows later."""
         if not hasattr(os, "fchown"):
             return
         try:
             os.fchown(self._open().handle, -1, self._found.st_gid)
         except OSError as error:
             raise OutputError(
-                f"{self._path}: belongs to group {self._found.st_gid}, which the new file "
-                "cannot have "
-                f"({reason(error)}); change the group, {_ELSEWHERE}"
+                f"{self._path}: belongs to group {self._found.st_gid}, which the new file cannot "
+                f"have ({reason(error)}); change the group, {_ELSEWHERE}"
             ) from error
 
     def _unchanged_end(self) -> bytes:
-        """The last bytes of the file; an `OutputError` if it is open for writing or changed since
-        it was opened.
-        """
+        """The last bytes of the file; `OutputError` if it is open for writing or has changed."""
         writer = remaining_writer(self._old, _PATIENCE)
         if writer is not None:
             raise OutputError(
@@ -172,16 +157,13 @@ class InPlace:
             ) from None
         if not os.path.samestat(now, self._found) or _version(now) != _version(self._found):
             raise ChangedError(
-                f"{self._path}: changed {ATTEMPTS} times while it was edited; end the "
-                "program that writes it, "
-                f"{_ELSEWHERE}"
+                f"{self._path}: changed {ATTEMPTS} times while it was edited; end the program that "
+                f"writes it, {_ELSEWHERE}"
             )
         return end
 
     def _carry_over(self, temporary: Temporary, end: bytes) -> None:
-        """Append to the new file what other programs appended to the former one
-        until the rename.
-        """
+        """Append what other programs appended to the former file until the rename."""
         writer = remaining_writer(self._old, _PATIENCE)
         now = os.fstat(self._old)
         if now.st_size > self._found.st_size and self._before(self._found.st_size) == end:
@@ -195,15 +177,13 @@ class InPlace:
             kept.replace(copy)
             kept.discard()
             raise OutputError(
-                f"{self._path}: another program rewrote it while it was replaced; that "
-                f"version is in {copy}: "
-                "compare the two and keep one"
+                f"{self._path}: another program rewrote it while it was replaced; that version is "
+                f"in {copy}: compare the two and keep one"
             )
         if writer is not None:
             raise OutputError(
-                f"{self._path}: replaced, but process {writer} still writes to the former "
-                "file; its lines up to now "
-                "are in the new file, later ones are lost: restart that process"
+                f"{self._path}: replaced, but process {writer} still writes to the former file; "
+                "its lines up to now are in the new file, later ones are lost: restart that process"
             )
 
     def _before(self, position: int) -> bytes:

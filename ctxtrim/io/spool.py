@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Generic, TypeVar
 
-from ctxtrim.errors import OutputError, reason
+from ctxtrim.errors import OutputError, os_errors_as
 
 T = TypeVar("T")
 _MOST = 1 << 13  # the size of the values in memory
@@ -62,15 +62,11 @@ class Spool(Generic[T]):
 
         A batch of values that share objects takes little space.
         """
-        try:
+        with os_errors_as(OutputError, "the temporary file of the report cannot be written"):
             self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
             self._file.seek(self._end)
             pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
             self._file.flush()
             self._end = self._file.tell()
-        except OSError as error:
-            raise OutputError(
-                f"the temporary file of the report cannot be written: {reason(error)}"
-            ) from error
         self._stored += len(self._batch)
         self._batch, self._batch_size = [], 0

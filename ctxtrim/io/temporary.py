@@ -8,9 +8,12 @@ without `fcntl` (Windows) have no such lock: there leftovers stay until the user
 import os
 import re
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+
+from ctxtrim.errors import OutputError, os_errors_as
 
 try:
     import fcntl
@@ -21,6 +24,19 @@ _NAME = re.compile(r"\..*\.[0-9a-f]{16}\.ctxtrim-tmp", re.DOTALL)
 _MOST = 40  # characters of the target's name: a long name must not make the temporary name too long
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
 _CLOSES_FIRST = os.name == "nt"  # Windows renames no open file
+
+
+LINK_LOOP = "too many levels of symbolic links"
+
+
+@contextmanager
+def writing_errors(path: Path) -> Iterator[None]:
+    """Raise the errors of the block as an `OutputError` that names a path."""
+    try:
+        with os_errors_as(OutputError, f"{path}: cannot be written"):
+            yield
+    except RuntimeError as error:
+        raise OutputError(f"{path}: cannot be written: {LINK_LOOP}") from error
 
 
 class Temporary:

@@ -20,8 +20,7 @@ _PROCESSES = "/proc"
 
 
 def remaining_writer(handle: int, patience: float) -> int | None:
-    """The id of a process that has a file open for writing after `patience` seconds, None without
-    one.
+    """The id of a process that still has a file open for writing after `patience` seconds.
 
     `handle` is open for reading only.
     """
@@ -68,9 +67,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _writes(link: str, found: os.stat_result) -> bool:
-    """Whether a descriptor of a process, as its link in /proc, is open for writing and leads to a
-    file.
-    """
+    """Whether a descriptor in /proc leads to a file and is open for writing."""
     with suppress(OSError):
         if os.lstat(link).st_mode & 0o200:
             return os.path.samestat(Path(link).stat(), found)

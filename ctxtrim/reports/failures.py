@@ -25,9 +25,7 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
 
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
-    """The finding for an edited transcript that cannot be written, because it is malformed or
-    because of a bug.
-    """
+    """The finding for an edited transcript that cannot be written: it is malformed, or a bug."""
     finding = not_handled(error, line, shows_traceback)
     odd = malformed(chunk.lines) if finding.code == SELF_CHECK else None
     if odd is None:

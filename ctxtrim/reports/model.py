@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from ctxtrim.model import Usage
 from ctxtrim.pipeline import Spec, StageRun
-from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding
+from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness
 from ctxtrim.tokens.counter import Count
@@ -76,12 +76,12 @@ class Row:
     @property
     def overflows(self) -> bool:
         """Whether a stage reports an overflow."""
-        return any(finding.code == OVERFLOW for finding in self.findings)
+        return has_overflow(self.findings)
 
     @property
     def is_handled(self) -> bool:
         """Whether the stages ran and their outcome passed the self-check."""
-        return all(finding.code not in LEFT_OUT for finding in self.findings)
+        return is_handled(self.findings)
 
     @property
     def is_malformed(self) -> bool:
@@ -136,9 +136,7 @@ class Overview:
     large: list[tuple[int, Row, Finding]] = field(default_factory=list)
 
     def add(self, row: Row, most: int | None) -> None:
-        """Add a row. `most` is the number of largest messages to keep, None without the stage
-        `count`.
-        """
+        """Add a row. Keep the `most` largest messages; None if no stage lists them."""
         kind = (row.format, row.model, row.tokenizer)
         if len(self.kinds) < 2 and kind not in self.kinds:
             self.kinds.append(kind)
@@ -187,8 +185,7 @@ class Store(Protocol[V]):
 
 @dataclass
 class Report:
-    """The results of a run: a row for each transcript, findings about files as (path, finding), and
-    totals.
+    """The results of a run: rows of transcripts, findings about files by path, and totals.
 
     `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
     order of the inputs; a reader never holds all of them. `listeners` get each row as it is added.
@@ -229,11 +226,9 @@ class Report:
 
     @cached_property
     def largest(self) -> int | None:
-        """How many of the largest messages the stage `count` names, None without it."""
-        return max(
-            (spec.settings["largest"] for spec in self.pipeline if spec.name == "count"),
-            default=None,
-        )
+        """How many of the largest messages a stage lists, None without such a stage."""
+        numbers = [spec.settings.get("largest") for spec in self.pipeline]
+        return max((number for number in numbers if number is not None), default=None)
 
     def note(self, path: str, finding: Finding) -> None:
         """Add a finding about a file."""

@@ -1,61 +1,62 @@
 """Rows of a report, from the results of the stages."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ctxtrim.metering import Bound
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Explained, Row
 from ctxtrim.stage import Change, Finding
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The file of a transcript, its format, and its position among the transcripts of its lines."""
+
+    path: str
+    format: str
+    index: int
+
+
 def row(
-    path: str,
-    dialect: str,
-    index: int,
+    origin: Origin,
     transcript: Transcript,
-    bound: Bound,
     result: PipelineRun,
     *,
     is_written: bool,
     keeps_changes: bool,
     explains: bool,
 ) -> Row:
-    """The row of a transcript. `index` is its position among the transcripts of its lines."""
-    steps = (
-        result.steps
-        if keeps_changes
-        else tuple(replace(step, changes=()) if step.changes else step for step in result.steps)
-    )
-    messages = transcript.messages
+    """The row of a transcript as read and its result."""
+    meter, steps = result.meter, result.steps
+    lines = {}
+    if keeps_changes:
+        for message in transcript.messages:
+            if message.index is not None:
+                lines[message.index] = transcript.line_of(message) or 0
+    else:
+        steps = tuple(replace(step, changes=()) if step.changes else step for step in steps)
     return Row(
-        path,
-        transcript.line,
-        index,
-        transcript.pointer,
-        transcript.id,
-        dialect,
-        bound.model,
-        bound.counter.tokenizer.name,
-        len(messages),
-        len(result.transcript.messages),
-        result.tokens_read,
-        result.exactness_read,
-        result.count,
-        bound.budget,
-        is_written,
-        steps,
-        (*bound.notes, *_uncounted(transcript), *result.findings),
-        transcript.usage,
-        {
-            message.index: transcript.line_of(message) or 0
-            for message in messages
-            if message.index is not None
-        }
-        if keeps_changes
-        else {},
-        tuple(explained(transcript, bound, result)) if explains else (),
+        path=origin.path,
+        line=transcript.line,
+        index=origin.index,
+        pointer=transcript.pointer,
+        id=transcript.id,
+        format=origin.format,
+        model=meter.model,
+        tokenizer=meter.counter.tokenizer.name,
+        messages_read=len(transcript.messages),
+        messages=len(result.transcript.messages),
+        tokens_read=result.tokens_read,
+        exactness_read=result.exactness_read,
+        count=result.count,
+        budget=meter.budget,
+        is_written=is_written,
+        steps=steps,
+        findings=(*meter.notes, *_uncounted(transcript), *result.findings),
+        usage=transcript.usage,
+        lines=lines,
+        explained=tuple(explained(transcript, result)) if explains else (),
     )
 
 
@@ -67,27 +68,31 @@ def _uncounted(transcript: Transcript) -> Iterator[Finding]:
         yield Finding("not-counted", "warning", text)
 
 
-def explained(transcript: Transcript, bound: Bound, result: PipelineRun) -> Iterator[Explained]:
+def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:
     """Every message as read, with the last change that a stage made to it."""
-    shape = bound.counter.shape(transcript.messages)
+    counter = result.meter.counter
+    shape = counter.shape(transcript.messages)
     changes: dict[int, Change] = {}
     for change in (measured.change for step in result.steps for measured in step.changes):
         if change.message is None:
             continue
         if change.action != "kept" or changes.get(change.message, change).action == "kept":
             changes[change.message] = change  # an edit overrides a reason to keep
-    for position, cost in enumerate(bound.counter.costs(transcript.messages)):
+    for position, cost in enumerate(counter.costs(transcript.messages)):
         message = transcript.messages[position]
         last = changes.get(position)
         step = shape.step[position]
+        decision, reason = "kept", "nothing to do" if message.agent_visible else "hidden"
+        if last is not None:
+            decision, reason = last.action, last.reason
         yield Explained(
-            position,
-            transcript.line_of(message),
-            message.role,
-            step,
-            shape.steps - step,
-            cost.total,
-            bound.counter.addends(message, shape.fan[position]),
-            last.action if last else "kept",
-            last.reason if last else "nothing to do" if message.agent_visible else "hidden",
+            message=position,
+            line=transcript.line_of(message),
+            role=message.role,
+            step=step,
+            age=shape.steps - step,
+            tokens=cost.total,
+            addends=counter.addends(message, shape.fan[position]),
+            decision=decision,
+            reason=reason,
         )

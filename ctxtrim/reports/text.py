@@ -22,8 +22,7 @@ _REPEATED = 10_000  # messages of which a second one is noticed
 
 @dataclass(frozen=True)
 class Table:
-    """A title, column names (those that begin with `>` hold numbers and are set flush right), and
-    rows.
+    """A title, column names (those of numbers begin with `>`), and rows.
 
     `rows` can be read several times; there may be more than fit in memory.
     Its texts are safe to print.
@@ -55,9 +54,7 @@ def _cleaned(cells: Cells) -> Cells:
 
 
 def render(report: Report) -> Iterator[str]:
-    """The report as plain text: columns aligned with spaces, no color, no frame, an empty line
-    between blocks.
-    """
+    """The report as plain text: aligned columns, and an empty line between blocks."""
     lines = (f"{line}\n" for line in chain(file_lines(report.findings), row_lines(report)))
     has_text = False
     for block in chain(map(_plain_lines, tables(report)), [lines], [[totals_line(report) + "\n"]]):

@@ -3,7 +3,7 @@
 from ctxtrim.stage import Stage
 from ctxtrim.stages.check import Check
 from ctxtrim.stages.compact import Compact
-from ctxtrim.stages.count import Count
+from ctxtrim.stages.count import LargestMessages
 from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.stages.drop_images import DropImages
 from ctxtrim.stages.repair import Repair
@@ -12,7 +12,7 @@ from ctxtrim.stages.trim import Trim
 from ctxtrim.stages.truncate.stage import Truncate
 
 STAGES: dict[str, type[Stage]] = {
-    "count": Count,
+    "count": LargestMessages,
     "drop-images": DropImages,
     "truncate": Truncate,
     "cutoff": Cutoff,
@@ -22,6 +22,3 @@ STAGES: dict[str, type[Stage]] = {
     "repair": Repair,
     "check": Check,
 }
-
-VERDICTS = ("count", "check")
-"""The stages that only report."""

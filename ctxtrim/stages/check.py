@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
@@ -16,6 +17,9 @@ _NAMED = 5  # of the largest messages
 @dataclass(frozen=True)
 class Check:
     """Findings only: `overflow`, and the codes of the structure rules that a transcript breaks."""
+
+    is_verdict: ClassVar[bool] = True
+    accepts_bounds: ClassVar[bool] = True
 
     counter: Counter
     budget: Budget

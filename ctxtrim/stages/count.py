@@ -1,6 +1,7 @@
 """`count`: report the largest messages."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
@@ -10,8 +11,10 @@ from ctxtrim.tokens.counter import Counter
 
 
 @dataclass(frozen=True)
-class Count:
+class LargestMessages:
     """Findings for the largest messages. Every report shows the costs of all messages."""
+
+    is_verdict: ClassVar[bool] = True
 
     counter: Counter
     budget: Budget

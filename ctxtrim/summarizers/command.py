@@ -23,8 +23,7 @@ _GRACE = 5.0  # seconds to wait for a killed process
 
 @dataclass(frozen=True)
 class Command:
-    """A shell command. A `SummaryError` if it fails, exceeds `timeout` (seconds) or writes an
-    invalid answer.
+    """A shell command. `SummaryError` if it fails, exceeds `timeout` seconds or gives no summary.
 
     All processes that it starts are killed with it. At most 1 MiB of its output is read.
     """
@@ -97,8 +96,7 @@ class Command:
 
 @contextmanager
 def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill the command if this program is killed: a shell waits for that and kills the process
-    group of the command.
+    """Kill the command, with its process group, if this program is killed: a shell waits for it.
 
     The shell waits for the end of its standard input; only this program has the other end open.
     Windows has no process groups, so the command keeps running there.

@@ -48,30 +48,27 @@ class Endpoint:
             raise SummaryError(
                 f"no key for {self.model}: set {' or '.join(KEYS)}, or name a local endpoint"
             )
-        data, problem = self._request(prompt, max_tokens, key)
-        if (
-            problem is not None
-        ):  # raised here, so that the error does not reference a request with the key
-            raise SummaryError(problem)
-        return _reply(data, f"the endpoint{self._address}")
+        answer = self._request(prompt, max_tokens, key)
+        if isinstance(answer, str):
+            # raised here, so that the error has no reference to a request with the key
+            raise SummaryError(answer)
+        return _reply(answer, self._endpoint)
 
     @property
-    def _address(self) -> str:
-        """The address without its parts that may be secret."""
-        return (
-            ""
-            if self.base_url is None
-            else " " + line(re.sub(r"(?<=//)[^/@]*@|\?.*", "", self.base_url))
-        )
+    def _endpoint(self) -> str:
+        """The endpoint in messages, without the parts of its address that may be secret."""
+        if self.base_url is None:
+            return "the endpoint"
+        return f"the endpoint {line(re.sub(r'(?<=//)[^/@]*@|[?].*', '', self.base_url))}"
 
-    def _request(self, prompt: str, max_tokens: int, key: str | None) -> tuple[bytes, str | None]:
-        """The bytes of an answer, or the problem."""
+    def _request(self, prompt: str, max_tokens: int, key: str | None) -> bytes | str:
+        """The bytes of an answer, or the problem in words."""
         try:
             import openai
 
             from ctxtrim.summarizers.origins import SameOrigin, is_loopback, is_private
         except ImportError:
-            return b"", "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
+            return "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
         # OpenAI's newer models reject max_tokens; other endpoints support only that
         limit = "max_completion_tokens" if self.base_url is None else "max_tokens"
         body: dict[str, Any] = {
@@ -84,9 +81,7 @@ class Endpoint:
                 address = client.base_url
             if key is not None and not is_private(address):
                 return (
-                    b"",
-                    f"the endpoint{self._address} would get the key unencrypted; use "
-                    "https:// or unset the key",
+                    f"{self._endpoint} would get the key unencrypted; use https:// or unset the key"
                 )
             # Without a proxy, which would read plain HTTP requests to this machine.
             http = SameOrigin(timeout=self.timeout, trust_env=not is_loopback(address.host))
@@ -105,58 +100,41 @@ class Endpoint:
                 with answer as response:
                     return self._read(response.iter_bytes(), deadline)
         except openai.APITimeoutError:
-            return b"", self._late
+            return self._late
         except openai.APIStatusError as error:
             if error.response.has_redirect_location:
-                return b"", (
-                    f"the endpoint{self._address} redirects to another origin (HTTP "
-                    f"{error.status_code}), which is "
-                    "refused; give the address of the endpoint itself"
+                return (
+                    f"{self._endpoint} redirects to another origin (HTTP {error.status_code}), "
+                    "which is refused; give the address of the endpoint itself"
                 )
             if error.status_code in (401, 403):
-                return (
-                    b"",
-                    f"the endpoint{self._address} refuses the key (HTTP "
-                    f"{error.status_code}); see {KEYS[0]}",
-                )
-            return (
-                b"",
-                f"the endpoint{self._address} answered HTTP {error.status_code}: "
-                f"{line(error.message, key)}",
-            )
+                return f"{self._endpoint} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
+            text = line(error.message, key)
+            return f"{self._endpoint} answered HTTP {error.status_code}: {text}"
         except openai.APIConnectionError as error:
-            return (
-                b"",
-                f"the endpoint{self._address} cannot be reached: "
-                f"{line(str(error.__cause__ or error), key)}",
-            )
+            text = line(str(error.__cause__ or error), key)
+            return f"{self._endpoint} cannot be reached: {text}"
         except (openai.OpenAIError, ValueError) as error:
-            return (
-                b"",
-                f"the request to the endpoint{self._address} failed: {line(str(error), key)}",
-            )
+            return f"the request to {self._endpoint} failed: {line(str(error), key)}"
 
-    def _read(self, blocks: Iterator[bytes], deadline: float) -> tuple[bytes, str | None]:
-        """The bytes of an answer as they arrive, or the problem."""
+    def _read(self, blocks: Iterator[bytes], deadline: float) -> bytes | str:
+        """The bytes of an answer as they arrive, or the problem in words."""
         data = bytearray()
         try:
             for block in blocks:
                 data += block
                 if len(data) > MOST:
-                    return b"", f"the endpoint{self._address} sent more than {MOST} bytes"
+                    return f"{self._endpoint} sent more than {MOST} bytes"
                 if time.monotonic() > deadline:
-                    return b"", self._late
+                    return self._late
         except Exception as error:  # noqa: BLE001 - errors of the HTTP library, which openai does not map here
             is_late = "timeout" in type(error).__name__.lower()
-            return (
-                b"",
-                self._late if is_late else f"the endpoint{self._address} broke off its answer",
-            )
-        return bytes(data), None
+            return self._late if is_late else f"{self._endpoint} broke off its answer"
+        return bytes(data)
 
     @property
     def _late(self) -> str:
-        return f"the endpoint{self._address} did not answer within {self.timeout:g} seconds"
+        return f"{self._endpoint} did not answer within {self.timeout:g} seconds"
 
 
 def _reply(data: bytes, who: str) -> Reply:

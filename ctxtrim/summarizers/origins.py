@@ -29,9 +29,7 @@ def is_loopback(host: str) -> bool:
 
 
 class SameOrigin(DefaultHttpxClient):
-    """An HTTP client that follows redirects within one origin only, and returns other redirects as
-    responses.
-    """
+    """An HTTP client that follows redirects within one origin and returns other redirects."""
 
     def send(self, request: Any, **options: Any) -> Any:
         """The response to a request after redirects with the same scheme, host and port."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from samples import line, long_chat, said, stuck
 
 from ctxtrim.archive.blobs import sha256
-from ctxtrim.archive.delta import joined, restored, segments
+from ctxtrim.archive.delta import restored, segments
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.places import places, text_at
 from ctxtrim.archive.recorder import Recording
@@ -320,15 +320,9 @@ def test_whatever_was_written_the_recipe_gives_back_what_was_read(
     before: list[bytes], after: list[bytes], start: int
 ) -> None:
     output = b"x" * start + b"".join(after)
-    store = {
-        sha256(part): part
-        for part in joined(segments(before, after, start))
-        if isinstance(part, bytes)
-    }
-    recipe = [
-        sha256(part) if isinstance(part, bytes) else part
-        for part in joined(segments(before, after, start))
-    ]
+    parts = list(segments(before, after, start))
+    store = {sha256(part): part for part in parts if isinstance(part, bytes)}
+    recipe = [sha256(part) if isinstance(part, bytes) else part for part in parts]
     assert b"".join(restored(recipe, output, store.__getitem__)) == b"".join(before)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtrim.archive.summary_store import Entry, Store
+from ctxtrim.archive.summary_store import SummaryEntry, SummaryStore
 from ctxtrim.errors import InputError, OutputError
 from ctxtrim.model import Message, Part
 from ctxtrim.stage import StoredSummary
@@ -24,7 +24,7 @@ def known(name: str, opening: str = "What is the tide?") -> Identity:
     return identity(messages, name, "file.jsonl", 1, 0)
 
 
-def put(store: Store, name: str, text: str, tokens: int, messages: int) -> Entry:
+def put(store: SummaryStore, name: str, text: str, tokens: int, messages: int) -> SummaryEntry:
     """Store a summary of both messages of a transcript, as a run does, and read its entry back."""
     found = known(name)
     store.remember(found, StoredSummary(text, tokens, messages), found.covered_until(1))
@@ -32,15 +32,16 @@ def put(store: Store, name: str, text: str, tokens: int, messages: int) -> Entry
     return entries(store.path)[found.key]
 
 
-def entries(path: Path) -> dict[str, Entry]:
+def entries(path: Path) -> dict[str, SummaryEntry]:
     stored = json.loads(path.read_bytes())["conversation_summary"]
     return {
-        key: Entry(**value | {"covered": tuple(value["covered"])}) for key, value in stored.items()
+        key: SummaryEntry(**value | {"covered": tuple(value["covered"])})
+        for key, value in stored.items()
     }
 
 
 def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_path: Path) -> None:
-    store = Store(tmp_path / "folder" / "summaries.json")
+    store = SummaryStore(tmp_path / "folder" / "summaries.json")
     assert store.recall(known("a")) == (None, None)
     first = put(store, "a", "what was said", 4, 10)
     other = put(store, "b", "something else \ud800", 5, 3)
@@ -53,13 +54,13 @@ def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_p
     )
     assert second.updated >= first.updated
     assert list(entries(store.path).values()) == [second, other]
-    later = Store(store.path)
+    later = SummaryStore(store.path)
     assert later.recall(known("a")) == (StoredSummary("and what came then", 6, 14, overlap=2), None)
     assert later.recall(known("c")) == (None, None)
 
 
 def test_s1_7_store_has_the_names_that_the_requirements_give(tmp_path: Path) -> None:
-    entry = put(Store(tmp_path / "s.json"), "a", "said", 1, 2)
+    entry = put(SummaryStore(tmp_path / "s.json"), "a", "said", 1, 2)
     found = known("a")
     assert json.loads((tmp_path / "s.json").read_bytes()) == {
         "version": 1,
@@ -94,7 +95,7 @@ def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_trans
     (tmp_path / "s.json").write_text(
         json.dumps({"version": 1, "conversation_summary": {"a": entry}})
     )
-    store = Store(tmp_path / "s.json")
+    store = SummaryStore(tmp_path / "s.json")
     messages = [Message("user", (Part("text", text),)), Message("user", (Part("text", "On."),))]
     with_summary = identity(messages, "a", "file.jsonl", 1, 0)
     assert store.recall(with_summary).summary == StoredSummary(text, 9, 3)
@@ -107,7 +108,7 @@ def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_trans
 
 
 def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s.json")
+    store = SummaryStore(tmp_path / "s.json")
     entry = put(store, "a", "said", 1, 2)
     before = (tmp_path / "s.json").read_bytes()
     assert put(store, "a", "said", 1, 2) == entry
@@ -115,7 +116,7 @@ def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> N
 
 
 def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s.json")
+    store = SummaryStore(tmp_path / "s.json")
     put(store, "a", "said", 1, 2)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
     (tmp_path / "s.json").chmod(0o644)
@@ -154,9 +155,9 @@ def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
     path = tmp_path / "s.json"
     path.write_bytes(data)
     for use in (
-        Store(path).check,
-        lambda: Store(path).recall(known("a")),
-        lambda: put(Store(path), "a", "said", 1, 2),
+        SummaryStore(path).check,
+        lambda: SummaryStore(path).recall(known("a")),
+        lambda: put(SummaryStore(path), "a", "said", 1, 2),
     ):
         with pytest.raises(InputError) as caught:
             use()
@@ -169,16 +170,16 @@ def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
 
 def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the summary store cannot be read: is a directory"):
-        Store(tmp_path).recall(known("a"))
+        SummaryStore(tmp_path).recall(known("a"))
     (tmp_path / "file").write_bytes(b"")
     for use in (
-        Store(tmp_path / "file" / "s.json").check,
-        lambda: Store(tmp_path / "file" / "s.json").recall(known("a")),
+        SummaryStore(tmp_path / "file" / "s.json").check,
+        lambda: SummaryStore(tmp_path / "file" / "s.json").recall(known("a")),
     ):
         with pytest.raises(InputError, match="cannot be read: not a directory"):
             use()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "s.json")
-    store = Store(tmp_path / "link")
+    store = SummaryStore(tmp_path / "link")
     store.remember(known("a"), StoredSummary("said", 1, 2), ())
     store.commit()
     assert (tmp_path / "nowhere" / "s.json").exists()
@@ -188,21 +189,21 @@ def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
 def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="it is not a regular file"):
-        Store(tmp_path / path).check()
+        SummaryStore(tmp_path / path).check()
 
 
 def test_s1_7_store_that_cannot_be_written_is_known_before(tmp_path: Path) -> None:
     pipe = tmp_path / "round"
     pipe.symlink_to(pipe)
-    for use in (Store(pipe).check, lambda: put(Store(pipe), "a", "said", 1, 2)):
+    for use in (SummaryStore(pipe).check, lambda: put(SummaryStore(pipe), "a", "said", 1, 2)):
         with pytest.raises((InputError, OutputError), match="levels of symbolic links"):
             use()
 
 
 def _put(path: Path, worker: int) -> int:
     for number in range(10):
-        put(Store(path), f"{worker}-{number}", "said", number, worker)
-    put(Store(path), "shared", f"by {worker}", worker, worker)
+        put(SummaryStore(path), f"{worker}-{number}", "said", number, worker)
+    put(SummaryStore(path), "shared", f"by {worker}", worker, worker)
     return os.getpid()
 
 

@@ -12,7 +12,7 @@ from writers.gemini import snake
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Media, Message, Part, Transcript, Usage
 from ctxtrim.tokenizers import tokenizer
 
@@ -397,7 +397,7 @@ def test_a_signature_seals_reasoning_that_is_counted_by_its_length() -> None:
     for contents in (talk, sealed):
         (transcript,) = read(json.dumps({"contents": contents}).encode())[0].transcripts
         counts.append(
-            Binding(tokenizer, "gemini-3-pro-preview").bind(transcript).counter.count(transcript)
+            Metering(tokenizer, "gemini-3-pro-preview").meter(transcript).counter.count(transcript)
         )
     assert counts[1].tokens - counts[0].tokens == 100
     assert counts[1].exactness == "estimated"

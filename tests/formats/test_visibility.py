@@ -20,8 +20,9 @@ from ctxtrim.errors import SelfCheckError
 from ctxtrim.formats.reading import Chunk
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.pipeline import Pipeline
 from ctxtrim.stage import Outcome
 from ctxtrim.stages.reasoning import without_invalid_reasoning
 from ctxtrim.stages.repair import Repair
@@ -48,7 +49,7 @@ DIGEST = Message(
 
 
 def counter(transcript: Transcript) -> Counter:
-    return Binding(tokenizer, None, "chars4").bind(transcript).counter
+    return Metering(tokenizer, None, "chars4").meter(transcript).counter
 
 
 def hiding(one: Transcript, *places: int, **how: Any) -> Transcript:
@@ -132,7 +133,7 @@ def test_s3_4_the_report_shows_what_is_hidden_with_no_tokens() -> None:
     from ctxtrim.stream import Job, stream
 
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
-    job = Job((), Binding(tokenizer, None, "chars4"), explains=True)
+    job = Job(Pipeline((), Metering(tokenizer, None, "chars4")), explains=True)
     (row,) = next(stream("file", open_reading(BytesIO(data)), job)).rows
     told = [(one.tokens, one.decision, one.reason) for one in row.explained]
     assert told[1:3] == [(0, "kept", "hidden")] * 2
@@ -338,7 +339,7 @@ def test_what_is_hidden_is_neither_an_answer_nor_a_prompt_to_trim(
 
 def test_an_exact_count_stays_exact_beside_hidden_results() -> None:
     one = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
-    exact = Binding(tokenizer, "gpt-4o", "o200k_base").bind(one).counter
+    exact = Metering(tokenizer, "gpt-4o", "o200k_base").meter(one).counter
     assert (exact.exactness(one), exact.exactness(of(*TALK))) == ("exact", "bounded")
 
 

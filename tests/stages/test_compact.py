@@ -19,7 +19,7 @@ from writers.claude_code import claude_events
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.presets import PRESETS, merged
 from ctxtrim.stages.compact import Compact
 from ctxtrim.stages.cutoff import Cutoff
@@ -281,9 +281,9 @@ def test_s3_11_where_nothing_is_old_or_a_summary_would_not_be_smaller_nothing_is
 
 def outcome(said: list[dict[str, Any]], answer: str | SummaryError, **settings: Any) -> Any:
     (one,) = read(conversation(said))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
+    meter = Metering(tokenizer, None, "chars4").meter(one)
     asked = Answers(answer, [])
-    return Compact(bound.counter, bound.budget, asked, **settings)(one), asked.prompts
+    return Compact(meter.counter, meter.budget, asked, **settings)(one), asked.prompts
 
 
 def test_s3_10_an_llm_writes_under_these_headings_and_sees_1800_characters_of_a_result_and_nothing_hidden() -> (
@@ -312,8 +312,8 @@ def test_s3_10_an_llm_writes_under_these_headings_and_sees_1800_characters_of_a_
     ).encode()
     (one,) = read(data)[0].transcripts
     asked = Answers("short", [])
-    bound = Binding(tokenizer, None, "chars4", limit=1000).bind(one)
-    Compact(bound.counter, bound.budget, asked)(one)
+    meter = Metering(tokenizer, None, "chars4", limit=1000).meter(one)
+    Compact(meter.counter, meter.budget, asked)(one)
     assert len(asked.prompts) == 1
     assert "SECRET PLAN" not in asked.prompts[0]
 
@@ -329,13 +329,13 @@ def test_s3_10_where_the_llm_is_of_no_use_facts_stand_there_and_it_is_said(
 
 def test_s3_12_a_cause_compacts_what_the_trigger_would_leave() -> None:
     (one,) = read(conversation(talk(8)))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
-    assert Compact(bound.counter, bound.budget)(one).transcript == one
-    forced = Compact(bound.counter, bound.budget, cause="context length", keep_recent_tokens=2000)(
+    meter = Metering(tokenizer, None, "chars4").meter(one)
+    assert Compact(meter.counter, meter.budget)(one).transcript == one
+    forced = Compact(meter.counter, meter.budget, cause="context length", keep_recent_tokens=2000)(
         one
     )
     assert len(forced.transcript.messages) < 20
-    assert bound.counter.tokens(forced.transcript) < bound.counter.tokens(one) * 0.6
+    assert meter.counter.tokens(forced.transcript) < meter.counter.tokens(one) * 0.6
     assert forced.findings[0].message == "compaction is due: context length"
 
 

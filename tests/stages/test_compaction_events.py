@@ -14,8 +14,8 @@ from test_compact import talk
 from ctxtrim.config.stage_specs import complete
 from ctxtrim.errors import ArchiveError, SummaryError
 from ctxtrim.events import Event
-from ctxtrim.metering import Binding
-from ctxtrim.pipeline import run
+from ctxtrim.metering import Metering
+from ctxtrim.pipeline import Pipeline, Services
 from ctxtrim.stage import Original
 from ctxtrim.summaries import Reply
 from ctxtrim.tokenizers import tokenizer
@@ -23,17 +23,10 @@ from ctxtrim.tokenizers import tokenizer
 
 def told(said: list[dict[str, Any]], **more: Any) -> list[Event]:
     (one,) = read(conversation(said))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
     events: list[Event] = []
     try:
-        run(
-            one,
-            [complete("compact", {}, "")],
-            bound.counter,
-            bound.budget,
-            on_event=events.append,
-            **more,
-        )
+        pipeline = Pipeline((complete("compact", {}, ""),), Metering(tokenizer, None, "chars4"))
+        pipeline.run(one, Services(on_event=events.append, **more))
     except ArchiveError as error:
         assert [event.error for event in events] == [None, str(error)]
     return events

@@ -58,13 +58,13 @@ def test_s3_2_auto_then_tokens_then_messages(
     assert (trigger.is_due, trigger.rule) == expected
 
 
-def said(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
-    (step,) = run(data, [("compact", settings)], **binding).rows[0].steps
+def said(data: bytes, settings: dict[str, Any], **metering: Any) -> str:
+    (step,) = run(data, [("compact", settings)], **metering).rows[0].steps
     return next(one.message for one in step.findings if one.code == "trigger")
 
 
 @pytest.mark.parametrize(
-    ("settings", "binding", "expected"),
+    ("settings", "metering", "expected"),
     [
         ({}, {}, "no compaction: ≈4022 tokens < the limit of 8000"),
         ({"session_tokens": 4000}, {}, "compaction is due: ≈4022 tokens >= the limit of 4000"),
@@ -96,9 +96,9 @@ def said(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
     ],
 )
 def test_s3_2_the_report_says_which_rule_decided_and_no_window_is_assumed(
-    settings: dict[str, Any], binding: dict[str, Any], expected: str
+    settings: dict[str, Any], metering: dict[str, Any], expected: str
 ) -> None:
-    assert said(conversation(steps(10, "a" * 1598)), settings, **binding) == expected
+    assert said(conversation(steps(10, "a" * 1598)), settings, **metering) == expected
 
 
 def test_s3_13_without_usage_four_characters_are_a_token_and_an_image_is_1200() -> None:

@@ -17,7 +17,7 @@ from strategies import CONVERSATIONS, EVENTS
 
 from ctxtrim.conversation.turns import current_task, is_alternating, shape
 from ctxtrim.errors import SummaryError
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.structure import PROFILES, findings
 from ctxtrim.summaries import Reply, markers
@@ -313,9 +313,9 @@ def digested(
 ) -> tuple[str, Any, list[str]]:
     """The digest of a step, the outcome, and the prompts of the summarizer."""
     (one,) = read(conversation(talk(1, text)))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
+    meter = Metering(tokenizer, None, "chars4").meter(one)
     asked = Answers(answer, [])
-    outcome = Cutoff(bound.counter, bound.budget, asked, tool_cutoff=0, **settings)(one)
+    outcome = Cutoff(meter.counter, meter.budget, asked, tool_cutoff=0, **settings)(one)
     return outcome.transcript.messages[2].parts[0].text, outcome, asked.prompts
 
 
@@ -359,9 +359,9 @@ def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
     command = "echo " + "x" * 60 + f" {KEY}"
     said = [user("go"), *step("a", LONG, command=command), says("ok")]
     (one,) = read(conversation(said))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
+    meter = Metering(tokenizer, None, "chars4").meter(one)
     outcome = Cutoff(
-        bound.counter, bound.budget, Answers("fine", []), tool_cutoff=0, tool_summary="heuristic"
+        meter.counter, meter.budget, Answers("fine", []), tool_cutoff=0, tool_summary="heuristic"
     )(one)
     text = "".join(part.text for message in outcome.transcript.messages for part in message.parts)
     assert "sk-abc" not in text

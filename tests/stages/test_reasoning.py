@@ -14,7 +14,8 @@ from strategies import budgets, files
 
 from ctxtrim.config.stage_specs import parse
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
+from ctxtrim.pipeline import Pipeline
 from ctxtrim.stages.reasoning import MODES, Thinking, thinking_of
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
@@ -25,7 +26,9 @@ def run(
 ) -> Ran:
     from io import BytesIO
 
-    job = Job((parse(stage, {}),), Binding(tokenizer, model, "chars4", limit=budget), thinking=mode)
+    job = Job(
+        Pipeline((parse(stage, {}),), Metering(tokenizer, model, "chars4", limit=budget), mode)
+    )
     done = list(stream("file", open_reading(BytesIO(data)), job))
     written = [one.data for one in done if one.data is not None]
     return Ran(b"".join(written), tuple(row for one in done for row in one.rows), (), {})

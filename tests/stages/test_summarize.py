@@ -15,7 +15,7 @@ from fake_server import Server, breaks_off, completion, local, sends
 from harness import read, run
 from strategies import CONVERSATIONS, EVENTS, spell
 
-from ctxtrim.archive.summary_store import Store
+from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.model import Transcript
 from ctxtrim.placement.leads import has_summary, split_message
 from ctxtrim.stage import StoredSummary
@@ -490,7 +490,7 @@ def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(
 
 
 def test_the_store_is_written_once_a_run(tmp_path: Path) -> None:
-    store = Store(tmp_path / "store.json")
+    store = SummaryStore(tmp_path / "store.json")
     for number in range(3):
         found = identity((), f"id {number}", "file", 1, 0)
         store.remember(found, StoredSummary("said", 1, 2), ("aa",))

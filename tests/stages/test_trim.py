@@ -198,14 +198,13 @@ def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_wri
     from io import BytesIO
 
     from ctxtrim.formats.reading import open_reading
-    from ctxtrim.metering import Binding
-    from ctxtrim.pipeline import Spec
+    from ctxtrim.metering import Metering
+    from ctxtrim.pipeline import Pipeline, Spec
     from ctxtrim.stream import Job, stream
 
     data = conversation(TALK)
-    job = Job(
-        (Spec("trim", {}),), Binding(tokenizer, tokenizer="chars4", limit=10), on_overflow="keep"
-    )
+    metering = Metering(tokenizer, tokenizer="chars4", limit=10)
+    job = Job(Pipeline((Spec("trim", {}),), metering), on_overflow="keep")
     done = next(stream("", open_reading(BytesIO(data)), job))
     assert done.data == data
     assert (done.rows[0].messages, done.rows[0].count.tokens) == (len(TALK), tokens(TALK))

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from strategies import budgets, files, trims
 
 from ctxtrim.conversation.tool_results import results
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Message
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim import STRATEGIES
@@ -195,7 +195,7 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(
             continue  # where calls lack results, what is left may pair, and cost, in another way
         changes = {one.change.message: one.change.action for one in row.steps[0].changes}
         messages = transcript.messages
-        counter = Binding(tokenizer, tokenizer="chars4").bind(transcript).counter
+        counter = Metering(tokenizer, tokenizer="chars4").meter(transcript).counter
         shape = counter.shape(messages)
         gone = [at for at, one in enumerate(messages) if changes.get(one.index) == "dropped"]
         room = int(budget * float(how.get("target", "1.0"))) - row.count.tokens

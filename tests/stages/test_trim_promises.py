@@ -78,7 +78,7 @@ def transcripts(data: bytes | None) -> list[Transcript]:
     return [one for chunk in read(data or b"") for one in chunk.transcripts if one.messages]
 
 
-def within(ran: Ran, budget: int, **binding: Any) -> None:
+def within(ran: Ran, budget: int, **metering: Any) -> None:
     """What was written fits, as it was counted and as it is counted again; what was
     not says why.
     """
@@ -87,7 +87,7 @@ def within(ran: Ran, budget: int, **binding: Any) -> None:
         assert row.count.tokens <= budget or row.overflows
         assert not (row.is_written and row.overflows)
         assert row.count.tokens <= row.tokens_read
-    again = run(ran.data or b"", limit=budget, **binding).rows
+    again = run(ran.data or b"", limit=budget, **metering).rows
     # else there was nothing to leave out
     assert all(row.count.tokens <= budget for row in again if row.messages)
 
@@ -100,11 +100,11 @@ def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
     strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
 ) -> None:
     stages = [("trim", how | {"strategy": strategy, "summarize": summarize})]
-    binding = {"tokenizer": name, "model": MODEL}
-    ran = run(data, stages, limit=budget, **binding)
-    within(ran, budget, **binding)
+    metering = {"tokenizer": name, "model": MODEL}
+    ran = run(data, stages, limit=budget, **metering)
+    within(ran, budget, **metering)
     if ran.data is not None:
-        assert run(ran.data, stages, limit=budget, **binding).data == ran.data
+        assert run(ran.data, stages, limit=budget, **metering).data == ran.data
 
 
 @settings(max_examples=examples(150))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
 
 
@@ -34,10 +34,10 @@ def test_a_ceiling_is_never_below_the_count(tokenizer_path: str, text: str) -> N
 
 def test_a_file_stands_in_for_whatever_model_is_named(tokenizer_path: str) -> None:
     talk = transcript([user("tide sea")])
-    bound = Binding(tokenizer, "llama-of-mine", tokenizer_path).bind(talk)
-    assert bound.counter.count(talk).by_role["user"] == 4
+    meter = Metering(tokenizer, "llama-of-mine", tokenizer_path).meter(talk)
+    assert meter.counter.count(talk).by_role["user"] == 4
     # the chat template is not in the file
-    assert bound.counter.count(talk).exactness == "estimated"
+    assert meter.counter.count(talk).exactness == "estimated"
 
 
 def field(number: int, value: bytes | int) -> bytes:
@@ -176,7 +176,10 @@ def test_another_packages_tokenizer_is_found_by_its_name(
     assert tokenizer("halves").count("one two") == 4
     talk = transcript([user("one two three")])
     assert (
-        Binding(tokenizer, "nobody-knows", "halves").bind(talk).counter.count(talk).by_role["user"]
+        Metering(tokenizer, "nobody-knows", "halves")
+        .meter(talk)
+        .counter.count(talk)
+        .by_role["user"]
         == 6
     )
     with pytest.raises(UsageError, match="halves"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ctxtrim.calibration import LEAST, WINDOW, recorded
 from ctxtrim.errors import UsageError
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.model import Message, Part, Source, Span, Transcript, Usage
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Scaled, Tokenizer
@@ -128,7 +128,7 @@ def test_what_stands_around_arguments_is_not_multiplied_and_so_is_not_counted_on
         messages += [called | {"usage": {"prompt_tokens": 100 + 2500 * place}}, answered]
     (transcript,) = read(conversation(messages))[0].transcripts
     counter = (
-        Binding(tokenizer, "claude-opus-4-5", "chars4", calibrates=True).bind(transcript).counter
+        Metering(tokenizer, "claude-opus-4-5", "chars4", calibrates=True).meter(transcript).counter
     )
     assert isinstance(counter.tokenizer, Scaled)
     costs = [cost.total for cost in counter.costs(transcript.messages)]
@@ -542,8 +542,8 @@ def test_what_was_truncated_stays_as_it_is(data: bytes, limit: int, age: int) ->
 @given(recordings())
 def test_no_window_is_counted_lower_than_it_was_recorded(data: bytes) -> None:
     transcript = read(data)[0].transcripts[0]
-    plain = Binding(tokenizer, "gpt-4o", "chars4").bind(transcript).counter
-    learnt = Binding(tokenizer, "gpt-4o", "chars4", calibrates=True).bind(transcript).counter
+    plain = Metering(tokenizer, "gpt-4o", "chars4").meter(transcript).counter
+    learnt = Metering(tokenizer, "gpt-4o", "chars4", calibrates=True).meter(transcript).counter
     if learnt.tokenizer != plain.tokenizer:
         for first, last in windows(transcript, plain):
             counted = sum(

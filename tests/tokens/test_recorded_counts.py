@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recorded_counts import Pair, pairs
 
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 
@@ -45,8 +45,8 @@ pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no recorded counts ne
 
 @pytest.fixture(scope="module")
 def recorded() -> list[Pair]:
-    bindings: dict[str, Binding] = {}
-    found = pairs(FILE, lambda model: bindings.setdefault(model, Binding(tokenizer, model)))
+    meterings: dict[str, Metering] = {}
+    found = pairs(FILE, lambda model: meterings.setdefault(model, Metering(tokenizer, model)))
     return [pair for pair in found if pair.id not in ODD]
 
 

@@ -9,7 +9,7 @@ from builders import call, result, says, transcript, user
 from conftest import Run
 from harness import read
 
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokens.counter import Count
@@ -34,7 +34,7 @@ needs_ctok = pytest.mark.skipif(
 
 def count(request: dict[str, Any], model: str) -> Count:
     (talk,) = read(json.dumps(request | {"model": model}).encode())[0].transcripts
-    return Binding(tokenizer, model).bind(talk).counter.count(talk)
+    return Metering(tokenizer, model).meter(talk).counter.count(talk)
 
 
 def added(plain: dict[str, Any], more: dict[str, Any], model: str) -> int:
@@ -75,7 +75,9 @@ def test_anthropic_writes_structured_output_as_indented_json(
         if key == "output_format"
         else {"output_config": {"format": wanted}}
     )
-    text = Binding(tokenizer, model).bind(transcript([])).counter.text(json.dumps(SCHEMA, indent=2))
+    text = (
+        Metering(tokenizer, model).meter(transcript([])).counter.text(json.dumps(SCHEMA, indent=2))
+    )
     plain = {"system": "Be brief.", "messages": [user("x")]}
     assert added(plain, more, model) == text + (frame if available() else 119)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from test_corpus import TIER_1, files, needs_corpus, transcripts
 
 from ctxtrim.errors import UsageError
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import TOKENIZERS, tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokenizers.encodings import (
@@ -206,12 +206,12 @@ def test_a_repetition_is_marked_at_capitals_and_single_spaces() -> None:
 
 
 def test_models_that_never_come_again_do_not_pile_up() -> None:
-    binding = Binding(tokenizer, context_window=1000)
+    metering = Metering(tokenizer, context_window=1000)
     for number in range(300):
-        bound = binding.bind(transcript([user("x")], model=f"own-{number}"))
-        assert bound.model == f"own-{number}"
-        assert [note.code for note in bound.notes] == ["unknown-model"]
-    assert len(binding._known) <= 256
+        meter = metering.meter(transcript([user("x")], model=f"own-{number}"))
+        assert meter.model == f"own-{number}"
+        assert [note.code for note in meter.notes] == ["unknown-model"]
+    assert len(metering._known) <= 256
 
 
 def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
@@ -225,8 +225,8 @@ def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
     ]
     for model, name in (("gpt-4o", "o200k_base"), ("gpt-4-0613", "cl100k_base")):
         text = tokenizer(name).count
-        bound = Binding(tokenizer, model).bind(transcript(messages))
-        count = bound.counter.count(transcript(messages))
+        meter = Metering(tokenizer, model).meter(transcript(messages))
+        count = meter.counter.count(transcript(messages))
         assert count.tokens == 3 + sum(4 + text(one["content"]) for one in messages) + 1 + text(
             "mate_1"
         )
@@ -238,7 +238,7 @@ def test_calls_results_and_schemas_follow_the_published_bound() -> None:
     talk = transcript(
         [user("x"), call("a", "b"), result("a", "日本"), result("b", "y"), says("z")], tools=tools
     )
-    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    count = Metering(tokenizer, "gpt-4o").meter(talk).counter.count(talk)
     text = tokenizer("o200k_base").count
     declared = (
         "# Tools\n\n## functions\n\nnamespace functions {\n\ntype f = () => any;\n\n} // "
@@ -272,7 +272,7 @@ def test_arguments_with_line_breaks_cost_more() -> None:
 def test_images_are_never_counted_as_text() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
     talk = transcript([{"role": "user", "content": [{"type": "text", "text": "look"}, image]}])
-    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    count = Metering(tokenizer, "gpt-4o").meter(talk).counter.count(talk)
     assert count.by_kind["attachment"] == 1445
     assert count.tokens < 1500
     assert count.exactness == "bounded"
@@ -336,7 +336,7 @@ def test_stand_ins_are_labelled_estimated() -> None:
     talk = transcript([user("hello")])
 
     def exactness(**options: str) -> str:
-        return Binding(tokenizer, **options).bind(talk).counter.count(talk).exactness
+        return Metering(tokenizer, **options).meter(talk).counter.count(talk).exactness
 
     assert exactness() == "estimated"
     assert exactness(model="nobody-knows") == "estimated"
@@ -351,35 +351,37 @@ def test_a_bound_that_rests_on_a_guess_is_an_estimate() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}
     talk = transcript([{"role": "user", "content": [sound]}])
     for model in ("gpt-4o", "claude-sonnet-4"):
-        assert Binding(tokenizer, model).bind(talk).counter.count(talk).exactness == "estimated"
+        assert Metering(tokenizer, model).meter(talk).counter.count(talk).exactness == "estimated"
 
 
 def test_an_unknown_model_counts_the_larger_of_two_and_says_so() -> None:
     talk = transcript([user("日本語" * 100)])
-    bound = Binding(tokenizer, "gpt-4p").bind(talk)
-    assert bound.counter.text("日本語" * 100) == max(
+    meter = Metering(tokenizer, "gpt-4p").meter(talk)
+    assert meter.counter.text("日本語" * 100) == max(
         tokenizer("o200k_base").count("日本語" * 100), 75
     )
-    assert "gpt-4" in bound.notes[0].message
-    assert "--context-window" in bound.notes[0].message
+    assert "gpt-4" in meter.notes[0].message
+    assert "--context-window" in meter.notes[0].message
 
 
 def test_safety_divides_the_budget_of_estimates_only() -> None:
     talk = transcript([user("hello")])
-    assert Binding(tokenizer, limit=1000, safety=1.25).bind(talk).budget.available == 800
-    assert Binding(tokenizer, "gpt-4o", limit=1000, safety=1.25).bind(talk).budget.available == 1000
+    assert Metering(tokenizer, limit=1000, safety=1.25).meter(talk).budget.available == 800
+    assert (
+        Metering(tokenizer, "gpt-4o", limit=1000, safety=1.25).meter(talk).budget.available == 1000
+    )
 
 
 def test_a_reserve_that_leaves_nothing_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="leaves no room"):
-        Binding(tokenizer, context_window=4000, reserve=4000)
+        Metering(tokenizer, context_window=4000, reserve=4000)
     assert (
-        Binding(tokenizer, context_window=4000).bind(transcript([user("x")])).budget.available
+        Metering(tokenizer, context_window=4000).meter(transcript([user("x")])).budget.available
         == 2000
     )
 
 
 def test_the_last_recorded_model_is_used_where_none_is_named() -> None:
     talk = transcript([user("x")], model="gpt-4o")
-    assert Binding(tokenizer).bind(talk).model == "gpt-4o"
-    assert Binding(tokenizer, "gpt-4").bind(talk).model == "gpt-4"
+    assert Metering(tokenizer).meter(talk).model == "gpt-4o"
+    assert Metering(tokenizer, "gpt-4").meter(talk).model == "gpt-4"

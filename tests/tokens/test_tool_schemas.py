@@ -7,7 +7,7 @@ import pytest
 from builders import transcript, user
 from harness import read
 
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokens.tool_schemas import render
@@ -206,13 +206,13 @@ def test_gpt_5_adds_a_prompt_for_tools_on_chat_completions_alone() -> None:
     talk = read(json.dumps({"model": "gpt-5", "input": "x", "tools": tools}).encode())[
         0
     ].transcripts[0]
-    assert Binding(tokenizer, "gpt-5").bind(talk).counter.count(talk).tools_schema == declared + 4
+    assert Metering(tokenizer, "gpt-5").meter(talk).counter.count(talk).tools_schema == declared + 4
     assert schema_tokens(tools, "o4-mini") == declared + 5
 
 
 def schema_tokens(tools: list[Any], model: str = "gpt-4o", **envelope: Any) -> int:
     talk = transcript([user("x")], tools=tools, **envelope)
-    return Binding(tokenizer, model).bind(talk).counter.count(talk).tools_schema
+    return Metering(tokenizer, model).meter(talk).counter.count(talk).tools_schema
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_tool_that_is_none_is_counted_as_json(function: dict[str, Any]) -> Non
     tools = [{"type": "function", "function": function}]
     assert render(json.dumps(tools)) is None
     talk = transcript([user("x")], tools=tools)
-    count = Binding(tokenizer, "gpt-4o").bind(talk).counter.count(talk)
+    count = Metering(tokenizer, "gpt-4o").meter(talk).counter.count(talk)
     assert count.tools_schema == tokenizer("o200k_base").count(json.dumps(tools)) + 12
 
 
@@ -234,4 +234,4 @@ def test_a_schema_that_is_nested_deep_is_counted_in_some_way() -> None:
     tools = [tool("f", parameters=schema)]
     for model in ("gpt-4o", "gpt-oss-120b", "claude-sonnet-4-5"):
         talk = transcript([user("x")], tools=tools)
-        assert Binding(tokenizer, model).bind(talk).counter.count(talk).tools_schema > 450 * 4
+        assert Metering(tokenizer, model).meter(talk).counter.count(talk).tools_schema > 450 * 4

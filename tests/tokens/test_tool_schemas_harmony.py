@@ -25,7 +25,7 @@ from openai_harmony import (
     load_harmony_encoding,
 )
 
-from ctxtrim.metering import Binding
+from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES
 from ctxtrim.tokens.tool_schemas_harmony import render
@@ -166,7 +166,7 @@ def tokens(harmony: HarmonyEncoding, messages: list[Message]) -> int:
 
 def counted(messages: Dicts, tools: Dicts) -> int:
     talk = transcript(messages, **({"tools": tools} if tools else {}))
-    return Binding(tokenizer, "gpt-oss-120b").bind(talk).counter.count(talk).tokens
+    return Metering(tokenizer, "gpt-oss-120b").meter(talk).counter.count(talk).tokens
 
 
 @st.composite

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from operator import not_
+from typing import ClassVar
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.recency import recent
@@ -60,6 +61,8 @@ class Trim:
     """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
     dropped.
     """
+
+    fits_budget: ClassVar[bool] = True
 
     counter: Counter
     budget: Budget

@@ -1,8 +1,12 @@
 """The counter and budget of each transcript, from the options about models and budgets."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.calibration import anchor, calibrate, recorded
 from ctxtrim.errors import UsageError
@@ -27,8 +31,7 @@ messages by model.
 _BY_MODEL = (None, "auto", USAGE)
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """The counter and budget of one transcript. `notes` are findings about assumptions."""
 
     model: str | None
@@ -87,7 +90,9 @@ class Binding:
     def _taught(self, bound: Bound, counter: Counter, note: Finding) -> Bound:
         """The corrected counter. If counts become estimates, the safety margin applies."""
         is_estimated = counter.tokenizer.exactness == "estimated"
-        budget = replace(bound.budget, safety=self.safety) if is_estimated else bound.budget
+        budget = (
+            dataclasses.replace(bound.budget, safety=self.safety) if is_estimated else bound.budget
+        )
         return replace(bound, counter=counter, budget=budget, notes=(*bound.notes, note))
 
     def _bind(self, name: str | None, api: Api | None = None) -> Bound:

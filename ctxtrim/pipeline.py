@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from ctxtrim.conversation import edits
 from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
 from ctxtrim.events import Event, OnEvent, announced
@@ -38,8 +40,7 @@ class Spec:
     settings: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A change and the tokens of its message before and after.
 
     `archived` is the name of the stored original.
@@ -51,8 +52,7 @@ class Measured:
     archived: str | None = None
 
 
-@dataclass(frozen=True)
-class StageRun:
+class StageRun(Struct, frozen=True):
     """The run of one stage: tokens and messages before and after, changes and findings."""
 
     stage: str
@@ -65,8 +65,7 @@ class StageRun:
     smallest_dropped: Dropped | None = None
 
 
-@dataclass(frozen=True)
-class PipelineRun:
+class PipelineRun(Struct, frozen=True):
     """The result of a pipeline.
 
     If it overflows, `transcript` holds the messages that cannot be dropped.

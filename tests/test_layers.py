@@ -68,7 +68,6 @@ OUTSIDE = {
     "time": {"cli", "io", "summarizers"},
     "tempfile": {"archive", "io"},
     "platformdirs": {"archive"},
-    "msgspec": {"archive", "config"},
     "tomllib": {"config"},
     "zstandard": {"io"},
     "sqlite3": {"archive"},

@@ -11,7 +11,8 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.model import Message, Part, Transcript

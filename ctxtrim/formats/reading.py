@@ -6,9 +6,11 @@ recognizes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import chain, islice
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS

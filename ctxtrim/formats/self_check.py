@@ -1,7 +1,8 @@
 """The self-check: written bytes must read back as the edited transcripts, or nothing is written."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats import FORMATS

@@ -1,7 +1,8 @@
 """Rows of a report, from the results of the stages."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ctxtrim.metering import Bound
 from ctxtrim.model import Transcript

@@ -10,6 +10,8 @@ from functools import partial
 from math import ceil
 from typing import TypeVar
 
+from msgspec import Struct
+
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
@@ -26,8 +28,7 @@ _QUOTED = partial(json.dumps, ensure_ascii=False)
 _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """The tokens of one message: of its parts, in order, of the frame around them, and in total.
 
     `addends` splits the same tokens by purpose. For a call, `call_names` and `arguments` are the

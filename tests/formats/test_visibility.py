@@ -3,7 +3,6 @@ file as it is.
 """
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from harness import read, run
 from hypothesis import given
 from hypothesis import strategies as st
 from insertions import format_of, written
+from msgspec.structs import replace
 from strategies import CONVERSATIONS, EVENTS, budgets, conversations, files, spell, styles
 
 from ctxtrim.calibration import recorded

@@ -9,8 +9,9 @@ The default is visible. Some agents use underscores in the names; an edited file
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Site
 from ctxtrim.formats.visibility import PLAIN, visibility_of

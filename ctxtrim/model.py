@@ -4,7 +4,7 @@ Locations do not take part in equality: two transcripts are equal when a model w
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -283,12 +283,12 @@ class Usage(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """The original lines and the messages that were read from them.
 
-    `places` maps a span to its line number in the file, for documents of several lines.
+    `line_numbers` returns the line number of a span in the file; None for lines of their own.
     """
 
     lines: tuple[Line, ...]
     messages: tuple[Message, ...]
-    places: Mapping[Span, int] = {}
+    line_numbers: Callable[[Span], int] | None = None
 
 
 class Transcript(_Readable, frozen=True, eq=False):
@@ -349,4 +349,6 @@ class Transcript(_Readable, frozen=True, eq=False):
 
     def line_at(self, span: Span) -> int:
         """The line of the file at which a span starts, counted from 1."""
-        return self.source.places.get(span) or self.source.lines[span.line].number
+        if self.source.line_numbers is not None:
+            return self.source.line_numbers(span)
+        return self.source.lines[span.line].number

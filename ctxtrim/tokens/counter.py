@@ -77,6 +77,9 @@ class Counter:
         default_factory=dict, repr=False, compare=False
     )
     _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
+    _overheads: dict[int, tuple[Transcript, Addends]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
@@ -188,9 +191,12 @@ class Counter:
         """The tokens outside of messages by purpose: priming, tool schemas, and other request
         fields.
         """
-        return {"priming": self.framing.priming} | self.framing.request.costs(
-            transcript, self._name, self._schemas
-        )
+        cached = self._overheads.get(id(transcript))
+        if cached is None:  # storing the transcript keeps its id unique
+            costs = self.framing.request.costs(transcript, self._name, self._schemas)
+            overhead = {"priming": self.framing.priming} | costs
+            cached = self._overheads[id(transcript)] = (transcript, overhead)
+        return cached[1]
 
     def _schemas(self, tools: str) -> Addends:
         cached = self.tools.get(tools)

@@ -19,6 +19,9 @@ Api = Literal["chat", "responses", "anthropic", "gemini"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
 
+VISIBLE = (True, True, None)
+"""The default visibility: the model and the person see the message, and it has no kind."""
+
 SMALLEST = 100
 """Bytes below which image data is not a complete image: the smallest JPEG has 107, a TIFF 110."""
 
@@ -34,6 +37,9 @@ class _Readable(Struct, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and self._read() == other._read()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # Struct has its own
 
     def __hash__(self) -> int:
         return hash(self._read())
@@ -160,12 +166,7 @@ class Part(_Readable, frozen=True, eq=False):
 
 
 class Companion(NamedTuple):
-    """A line that belongs to a message but is never sent, such as the progress of a call.
-
-    `kind` is its type.
-
-    It is removed together with its message.
-    """
+    """A line of type `kind` that is removed with its message and never sent, such as progress."""
 
     span: Span
     kind: str
@@ -211,6 +212,11 @@ class Message(_Readable, frozen=True, eq=False):
             self.user_visible,
             self.kind,
         )
+
+    @property
+    def visibility(self) -> tuple[bool, bool, str | None]:
+        """Whether the model sees the message, whether the person does, and its kind."""
+        return self.agent_visible, self.user_visible, self.kind
 
     @property
     def calls(self) -> Iterator[Part]:
@@ -272,9 +278,7 @@ class Usage(Struct, frozen=True):
     total_tokens: int | None = None
 
     def context_tokens(self, answer: int) -> int:
-        """The tokens of the prompt and its answer: at least `answer`, because some clients
-        undercount answers.
-        """
+        """The tokens of the prompt and its answer, of which some clients count too few."""
         if self.total_tokens is not None:
             return self.total_tokens
         return self.prompt_tokens + max(self.completion_tokens, answer)
@@ -342,9 +346,7 @@ class Transcript(_Readable, frozen=True, eq=False):
         return replace(self, messages=messages, source=replace(self.source, messages=messages))
 
     def line_of(self, message: Message) -> int | None:
-        """The line of the file at which a message starts, counted from 1; None for an inserted
-        message.
-        """
+        """The line of the file at which a message starts, from 1; None for an inserted message."""
         return self.line_at(message.spans[0]) if message.spans else None
 
     def line_at(self, span: Span) -> int:

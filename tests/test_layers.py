@@ -1,9 +1,12 @@
 """Imports point in one direction, from the command line down to plain values."""
 
 import ast
+from dataclasses import Field
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 
@@ -160,3 +163,15 @@ def test_no_file_is_long() -> None:
 def test_few_modules_are_at_the_root_and_every_room_is_listed() -> None:
     assert len([path for path in HOUSE.glob("*.py") if not path.stem.startswith("__")]) <= 10
     assert {room(path) for path in MODULES} == {*ROOMS, "__init__"}
+
+
+def test_defaults_of_structs_are_values() -> None:
+    for module in MODULES:
+        if "Struct" in module.read_text():
+            import_module(".".join(module.relative_to(HOUSE.parent).with_suffix("").parts))
+    classes = [Struct]
+    for struct in classes:
+        classes += struct.__subclasses__()
+    fields = [default for struct in classes[1:] for default in struct.__struct_defaults__]
+    assert len(classes) > 20
+    assert [default for default in fields if isinstance(default, Field)] == []

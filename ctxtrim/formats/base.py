@@ -1,7 +1,7 @@
 """The interface of a format module: one `Format` value."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -58,7 +58,7 @@ class Relinked(Struct, frozen=True):
     which may be more than the caller asked for. `inserted`: the insertions, with their links.
     """
 
-    values: Mapping[Span, Mapping[str, Any]] = field(default_factory=dict)
+    values: Mapping[Span, Mapping[str, Any]] = {}
     removed: Set[Span] = frozenset()
     inserted: Sequence[Insertion] = ()
 

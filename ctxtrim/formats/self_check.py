@@ -9,7 +9,6 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.json_in_string import unwrapped
 from ctxtrim.formats.reading import Chunk
-from ctxtrim.formats.visibility import visibility_of
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import Record, document, split
@@ -101,7 +100,7 @@ def _as_read(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
     """
     parts: list[tuple[object, Part | None]] = []
     for message in transcript.messages:
-        speaker = (message.role, message.metadata, visibility_of(message))
+        speaker = (message.role, message.metadata, message.visibility)
         parts += ((speaker, _bare(message, part, is_new)) for part in message.parts)
         if not message.parts and not is_new:
             parts.append((speaker, None))

@@ -60,7 +60,7 @@ class Row(Struct, frozen=True):
     steps: tuple[StageRun, ...]
     findings: tuple[Finding, ...]
     usage: Usage | None = None
-    lines: dict[int, int] = field(default_factory=dict)  # message index → line of the file
+    lines: dict[int, int] = {}  # message index → line of the file
     explained: tuple[Explained, ...] = ()
 
     @property

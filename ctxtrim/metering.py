@@ -1,9 +1,13 @@
 """The counter and budget of each transcript, from the options about models and budgets."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.calibration import anchor, calibrate, recorded
 from ctxtrim.errors import UsageError
@@ -28,8 +32,7 @@ messages by model.
 _BY_MODEL = (None, "auto", USAGE)
 
 
-@dataclass(frozen=True)
-class Meter:
+class Meter(Struct, frozen=True):
     """The counter and budget of one transcript. `notes` are findings about assumptions."""
 
     model: str | None
@@ -90,7 +93,9 @@ class Metering:
     def _taught(self, meter: Meter, counter: Counter, note: Finding) -> Meter:
         """The corrected counter. If counts become estimates, the safety margin applies."""
         is_estimated = counter.tokenizer.exactness == "estimated"
-        budget = replace(meter.budget, safety=self.safety) if is_estimated else meter.budget
+        budget = meter.budget
+        if is_estimated:
+            budget = dataclasses.replace(budget, safety=self.safety)
         return replace(meter, counter=counter, budget=budget, notes=(*meter.notes, note))
 
     def _meter_of(self, name: str | None, api: Api | None = None) -> Meter:

@@ -4,9 +4,11 @@ Locations do not take part in equality: two transcripts are equal when a model w
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.text.json_paths import Path
 
@@ -17,14 +19,33 @@ Api = Literal["chat", "responses", "anthropic", "gemini"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
 
+VISIBLE = (True, True, None)
+"""The default visibility: the model and the person see the message, and it has no kind."""
+
 SMALLEST = 100
 """Bytes below which image data is not a complete image: the smallest JPEG has 107, a TIFF 110."""
 
 MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class _Readable(Struct, frozen=True, eq=False):
+    """A value that equals another if a model reads the same in both."""
+
+    def _read(self) -> tuple[object, ...]:
+        """The fields that a model reads."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._read() == other._read()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # Struct has its own
+
+    def __hash__(self) -> int:
+        return hash(self._read())
+
+
+class Media(Struct, frozen=True):
     """One attachment. A field is None where it is unknown; the attachment then costs the most that
     it can.
 
@@ -75,8 +96,7 @@ class Span(NamedTuple):
         return Span(self.line, self.path + keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(_Readable, frozen=True, eq=False):
     """JSON around a text: the model reads `before`, the text as a JSON string, and `after`.
 
     `is_ascii` and `escaped` (characters escaped although JSON allows them) reproduce the original
@@ -85,8 +105,11 @@ class Wrapper:
 
     before: str
     after: str
-    is_ascii: bool = field(default=False, compare=False)
-    escaped: str = field(default="", compare=False)
+    is_ascii: bool = False
+    escaped: str = ""
+
+    def _read(self) -> tuple[object, ...]:
+        return (self.before, self.after)
 
     def around(self, text: str) -> str:
         """The JSON with a text in its place."""
@@ -100,8 +123,7 @@ class Wrapper:
         return string
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(_Readable, frozen=True, eq=False):
     """One piece of a message that the model reads.
 
     `text` is the text that the model reads; for a tool call its arguments, as JSON. An attachment
@@ -117,14 +139,25 @@ class Part:
     kind: Kind
     text: str = ""
     call_id: str | None = None
-    name: str | None = field(default=None, compare=False)
+    name: str | None = None
     is_error: bool | None = None
     media: Media | None = None
-    span: Span | None = field(default=None, compare=False)
-    block: Span | None = field(default=None, compare=False)
+    span: Span | None = None
+    block: Span | None = None
     wrapper: Wrapper | None = None
     sealed: int = 0
-    text_block: Callable[[str], Any] | None = field(default=None, compare=False)
+    text_block: Callable[[str], Any] | None = None
+
+    def _read(self) -> tuple[object, ...]:
+        return (
+            self.kind,
+            self.text,
+            self.call_id,
+            self.is_error,
+            self.media,
+            self.wrapper,
+            self.sealed,
+        )
 
     @property
     def spelled(self) -> str:
@@ -133,19 +166,13 @@ class Part:
 
 
 class Companion(NamedTuple):
-    """A line that belongs to a message but is never sent, such as the progress of a call.
-
-    `kind` is its type.
-
-    It is removed together with its message.
-    """
+    """A line of type `kind` that is removed with its message and never sent, such as progress."""
 
     span: Span
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(_Readable, frozen=True, eq=False):
     """One message. A tool result is a separate message even if the file stores several in one
     element.
 
@@ -162,19 +189,34 @@ class Message:
 
     role: Role
     parts: tuple[Part, ...]
-    name: str | None = field(default=None, compare=False)
-    is_injected: bool = field(default=False, compare=False)
-    is_summary: bool = field(default=False, compare=False)
+    name: str | None = None
+    is_injected: bool = False
+    is_summary: bool = False
     metadata: tuple[tuple[str, int], ...] = ()
-    index: int | None = field(default=None, compare=False)
-    spans: tuple[Span, ...] = field(default=(), compare=False)
-    turn: int | None = field(default=None, compare=False)
+    index: int | None = None
+    spans: tuple[Span, ...] = ()
+    turn: int | None = None
     agent_visible: bool = True
     user_visible: bool = True
     kind: str | None = None
-    action: Part | None = field(default=None, compare=False)
-    is_demo: bool = field(default=False, compare=False)
-    companions: tuple[Companion, ...] = field(default=(), compare=False)
+    action: Part | None = None
+    is_demo: bool = False
+    companions: tuple[Companion, ...] = ()
+
+    def _read(self) -> tuple[object, ...]:
+        return (
+            self.role,
+            self.parts,
+            self.metadata,
+            self.agent_visible,
+            self.user_visible,
+            self.kind,
+        )
+
+    @property
+    def visibility(self) -> tuple[bool, bool, str | None]:
+        """Whether the model sees the message, whether the person does, and its kind."""
+        return self.agent_visible, self.user_visible, self.kind
 
     @property
     def calls(self) -> Iterator[Part]:
@@ -187,8 +229,7 @@ class Message:
         return next((part for part in self.parts if part.kind == "tool_result"), None)
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFormat:
+class OutputFormat(Struct, frozen=True):
     """The structured output of a request: JSON schema (as JSON text), name and description."""
 
     schema: str
@@ -196,8 +237,7 @@ class OutputFormat:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestOptions:
+class RequestOptions(Struct, frozen=True):
     """Fields of a request, besides messages and tools, that cost input tokens.
 
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
@@ -222,8 +262,7 @@ class RequestOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The tokens that the provider counted for one request: its prompt and its answer.
 
     `message` is the index of the answer among the messages as read; None if the usage covers the
@@ -239,28 +278,24 @@ class Usage:
     total_tokens: int | None = None
 
     def context_tokens(self, answer: int) -> int:
-        """The tokens of the prompt and its answer: at least `answer`, because some clients
-        undercount answers.
-        """
+        """The tokens of the prompt and its answer, of which some clients count too few."""
         if self.total_tokens is not None:
             return self.total_tokens
         return self.prompt_tokens + max(self.completion_tokens, answer)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The original lines and the messages that were read from them.
 
-    `places` maps a span to its line number in the file, for documents of several lines.
+    `line_numbers` returns the line number of a span in the file; None for lines of their own.
     """
 
     lines: tuple[Line, ...]
     messages: tuple[Message, ...]
-    places: Mapping[Span, int] = field(default_factory=dict)
+    line_numbers: Callable[[Span], int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(_Readable, frozen=True, eq=False):
     """One conversation, and the other fields of its request.
 
     Stages change `messages`, never `source`.
@@ -276,19 +311,22 @@ class Transcript:
     """
 
     messages: tuple[Message, ...]
-    source: Source = field(compare=False)
+    source: Source
     tools: str | None = None
     tool_choice: str | None = None
-    model: str | None = field(default=None, compare=False)
-    id: str | None = field(default=None, compare=False)
-    pointer: Path = field(default=(), compare=False)
-    uncounted: int = field(default=0, compare=False)
-    usages: tuple[Usage, ...] = field(default=(), compare=False)
-    records_calls: bool = field(default=True, compare=False)
-    hides: bool = field(default=False, compare=False)
-    must_alternate: bool = field(default=False, compare=False)
-    adds_texts: bool = field(default=False, compare=False)
-    options: RequestOptions = field(default=RequestOptions(), compare=False)
+    model: str | None = None
+    id: str | None = None
+    pointer: Path = ()
+    uncounted: int = 0
+    usages: tuple[Usage, ...] = ()
+    records_calls: bool = True
+    hides: bool = False
+    must_alternate: bool = False
+    adds_texts: bool = False
+    options: RequestOptions = RequestOptions()
+
+    def _read(self) -> tuple[object, ...]:
+        return (self.messages, self.tools, self.tool_choice)
 
     @property
     def usage(self) -> Usage | None:
@@ -308,11 +346,11 @@ class Transcript:
         return replace(self, messages=messages, source=replace(self.source, messages=messages))
 
     def line_of(self, message: Message) -> int | None:
-        """The line of the file at which a message starts, counted from 1; None for an inserted
-        message.
-        """
+        """The line of the file at which a message starts, from 1; None for an inserted message."""
         return self.line_at(message.spans[0]) if message.spans else None
 
     def line_at(self, span: Span) -> int:
         """The line of the file at which a span starts, counted from 1."""
-        return self.source.places.get(span) or self.source.lines[span.line].number
+        if self.source.line_numbers is not None:
+            return self.source.line_numbers(span)
+        return self.source.lines[span.line].number

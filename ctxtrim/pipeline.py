@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from ctxtrim.conversation import edits
 from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
 from ctxtrim.errors import UsageError
@@ -45,8 +47,7 @@ class Spec:
         return declares(STAGES[self.name], trait)
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """A change and the tokens of its message before and after.
 
     `archived` is the name of the stored original.
@@ -58,8 +59,7 @@ class Measured:
     archived: str | None = None
 
 
-@dataclass(frozen=True)
-class StageRun:
+class StageRun(Struct, frozen=True):
     """The run of one stage: tokens and messages before and after, changes and findings."""
 
     stage: str
@@ -72,8 +72,7 @@ class StageRun:
     smallest_dropped: Dropped | None = None
 
 
-@dataclass(frozen=True)
-class PipelineRun:
+class PipelineRun(Struct, frozen=True):
     """The result of a pipeline.
 
     If it overflows, `transcript` holds the messages that cannot be dropped.

@@ -3,8 +3,10 @@ findings as values.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, field, fields
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from ctxtrim.errors import does_not_fit
 from ctxtrim.model import Message, Part, Transcript
@@ -19,8 +21,7 @@ Action = Literal[
 Severity = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The action on one message (its index as read) and the reason.
 
     `kept` is recorded too, for `--explain`.
@@ -46,8 +47,7 @@ def change_of(messages: Sequence[Message], position: int, action: Action, reason
     return Change(None, action, reason, next(following, None))
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A note, warning or error about a transcript or a file.
 
     `details` are further lines; `tokens` is the cost of the subject. `line` counts the lines of the
@@ -63,8 +63,7 @@ class Finding:
     details: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSummary:
+class StoredSummary(Struct, frozen=True):
     """A summary that a stage inserted: its text, its tokens, and the number of messages that it
     covers.
 
@@ -87,8 +86,7 @@ class Dropped(NamedTuple):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of a stage.
 
     With an `overflow` finding, the transcript holds the messages that cannot be dropped.
@@ -103,8 +101,7 @@ class Outcome:
     smallest_dropped: Dropped | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Original:
+class Original(Struct, frozen=True):
     """A tool result before a stage replaced it, or before it was moved to a file.
 
     `index`: the message as read. `id`: the trace id of the result, else its call id, else a hash of

@@ -7,9 +7,11 @@
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, ArchiveError, SelfCheckError
 from ctxtrim.events import Event

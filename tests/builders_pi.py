@@ -1,11 +1,11 @@
 """Small sessions and messages of pi for tests that look at single rules."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from harness import read
 from insertions import format_of, written
+from msgspec.structs import replace
 
 from ctxtrim.formats import FORMATS
 from ctxtrim.model import Message, Transcript

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools
 from ctxtrim.api.options import Options, parse_options
@@ -62,7 +64,8 @@ def _shorter(
     if window is not None:
         most = min(most, window - min(meter.budget.reserve, window // 2))
     most = max(1, min(most, tokens * _LEFT[0] // _LEFT[1]))
-    meter = replace(meter, budget=replace(meter.budget, limit=most, known_room=most))
+    budget = replace(meter.budget, limit=most, known_room=most)
+    meter = structs.replace(meter, budget=budget)
 
     def work() -> PipelineRun:
         spec = settings.config.spec("compact")

@@ -2,11 +2,13 @@
 and exit code.
 """
 
+import dataclasses
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording, Spills
@@ -102,7 +104,7 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    return replace(request, job=replace(request.job, on_event=append))
+    return dataclasses.replace(request, job=dataclasses.replace(request.job, on_event=append))
 
 
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:

@@ -2,15 +2,17 @@
 long runs.
 """
 
+import dataclasses
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.cli.request import Request
 from ctxtrim.io.inputs import Input
@@ -116,7 +118,7 @@ def print_report(report: Report, form: str, color: str) -> None:
     if form == "text" and not report.rows:
         return
     # those are on standard error
-    shown = report if form != "text" else replace(report, findings=[])
+    shown = report if form != "text" else dataclasses.replace(report, findings=[])
     is_drawn = form == "text" and (
         color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
     )

@@ -1,20 +1,110 @@
-"""The edits that a stage may make, and what each needs so that the format can write it.
+"""The edits that stages make, as values, and what each needs so that the format can write it.
 
 ::
 
-    replace a text             a part with a `span`
-    remove a part              a part with a `block`
-    replace a part by a text   an attachment with a `text_block`
-    add a text                 a transcript that `adds_texts`
-    hide a message             a transcript that `hides`
-    drop or insert a message, set its metadata   always
+    ReplaceText     a part with a `span`
+    RemovePart      a part with a `block`
+    ReplacePart     an attachment with a `text_block`, by a text
+    AddText         a transcript that `adds_texts`
+    SetVisibility   a transcript that `hides`
+    SetMetadata     always possible, like dropping and inserting messages
+
+The pipeline checks the edits of each stage; the format writes those of the last.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
-from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.model import VISIBLE, Message, Part, Span, Transcript
+
+
+class ReplaceText(Struct, frozen=True):
+    """The text of a part becomes that of a new part."""
+
+    part: Part
+    new: Part
+
+
+class RemovePart(Struct, frozen=True):
+    """A part is removed from its message."""
+
+    part: Part
+
+
+class ReplacePart(Struct, frozen=True):
+    """A text replaces a part of another kind."""
+
+    part: Part
+    new: Part
+
+
+class AddText(Struct, frozen=True):
+    """A text is added before the block of another part; `block` is None if no part follows."""
+
+    part: Part
+    block: Span | None
+
+
+class SetVisibility(Struct, frozen=True):
+    """A message gets another visibility or kind; `message` is None for an inserted message."""
+
+    message: Message | None
+    new: Message
+
+
+class SetMetadata(Struct, frozen=True):
+    """A message gets other debug keys."""
+
+    message: Message
+    new: Message
+
+
+Edit = ReplaceText | RemovePart | ReplacePart | AddText | SetVisibility | SetMetadata
+
+
+def message_edits(message: Message | None, new: Message) -> Iterator[Edit]:
+    """The edits that turn a message as read into a new one; None for an inserted message."""
+    if new.visibility != (VISIBLE if message is None else message.visibility):
+        yield SetVisibility(message, new)
+    if message is None:
+        return
+    unchanged = set(map(id, new.parts))
+    by_place = {part.span or part.block: part for part in new.parts if part.span or part.block}
+    for part in message.parts:
+        if id(part) in unchanged or not _is_in_file(part):
+            continue
+        same = by_place.get(part.span or part.block)
+        if same is None:
+            yield RemovePart(part)
+        elif same.kind != part.kind:
+            yield ReplacePart(part, same)
+        elif same.text != part.text:
+            yield ReplaceText(part, same)
+    for position, part in enumerate(new.parts):
+        if part.span is None and part.block is None and part not in message.parts:
+            blocks = (later.block for later in new.parts[position + 1 :])
+            yield AddText(part, next((block for block in blocks if block is not None), None))
+    if new.metadata != message.metadata:
+        yield SetMetadata(message, new)
+
+
+def refusal(edit: Edit, transcript: Transcript) -> str | None:
+    """Why the format of a transcript cannot write an edit; None if it can."""
+    match edit:
+        case ReplaceText(part) if part.span is None:
+            return f"has a new text in a {part.kind} that cannot be rewritten"
+        case RemovePart(part) if part.block is None:
+            return f"has lost a {part.kind} that cannot be removed alone"
+        case ReplacePart(part, new) if part.text_block is None or part.block is None:
+            return f"has a {new.kind} instead of a {part.kind} that no text can replace"
+        case AddText() if not transcript.adds_texts:
+            return "has a new text, for which its format has no place"
+        case SetVisibility() if not transcript.hides:
+            return "is hidden, which its format cannot express"
+    return None
 
 
 def check(transcript: Transcript, stage: str) -> None:
@@ -22,52 +112,13 @@ def check(transcript: Transcript, stage: str) -> None:
     read = transcript.source.messages
     for message in transcript.messages:
         original = None if message.index is None else read[message.index]
-        reason = None if message is original else _refusal(transcript, original, message)
-        if reason is not None:
-            name = "an inserted message" if message.index is None else f"message {message.index}"
-            raise SelfCheckError(f"{stage}: {name} {reason}, so nothing was written; {BUG}")
-
-
-def _refusal(transcript: Transcript, original: Message | None, message: Message) -> str | None:
-    """Why the format cannot write an edited or inserted message; None if it can."""
-    was_visible = (True, True, None) if original is None else _visibility(original)
-    if _visibility(message) != was_visible and not transcript.hides:
-        return "is hidden, which its format cannot express"
-    if original is None:
-        return None
-    kept = set(map(id, message.parts))
-    by_span = {part.span or part.block: part for part in message.parts}
-    for part in original.parts:
-        if id(part) in kept or not _has_place(part):
+        if message is original or message == original:
             continue
-        new = by_span.get(part.span or part.block)
-        if new is None and part.block is None:
-            return f"has lost a {part.kind} that cannot be removed alone"
-        if new is not None and new.kind != part.kind and part.text_block is None:
-            return f"has a {new.kind} instead of a {part.kind} that no text can replace"
-        if (
-            new is not None
-            and new.text != part.text
-            and new.kind == part.kind
-            and part.span is None
-        ):
-            return f"has a new text in a {part.kind} that cannot be rewritten"
-    known = set(map(id, original.parts))
-    added = [
-        part
-        for part in message.parts
-        if part.span is None and part.block is None and id(part) not in known
-    ]
-    is_longer = any(part not in original.parts for part in added)
-    return (
-        "has a new text, for which its format has no place"
-        if is_longer and not transcript.adds_texts
-        else None
-    )
-
-
-def _visibility(message: Message) -> tuple[bool, bool, str | None]:
-    return message.agent_visible, message.user_visible, message.kind
+        for edit in message_edits(original, message):
+            reason = refusal(edit, transcript)
+            if reason is not None:
+                name = "an inserted message" if original is None else f"message {message.index}"
+                raise SelfCheckError(f"{stage}: {name} {reason}, so nothing was written; {BUG}")
 
 
 def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message, int]:
@@ -108,7 +159,7 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         position in texts and part.text_block is not None
         for position, part in enumerate(message.parts)
     )
-    return replace(message, parts=tuple(filter(_has_place, parts) if has_own else parts)), stuck
+    return replace(message, parts=tuple(filter(_is_in_file, parts) if has_own else parts)), stuck
 
 
 def _text_part(message: Message, text: str, attachment: Part) -> Part:
@@ -121,7 +172,7 @@ def _text_part(message: Message, text: str, attachment: Part) -> Part:
     return replace(part, text=text, span=attachment.block, block=attachment.block, sealed=0)
 
 
-def _has_place(part: Part) -> bool:
+def _is_in_file(part: Part) -> bool:
     """Whether a part is in the file. A result without text has an empty part that is not."""
     return (
         part.kind != "tool_result"

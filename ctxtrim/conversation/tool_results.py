@@ -3,8 +3,10 @@ age.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
@@ -15,8 +17,7 @@ time.
 """
 
 
-@dataclass(frozen=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """A tool result. `text`: all its texts, a line each; `call`: the call it answers; `age`: in
     steps or turns.
     """

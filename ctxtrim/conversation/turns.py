@@ -7,14 +7,14 @@ closes the other calls too.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from ctxtrim.model import Message, Part
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """The structure of a conversation. All sequences are parallel to the messages.
 
     `step`: the step of a message, from 1; 0 before the first step. `turn`: likewise for turns, or

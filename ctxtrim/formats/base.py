@@ -1,8 +1,11 @@
 """The interface of a format module: one `Format` value."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.evidence import is_only_instructions
 from ctxtrim.model import Line, Message, Span, Transcript
@@ -14,8 +17,7 @@ Layout = Literal["conversation", "events"]
 """The content of one JSON value of a file: whole conversations, or one event of a session."""
 
 
-@dataclass(frozen=True)
-class Insertion:
+class Insertion(Struct, frozen=True):
     """A JSON value to insert before or after the value at `span`, as an array element or a line.
 
     `replaces`: `value` replaces the value at `span`. `cuts`: `span` locates a block of an element
@@ -49,15 +51,14 @@ class Site:
         return self.messages[-1]
 
 
-@dataclass(frozen=True)
-class Relinked:
+class Relinked(Struct, frozen=True):
     """The result of `Format.relink`: the edits of some lines, with updated links between events.
 
     `values`: changed or added members, by the span of their object. `removed`: all spans to remove,
     which may be more than the caller asked for. `inserted`: the insertions, with their links.
     """
 
-    values: Mapping[Span, Mapping[str, Any]] = field(default_factory=dict)
+    values: Mapping[Span, Mapping[str, Any]] = {}
     removed: Set[Span] = frozenset()
     inserted: Sequence[Insertion] = ()
 

@@ -5,8 +5,10 @@ An `EventGraph` holds the details of one client, such as which events are live.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.model import Line, Span

@@ -1,8 +1,9 @@
 """Updates `parentId` links between lines of a list when lines are removed or inserted."""
 
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.model import Line, Span

@@ -5,21 +5,26 @@ chunk. The format is detected from the first values: each format votes for the v
 recognizes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.model import Line, Span, Transcript
 from ctxtrim.stage import Finding
+from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, Record, document, split
 from ctxtrim.text.splice import locate
 
 HEAD = 64  # values inspected to detect the format
 HEAD_BYTES = 1 << 22
+_BLOCK = 1 << 10  # lines of a document that are read at a time
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,7 @@ def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
             yield from first
             continue
         if first[-1].value is NOT_JSON:
-            rest = b"".join(_bounded(chain([line], lines), number, max_size))
+            rest = _document(chain([line], lines), number, max_size)
             whole = document(rest)
             if whole is not None:
                 whole.number += number - 1
@@ -198,14 +203,19 @@ def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
         yield from split(line, number)
 
 
-def _bounded(lines: Iterable[bytes], number: int, max_size: int) -> Iterator[bytes]:
-    """The lines of a document, numbered from `number`; an `InputError` if it is too large."""
+def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
+    """The bytes of a document that starts at line `number`; an `InputError` if it is too large."""
+    blocks: list[list[bytes]] = []
     size = 0
-    for position, line in enumerate(lines, number):
-        size += len(line)
+    while block := list(islice(lines, _BLOCK)):
+        size += sum(map(len, block))
         if size > max_size:
-            raise InputError(too_large("the document", max_size), position)
-        yield line
+            sizes = accumulate(map(len, block), initial=size - sum(map(len, block)))
+            over = bisect_right(list(sizes), max_size) - 1
+            line = number + _BLOCK * len(blocks) + over
+            raise InputError(too_large("the document", max_size), line)
+        blocks.append(block)
+    return b"".join(chain.from_iterable(blocks))
 
 
 def _by_line(
@@ -260,24 +270,43 @@ def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
     return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
 
 
+class _LineNumbers:
+    """The line numbers at which the transcripts of a document and their messages start.
+
+    Those of messages are computed when the first is asked for: most reports need none.
+    """
+
+    def __init__(self, line: Line, transcripts: Sequence[Transcript]) -> None:
+        self._line = line
+        self._transcripts = transcripts
+        self._numbers = self._at({transcript.pointer for transcript in transcripts})
+        self._has_messages = False
+
+    def __call__(self, span: Span) -> int:
+        """The line number of a span; of the document if the span does not locate a message."""
+        if span.path not in self._numbers and not self._has_messages:
+            self._has_messages = True
+            messages = (message for each in self._transcripts for message in each.messages)
+            paths = {message.spans[0].path for message in messages if message.spans}
+            self._numbers |= self._at(paths)
+        return self._numbers.get(span.path, self._line.number)
+
+    def _at(self, paths: Set[Path]) -> dict[Path, int]:
+        text = self._line.data.decode()
+        numbers: dict[Path, int] = {}
+        number, done = self._line.number, 0
+        for path, position in sorted(locate(text, paths).items(), key=lambda item: item[1]):
+            number += text.count("\n", done, position)
+            done = position
+            numbers[path] = number
+        return numbers
+
+
 def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
-    """Transcripts of a document, with the line numbers at which they and their messages start."""
-    paths = {
-        message.spans[0].path
-        for transcript in transcripts
-        for message in transcript.messages
-        if message.spans
-    }
-    text = line.data.decode()
-    positions = locate(text, paths | {transcript.pointer for transcript in transcripts})
-    places: dict[Span, int] = {}
-    number, done = line.number, 0
-    for path, position in sorted(positions.items(), key=lambda item: item[1]):
-        number += text.count("\n", done, position)
-        done = position
-        places[Span(0, path)] = number
+    """Transcripts of a document of several lines, with their line numbers."""
+    numbers = _LineNumbers(line, transcripts)
     return [
-        replace(transcript, source=replace(transcript.source, places=places))
+        replace(transcript, source=replace(transcript.source, line_numbers=numbers))
         for transcript in transcripts
     ]
 

@@ -1,14 +1,14 @@
 """The self-check: written bytes must read back as the edited transcripts, or nothing is written."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.json_in_string import unwrapped
 from ctxtrim.formats.reading import Chunk
-from ctxtrim.formats.visibility import visibility_of
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import Record, document, split
@@ -100,7 +100,7 @@ def _as_read(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
     """
     parts: list[tuple[object, Part | None]] = []
     for message in transcript.messages:
-        speaker = (message.role, message.metadata, visibility_of(message))
+        speaker = (message.role, message.metadata, message.visibility)
         parts += ((speaker, _bare(message, part, is_new)) for part in message.parts)
         if not message.parts and not is_new:
             parts.append((speaker, None))

@@ -11,9 +11,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from ctxtrim.conversation.edits import (
+    AddText,
+    Edit,
+    RemovePart,
+    ReplacePart,
+    ReplaceText,
+    SetMetadata,
+    SetVisibility,
+    check,
+    message_edits,
+)
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats.base import Format, Insertion, Site
-from ctxtrim.formats.visibility import changes
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import document, split
@@ -76,9 +86,8 @@ def rewrite(
     source = _Lines(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
-        _collect(dialect, transcript, edits)
-        for span, members in changes(dialect, transcript, source.at):
-            edits[span.line].change(span.path, members)
+        check(transcript, dialect.name)
+        _collect(dialect, transcript, source, edits)
         inserted += _insertions(dialect, transcript, source)
     filled = {
         Span(insertion.span.line, insertion.span.path[:-1])
@@ -146,61 +155,45 @@ def _insertions(dialect: Format, transcript: Transcript, source: _Lines) -> Iter
         earlier = message
 
 
-def _collect(dialect: Format, transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
+def _collect(
+    dialect: Format, transcript: Transcript, source: _Lines, edits: defaultdict[int, _Edits]
+) -> None:
+    """The edits of a transcript by line, without inserted messages."""
     kept = {message.index: message for message in transcript.messages}
+    hidden: list[tuple[Message, Message]] = []
     for original in transcript.source.messages:
         edited = kept.get(original.index)
         if edited is None:
             for span in (*original.spans, *(companion.span for companion in original.companions)):
                 edits[span.line].remove.add(span.path)
         elif edited is not original and edited != original:
-            _compare(original, edited, edits)
-            _add(dialect, original, edited, edits)
+            for edit in message_edits(original, edited):
+                if isinstance(edit, SetVisibility):
+                    hidden.append((original, edited))
+                else:
+                    _apply(dialect, edit, edits)
+    if hidden and dialect.visibility is not None:
+        for span, members in dialect.visibility(hidden, transcript.source.messages, source.at):
+            edits[span.line].change(span.path, members)
 
 
-def _add(
-    dialect: Format, original: Message, edited: Message, edits: defaultdict[int, _Edits]
-) -> None:
-    """Insert the texts that a stage added to a message, each before the block of the next part."""
-    for position, part in enumerate(edited.parts):
-        if (
-            part.kind == "text"
-            and part.span is None
-            and part.block is None
-            and part not in original.parts
-        ):
-            block = next(
-                (later.block for later in edited.parts[position + 1 :] if later.block is not None),
-                None,
-            )
-            if dialect.text_block is None or block is None or not isinstance(block.path[-1], int):
-                raise SelfCheckError(f"a new text cannot be inserted into this message; {BUG}")
+def _apply(dialect: Format, edit: Edit, edits: defaultdict[int, _Edits]) -> None:
+    """Add one edit that the format supports to the edits of its line."""
+    match edit:
+        case ReplaceText(Part(span=Span() as span), new):
+            edits[span.line].replace[span.path] = new.spelled
+        case RemovePart(Part(block=Span() as block)):
+            edits[block.line].remove.add(block.path)
+        case ReplacePart(Part(block=Span() as block) as part, new) if part.text_block is not None:
+            edits[block.line].replace[block.path] = part.text_block(new.text)
+        case AddText(part, Span() as block) if dialect.text_block is not None:
             additions = edits[block.line].elements.setdefault(block.path[:-1], [])
-            additions.append((block.path[-1], dialect.text_block(part.text)))
-
-
-def _compare(original: Message, edited: Message, edits: defaultdict[int, _Edits]) -> None:
-    parts = {part.span or part.block: part for part in edited.parts}
-    for part in original.parts:
-        if part.span is None and part.block is None:
-            continue  # without a span or block, a stage cannot have changed it
-        same = parts.get(part.span or part.block)
-        if same is not None and same.kind != part.kind:
-            _replace(part, same, edits)
-        elif same is None and part.block is not None:
-            edits[part.block.line].remove.add(part.block.path)
-        elif same is not None and same.text != part.text and part.span is not None:
-            edits[part.span.line].replace[part.span.path] = same.spelled
-    if edited.metadata != original.metadata:
-        home = original.spans[0]
-        edits[home.line].change(home.path, dict(edited.metadata))
-
-
-def _replace(attachment: Part, text: Part, edits: defaultdict[int, _Edits]) -> None:
-    """Replace an attachment by a text."""
-    if attachment.text_block is None or attachment.block is None:
-        raise SelfCheckError(f"a {attachment.kind} cannot be replaced by a text; {BUG}")
-    edits[attachment.block.line].replace[attachment.block.path] = attachment.text_block(text.text)
+            additions.append((int(block.path[-1]), dialect.text_block(part.text)))
+        case SetMetadata(message, new):
+            home = message.spans[0]
+            edits[home.line].change(home.path, dict(new.metadata))
+        case _:
+            raise SelfCheckError(f"no place for an edit ({type(edit).__name__}); {BUG}")
 
 
 def _with_owners(

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape
@@ -37,8 +40,7 @@ _HEADER = len(digests.written([DigestEntry(markers.DIGEST, "")]))
 _BLANK = re.compile(r"\n\s*\n")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """Calls and results that are removed together.
 
     `words` is the text of the assistant next to its calls.

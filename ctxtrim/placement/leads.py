@@ -9,8 +9,9 @@ Each may be missing. A message that consists of such texts only is injected by t
 by the person.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries import markers

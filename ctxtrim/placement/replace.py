@@ -12,7 +12,9 @@ type them.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.model import Message, Transcript

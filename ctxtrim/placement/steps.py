@@ -1,8 +1,10 @@
 """Replace the oldest steps by digests until no more tool results are visible than allowed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import Shape, current_task
 from ctxtrim.model import Message, Transcript

@@ -4,7 +4,9 @@ A transcript has at most one summary; an earlier one is merged into the next.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.conversation.alternation import separate_prompts
 from ctxtrim.conversation.turns import Shape, is_alternating
@@ -34,8 +36,7 @@ from ctxtrim.tokens.counter import Counter
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
 
 
-@dataclass(frozen=True)
-class SummaryWriter:
+class SummaryWriter(Struct, frozen=True):
     """The writer of summaries: facts or a summarizer, with or without the headings of a checkpoint.
 
     `most` is in tokens. `is_titled`: facts get a title too. `earlier` was stored before this run.
@@ -123,8 +124,7 @@ class SummaryWriter:
         return None
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A transcript with its summary, the position of the summary, and the tokens of both.
 
     `is_joined`: the summary leads a prompt. `covered`: the number of messages that it covers,

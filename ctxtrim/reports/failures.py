@@ -1,7 +1,8 @@
 """Findings about transcripts that cannot be handled, written or archived."""
 
 import traceback
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import ArchiveError, CtxtrimError, SelfCheckError, unexpected
 from ctxtrim.formats.malformed import malformed

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import structs
+
 from ctxtrim import __version__
 from ctxtrim.config.stage_specs import option_name
 from ctxtrim.pipeline import Measured, StageRun
@@ -84,7 +86,7 @@ def transcript(row: Row) -> dict[str, Any]:
         "by_tool": count.by_tool,
         "framing": count.framing,
         "tools_schema": count.tools_schema,
-        "reported": asdict(row.usage) if row.usage else None,
+        "reported": structs.asdict(row.usage) if row.usage else None,
         "budget": {
             "context_window": budget.context_window,
             "max_input": budget.max_input,
@@ -99,7 +101,7 @@ def transcript(row: Row) -> dict[str, Any]:
         value["request_explained"] = {
             name: tokens for name, tokens in count.beside.items() if tokens
         }
-        value["messages_explained"] = [asdict(message) for message in row.explained]
+        value["messages_explained"] = [structs.asdict(message) for message in row.explained]
     return value
 
 

@@ -1,9 +1,12 @@
 """The report of a run as values: one row for each transcript, findings about files, and totals."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.model import Usage
 from ctxtrim.pipeline import Spec, StageRun
@@ -14,8 +17,7 @@ from ctxtrim.tokens.counter import Count
 from ctxtrim.tokens.request import Addends
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """One message in `--explain`: its position, its tokens, the decision and the reason.
 
     `tokens` as read are the sum of `addends`, tokens by kind.
@@ -32,8 +34,7 @@ class Explained:
     reason: str
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One transcript: its place, its tokens and the steps.
 
     If it is not written, `count` is what cannot be dropped.
@@ -59,7 +60,7 @@ class Row:
     steps: tuple[StageRun, ...]
     findings: tuple[Finding, ...]
     usage: Usage | None = None
-    lines: dict[int, int] = field(default_factory=dict)  # message index → line of the file
+    lines: dict[int, int] = {}  # message index → line of the file
     explained: tuple[Explained, ...] = ()
 
     @property

@@ -1,7 +1,9 @@
 """Rows of a report, from the results of the stages."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun

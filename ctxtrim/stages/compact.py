@@ -11,8 +11,10 @@ are kept.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import not_
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protected import protected_messages

@@ -8,7 +8,9 @@ long text. The recent ones show the state of the screen. A line replaces each ol
 The stage keeps audio, pinned and hidden messages, and attachments that are smaller than their line.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape
@@ -14,8 +17,7 @@ from ctxtrim.tokens.counter import Counter
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Why a result is kept (None: nothing keeps it), and the ranges of its text that a clip has to
     show.
 

@@ -7,8 +7,9 @@ removed as a whole; a message that contains nothing else is dropped.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal, get_args
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import current_task
 from ctxtrim.model import Message, Transcript

@@ -5,7 +5,9 @@ says so; a call that may still wait for its result is kept. A message that becom
 """
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import Shape

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
+
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.prompts import INPUT
@@ -54,8 +56,7 @@ class SummaryRequest:
     redacts: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """A summary, its author, and why the summarizer did not write it (None: it did).
 
     `reply`: the reported usage.

@@ -36,7 +36,7 @@ def _integer(digits: str) -> int | float:
 
 _DIGITS: Final = bytes(ord("0") if chr(code) in "0123456789" else ord(" ") for code in range(256))
 _LONG: Final = b"0" * 19
-_INTEGER: Final = re.compile(rb"[:,\[]\s*-?[0-9]{19,}\s*[,}\]]")
+_END_OF_INTEGER: Final = re.compile(rb"[0-9]*\s*[,}\]]")
 _WINDOW: Final = 1 << 20
 
 
@@ -45,12 +45,29 @@ def _has_long_integer(data: bytes) -> bool:
 
     A search for digits comes first, for speed.
     """
-    starts = range(0, len(data), _WINDOW)
-    if not any(
-        _LONG in data[start : start + _WINDOW + len(_LONG)].translate(_DIGITS) for start in starts
-    ):
+    for start in range(0, len(data), _WINDOW):
+        digits = data[start : start + _WINDOW + len(_LONG)].translate(_DIGITS)
+        position = digits.find(_LONG)
+        while position >= 0:
+            if _is_integer(data, start + position):
+                return True
+            end = digits.find(b" ", position)
+            position = digits.find(_LONG, end) if end >= 0 else -1
+    return False
+
+
+def _is_integer(data: bytes, position: int) -> bool:
+    """Whether the digits at a position may be an integer, not a part of a text or a fraction."""
+    if _END_OF_INTEGER.match(data, position) is None:
         return False
-    return _INTEGER.search(data) is not None
+    before = position - 1
+    while before >= 0 and data[before] in b"0123456789":
+        before -= 1
+    if before >= 0 and data[before] in b"-":
+        before -= 1
+    while before >= 0 and data[before] in b" \t\n\r\x0b\f":
+        before -= 1
+    return before >= 0 and data[before] in b":,["
 
 
 _decoder: Final = json.JSONDecoder(parse_int=_integer)

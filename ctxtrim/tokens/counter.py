@@ -10,6 +10,8 @@ from functools import partial
 from math import ceil
 from typing import TypeVar
 
+from msgspec import Struct
+
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
@@ -26,8 +28,7 @@ _QUOTED = partial(json.dumps, ensure_ascii=False)
 _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """The tokens of one message: of its parts, in order, of the frame around them, and in total.
 
     `addends` splits the same tokens by purpose. For a call, `call_names` and `arguments` are the
@@ -76,6 +77,9 @@ class Counter:
         default_factory=dict, repr=False, compare=False
     )
     _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
+    _overheads: dict[int, tuple[Transcript, Addends]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
@@ -187,9 +191,12 @@ class Counter:
         """The tokens outside of messages by purpose: priming, tool schemas, and other request
         fields.
         """
-        return {"priming": self.framing.priming} | self.framing.request.costs(
-            transcript, self._name, self._schemas
-        )
+        cached = self._overheads.get(id(transcript))
+        if cached is None:  # storing the transcript keeps its id unique
+            costs = self.framing.request.costs(transcript, self._name, self._schemas)
+            overhead = {"priming": self.framing.priming} | costs
+            cached = self._overheads[id(transcript)] = (transcript, overhead)
+        return cached[1]
 
     def _schemas(self, tools: str) -> Addends:
         cached = self.tools.get(tools)

@@ -4,11 +4,11 @@ several messages.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from harness import read, run
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import current_task, shape
 from ctxtrim.formats import FORMATS

@@ -1,7 +1,6 @@
 """Claude Code sessions: which lines are live, what a message is, and which links are mended."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from conftest import Run
 from harness import read, run
 from insertions import SUMMARY, written
+from msgspec.structs import replace
 
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.self_check import check

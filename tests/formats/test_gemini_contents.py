@@ -1,12 +1,12 @@
 """Gemini API contents: what is read, and how edits are spelled."""
 
 import json
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import pytest
 from harness import read, run
+from msgspec.structs import replace
 from writers.gemini import snake
 
 from ctxtrim.formats.reading import open_reading

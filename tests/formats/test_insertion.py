@@ -3,13 +3,13 @@ back the same.
 """
 
 import json
-from dataclasses import replace
 
 import pytest
 from harness import read
 from hypothesis import given
 from hypothesis import strategies as st
 from insertions import SUMMARY, format_of, places, starts, told, written
+from msgspec.structs import replace
 from strategies import files
 
 from ctxtrim.conversation.turns import shape

@@ -1,12 +1,12 @@
 """Context windows of numbered turns: what is read, and how edits are spelled."""
 
 import json
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import pytest
 from harness import read, run
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats import FORMATS

@@ -3,12 +3,12 @@ edits are spelled.
 """
 
 import json
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import pytest
 from harness import read, run
+from msgspec.structs import replace
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check

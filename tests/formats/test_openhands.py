@@ -3,13 +3,13 @@ spelled.
 """
 
 import json
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import pytest
 from harness import read, run
 from insertions import SUMMARY, format_of, written
+from msgspec.structs import replace
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript, Usage

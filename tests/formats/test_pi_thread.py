@@ -3,7 +3,6 @@ others come.
 """
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,6 +27,7 @@ from harness import read
 from hypothesis import given
 from hypothesis import strategies as st
 from insertions import SUMMARY, places, starts, written
+from msgspec.structs import replace
 from strategies import conversations
 from writers import pi
 

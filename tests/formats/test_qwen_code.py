@@ -1,12 +1,12 @@
 """Qwen Code sessions: which lines are live, what a message is, and which links are mended."""
 
 import json
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
 import pytest
 from harness import read, run
+from msgspec.structs import replace
 from test_gemini_contents import SUMMARY, call, result
 
 from ctxtrim.formats.reading import open_reading

@@ -3,7 +3,6 @@ file as it is.
 """
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from harness import read, run
 from hypothesis import given
 from hypothesis import strategies as st
 from insertions import format_of, written
+from msgspec.structs import replace
 from strategies import CONVERSATIONS, EVENTS, budgets, conversations, files, spell, styles
 
 from ctxtrim.calibration import recorded
@@ -269,9 +269,9 @@ def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_wr
     (one,) = chunk.transcripts
     assert not one.hides
     assert of(*TALK).hides
-    with pytest.raises(SelfCheckError, match="openai-chat cannot mark a message as hidden"):
+    with pytest.raises(SelfCheckError, match="openai-chat: message 0 is hidden"):
         rewrite(format_of(OPENAI), chunk.lines, [hiding(one, 0, **how)])
-    with pytest.raises(SelfCheckError, match="openai-chat cannot mark"):
+    with pytest.raises(SelfCheckError, match="openai-chat: an inserted message is hidden"):
         rewrite(format_of(OPENAI), chunk.lines, [replace(one, messages=(*one.messages, DIGEST))])
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from builders import call, conversation, result, says, step, user
 from conftest import Run
 from harness import read, run
 from hypothesis import given
+from msgspec.structs import replace
 from pictures import PICTURE, URL
 from strategies import CONVERSATIONS, EVENTS, files, removals
 

@@ -1,12 +1,13 @@
 """Trim: whole exchanges go, oldest first, and never a transcript above its budget."""
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import builders
 import pytest
 from builders import call, contents, conversation, result, says, step, user
 from harness import run
+from msgspec.structs import replace
 
 from ctxtrim.stages.trim import Trim
 from ctxtrim.tokenizers import tokenizer
@@ -173,7 +174,9 @@ def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_bef
     kept = Trim(counter, budget)(transcript).transcript.messages
     assert [message.index for message in kept] == [0, 1, 9, 10, 11]
     for limit in range(20, budget.available):
-        kept = Trim(counter, replace(budget, limit=limit))(transcript).transcript.messages
+        kept = Trim(counter, dataclasses.replace(budget, limit=limit))(
+            transcript
+        ).transcript.messages
         found = {message.index for message in kept}
         assert 1 in found or 0 not in found
 

@@ -2,13 +2,13 @@
 (S1-4, S1-5).
 """
 
-from dataclasses import replace
 from typing import Any
 
 import builders
 import pytest
 from builders import call, contents, conversation, result, says, step, user
 from harness import Ran, run
+from msgspec.structs import replace
 
 from ctxtrim.config.stage_specs import parse
 from ctxtrim.model import Message

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from conftest import FIXTURES, Run
 from harness import Ran, read, run
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtrim.calibration import LEAST, WINDOW, recorded
 from ctxtrim.errors import UsageError

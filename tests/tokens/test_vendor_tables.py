@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from builders import call, result, says, transcript, user
+from msgspec import structs
 
 from ctxtrim.model import Media, Message, OutputFormat, Part, RequestOptions, Transcript
 from ctxtrim.tokens.counter import Counter
@@ -60,7 +61,7 @@ ANSWERED = transcript([user("x"), says("y"), user("z")])
 
 
 def asks(talk: Transcript, **options: Any) -> Transcript:
-    return replace(talk, options=RequestOptions(**options))
+    return structs.replace(talk, options=RequestOptions(**options))
 
 
 def chooses(choice: Any) -> Transcript:
@@ -73,8 +74,8 @@ TALKS = {
     ),
     "step": transcript([user("x"), step(), result("a", "é")]),
     "parallel": transcript([user("x"), call("a", "b"), result("a", "é"), result("b", "y")]),
-    "sealed": replace(PLAIN, messages=(*PLAIN.messages, SEALED)),
-    "media": replace(PLAIN, messages=(MEDIA,)),
+    "sealed": structs.replace(PLAIN, messages=(*PLAIN.messages, SEALED)),
+    "media": structs.replace(PLAIN, messages=(MEDIA,)),
     "tools": chooses(None),
     "own tools": transcript([user("x")], tools=OWN),
     "no tool": chooses("none"),

@@ -7,9 +7,10 @@ their links.
 """
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
 from ctxtrim.formats.anthropic.claude_code_thread import (

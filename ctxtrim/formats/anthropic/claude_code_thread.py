@@ -7,9 +7,10 @@ adds the lines that share a message id with the path, and the results that answe
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats import event_links
 from ctxtrim.formats.event_links import EventGraph, EventIndex, text

@@ -8,8 +8,9 @@ only for the screen. `gemini_cli_log` replays a log.
 
 import re
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.gemini.gemini_cli_log import Entry, is_same, relink, replayed

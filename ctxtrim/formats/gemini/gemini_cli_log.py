@@ -11,8 +11,10 @@ which would otherwise be read again.
 """
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.formats.gemini.parts import call_of, part_of

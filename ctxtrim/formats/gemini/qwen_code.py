@@ -7,8 +7,9 @@ telemetry, snapshots and `toolCallResult` are never sent.
 """
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats import event_links
 from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site

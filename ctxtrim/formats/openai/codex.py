@@ -8,8 +8,10 @@ as the first user message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site

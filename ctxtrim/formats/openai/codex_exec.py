@@ -6,8 +6,9 @@ of a turn sums all turns so far, so it does not describe one request.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Format, Insertion, Layout, Site

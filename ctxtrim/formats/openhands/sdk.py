@@ -1,8 +1,9 @@
 """OpenHands events of version 1 and later, written by its SDK, with their type in `kind`."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.media_blocks import media_of, text_block

@@ -25,8 +25,7 @@ from ctxtrim.formats.pi.messages import (
 from ctxtrim.formats.pi.thread import Entry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
-from ctxtrim.formats.visibility import PLAIN, visibility_of
-from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.model import VISIBLE, Line, Message, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import Record
 
@@ -171,7 +170,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     neighbour = _entry_at(span, site)
     is_compaction = neighbour.get("type") == "compaction"
     is_summary = run[0].role == "user" and (
-        (run[0].is_summary and visibility_of(run[0]) == PLAIN) or is_compaction
+        (run[0].is_summary and run[0].visibility == VISIBLE) or is_compaction
     )
     if earlier is None and (is_summary or (is_compaction and not span.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
@@ -198,7 +197,7 @@ def _entry_at(span: Span, site: Site) -> dict[str, Any]:
 
 def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
     value = json_value(message, neighbour if isinstance(neighbour, dict) else {}, site)
-    if not message.is_summary or visibility_of(message) != PLAIN:
+    if not message.is_summary or message.visibility != VISIBLE:
         return value
     del value["content"]
     text = "".join(part.text for part in message.parts)

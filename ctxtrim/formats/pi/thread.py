@@ -12,9 +12,10 @@ A compaction names the first kept entry by id or position, or contains the kept 
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Relinked
 from ctxtrim.formats.event_links import text

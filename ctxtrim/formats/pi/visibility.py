@@ -9,12 +9,12 @@ The default is visible. Some agents use underscores in the names; an edited file
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtrim.formats.base import Site
-from ctxtrim.formats.visibility import PLAIN, visibility_of
-from ctxtrim.model import Message, Span
+from ctxtrim.model import VISIBLE, Message, Span
 
 Names = tuple[str, str]
 
@@ -66,7 +66,7 @@ def visibility(
             yield home, {"metadata": _json_value(new, usual)}
         elif isinstance(metadata, dict):
             keys = (*(names_in(metadata) or usual), "kind")
-            both = zip(keys, visibility_of(old), visibility_of(new), strict=True)
+            both = zip(keys, old.visibility, new.visibility, strict=True)
             yield (
                 home.inside("metadata"),
                 {key: now for key, old_value, now in both if now != old_value},
@@ -77,13 +77,13 @@ def metadata_member(message: Message, site: Site) -> dict[str, Any]:
     """The metadata member of a new message; empty if everyone sees the message."""
     return (
         {}
-        if visibility_of(message) == PLAIN
+        if message.visibility == VISIBLE
         else {"metadata": _json_value(message, _usual(site.messages, site.value_of))}
     )
 
 
 def _json_value(message: Message, names: Names) -> dict[str, Any]:
-    agent, user, kind = visibility_of(message)
+    agent, user, kind = message.visibility
     return {names[0]: agent, names[1]: user} | ({} if kind is None else {"kind": kind})
 
 

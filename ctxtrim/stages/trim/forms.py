@@ -3,8 +3,10 @@
 Each form is measured once. Only tool results are shortened; old turns lose their reasoning.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from ctxtrim.clipping import clip
 from ctxtrim.conversation.tool_results import ToolResult

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
+
 from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape, current_task, is_alternating, opening_task
@@ -18,8 +20,7 @@ APART = "answer between two prompts"
 """The reason of an answer that is kept only to separate two prompts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """Messages that are kept or dropped together, by position, and the reason.
 
     An exchange also needs the prompts of its `turn`; None needs no prompt.

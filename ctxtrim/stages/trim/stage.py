@@ -9,10 +9,12 @@ so the result begins with a user message if the input did.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from operator import not_
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.recency import recent

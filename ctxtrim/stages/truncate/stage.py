@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from ctxtrim import clipping
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import spilled_to
@@ -157,7 +159,7 @@ class Truncate:
             change_of(messages, position, verdict.action, verdict.reason)
             for position, verdict in verdicts.items()
         ]
-        return Outcome(dataclasses.replace(transcript, messages=tuple(edited)), tuple(changes))
+        return Outcome(replace(transcript, messages=tuple(edited)), tuple(changes))
 
     def _rule(self, result: ToolResult) -> "Truncate":
         """The stage with the settings of the result's tool."""
@@ -219,7 +221,7 @@ class Truncate:
             return None
         if self.metadata:
             length = dict(result.message.metadata).get(METADATA[0], len(result.text))
-            shorter = dataclasses.replace(
+            shorter = replace(
                 shorter, metadata=tuple(zip(METADATA, (length, result.age), strict=True))
             )
         return shorter

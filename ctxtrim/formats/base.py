@@ -50,32 +50,38 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Relinked:
-    """The result of `Format.relink`: the edits of some lines, with updated links between events.
+class Edit:
+    """The edit of some lines, as spans to remove and values to insert and to set.
 
-    `values`: changed or added members, by the span of their object. `removed`: all spans to remove,
-    which may be more than the caller asked for. `inserted`: the insertions, with their links.
+    `values`: the JSON values of the lines, as read. `kept`: the spans of kept messages, which stay.
+    `members`: changed or added members, by the span of their object.
     """
 
-    values: Mapping[Span, Mapping[str, Any]] = field(default_factory=dict)
-    removed: Set[Span] = frozenset()
-    inserted: Sequence[Insertion] = ()
+    values: Sequence[Any]
+    removed: Set[Span]
+    kept: Set[Span]
+    inserted: Sequence[Insertion]
+    members: Mapping[Span, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def around(self) -> dict[tuple[Span, bool], list[Insertion]]:
+        """The insertions by their span, and whether they come after it."""
+        found: dict[tuple[Span, bool], list[Insertion]] = {}
+        for insertion in self.inserted:
+            if not insertion.replaces:
+                found.setdefault((insertion.span, insertion.is_after), []).append(insertion)
+        return found
 
 
-Relink = Callable[[Sequence[Line], Set[Span], Set[Span], Sequence[Insertion]], Relinked]
+def no_links(edit: Edit) -> Edit:
+    """The edit as it is, for formats without links between lines."""
+    return edit
 
 
 Visibility = Callable[
     [Sequence[tuple[Message, Message]], Sequence[Message], Callable[[Span], Any]],
     Iterable[tuple[Span, Mapping[str, Any]]],
 ]
-
-
-def no_links(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits as they are, for formats without links between lines."""
-    return Relinked({}, removed, inserted)
 
 
 @dataclass(frozen=True)
@@ -86,12 +92,13 @@ class Format:
     the same for values that another format could also contain; used once the format of the file is
     known. `read`: the transcripts of some records, which are also given as lines. `owner`: the path
     to remove when the array at a path becomes empty; None keeps the empty array. `insert`: the JSON
-    values for consecutive new messages at a site. `relink`: updates links between lines after
-    removals and insertions; kept spans stay. `placed`: the same format with its message lists at
-    another JSON path; None for formats without message lists. `visibility`: for pairs of messages
-    (as read, as edited), the members that record their visibility and kind, with the spans of their
-    objects; None if the format cannot record it. `must_alternate`: user and assistant messages have
-    to alternate. `text_block`: a text as a content block; None if messages have no blocks.
+    values for consecutive new messages at a site. `relink`: an edit with updated links between
+    lines, which may remove more than was asked for. `placed`: the same format with its message
+    lists at another JSON path; None for formats without message lists. `visibility`: for pairs of
+    messages (as read, as edited), the members that record their visibility and kind, with the spans
+    of their objects; None if the format cannot record it. `must_alternate`: user and assistant
+    messages have to alternate. `text_block`: a text as a content block; None if messages have no
+    blocks.
     """
 
     name: str
@@ -99,7 +106,7 @@ class Format:
     read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
-    relink: Relink = no_links
+    relink: Callable[[Edit], Edit] = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
     visibility: Visibility | None = None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ctxtrim.model import Line
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import BLANK, NOT_JSON, document, split
+from ctxtrim.text.records import BLANK, NOT_JSON, value_of
 
 _NAMES = ("role", "type", "from")
 _IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "parentUuid")
@@ -40,11 +40,9 @@ class Malformed(NamedTuple):
 def malformed(lines: Sequence[Line]) -> Malformed | None:
     """The first malformed value of some lines; None if there is none."""
     values = [
-        (line.number, (document(line.data) or split(line.data, line.number)[0]).value)
+        (line.number, value)
         for line in lines
-    ]
-    values = [
-        (number, value) for number, value in values if value is not BLANK and value is not NOT_JSON
+        if (value := value_of(line.data)) is not BLANK and value is not NOT_JSON
     ]
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):

@@ -10,23 +10,14 @@
 The elements of one conversation may be in several lists, as in `request.input + response.output`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.base import (
-    Format,
-    Insertion,
-    Layout,
-    Relink,
-    Relinked,
-    Site,
-    Visibility,
-    no_links,
-)
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, Visibility, no_links
 from ctxtrim.model import Line, Message, RequestOptions, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
-from ctxtrim.text.records import Record, document, split
+from ctxtrim.text.records import Record
 
 _HEAD = 8  # elements inspected to detect a dialect
 
@@ -117,14 +108,12 @@ class Dialect:
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     is_foreign: Callable[[object], bool] | None = None
     records_calls: bool = True
-    relink: Relink = no_links
+    relink: Callable[[Edit], Edit] = no_links
     opens: Tells = lambda value: False
     takes: Callable[[Place], bool] = lambda place: False
     admits: Tells | None = None
     texts: tuple[Path, ...] = ()
-    separate: (
-        Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None
-    ) = None
+    separate: Callable[[Sequence[Element], Edit], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
@@ -132,62 +121,61 @@ class Dialect:
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
     """The format of a dialect's lists, at their usual paths or at one given path."""
-    known = [patterns(place) for place in dialect.places] if path is None else [patterns(path)]
-
-    def looks(value: object, is_own: Callable[[Place], bool]) -> Layout | None:
-        if any(_conversations(dialect, known, value, is_own)):
-            return "conversation"
-        return (
-            "events"
-            if path is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ()))
-            else None
-        )
-
-    def sniff(value: object) -> Layout | None:
-        found = looks(value, lambda place: _claims(dialect, place))
-        return "events" if found is None and path is None and dialect.opens(value) else found
-
-    def takes(value: object) -> Layout | None:
-        return looks(value, lambda place: _is_ours(dialect, place))
-
-    def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-        talks = _talks(dialect, known, [record.value for record in records])
-        return [_transcript(dialect, talk, lines) for talk in talks]
-
-    def relink(
-        lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-    ) -> Relinked:
-        if dialect.separate is not None:
-            values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
-            elements = [
-                element for talk in _talks(dialect, known, values) for element in talk.elements
-            ]
-            inserted = dialect.separate(elements, removed, inserted)
-        replaced = {insertion.span for insertion in inserted if insertion.replaces}
-        emptied: dict[Span, dict[str, Any]] = {}
-        for span in removed - replaced:
-            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
-                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
-        return Relinked(emptied, removed, inserted)
-
-    def placed(path: str) -> Format:
-        return list_format(dialect, path)
-
-    shared = takes if dialect.claims is not None else None
-    relinks = relink if dialect.texts or dialect.separate else dialect.relink
+    lists = _Lists(dialect, dialect.places if path is None else (path,), path is None)
     return Format(
         dialect.name,
-        sniff,
-        read,
+        lists.sniff,
+        lists.read,
         dialect.owner,
         dialect.insert,
-        relinks,
-        shared,
-        placed,
+        lists.relink,
+        lists.takes if dialect.claims is not None else None,
+        lambda path: list_format(dialect, path),
         dialect.visibility,
         dialect.must_alternate,
         dialect.text_block,
     )
+
+
+class _Lists:
+    """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own."""
+
+    def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
+        self._dialect = dialect
+        self._known = [patterns(place) for place in places]
+        self._has_lines = has_lines
+
+    def sniff(self, value: object) -> Layout | None:
+        layout = self._layout(value, lambda place: _claims(self._dialect, place))
+        is_header = layout is None and self._has_lines and self._dialect.opens(value)
+        return "events" if is_header else layout
+
+    def takes(self, value: object) -> Layout | None:
+        return self._layout(value, lambda place: _is_ours(self._dialect, place))
+
+    def _layout(self, value: object, is_own: Callable[[Place], bool]) -> Layout | None:
+        if any(_conversations(self._dialect, self._known, value, is_own)):
+            return "conversation"
+        is_element = self._has_lines and isinstance(value, dict)
+        return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
+
+    def read(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+        talks = _talks(self._dialect, self._known, [record.value for record in records])
+        return [_transcript(self._dialect, talk, lines) for talk in talks]
+
+    def relink(self, edit: Edit) -> Edit:
+        """The edit of the dialect, with an empty list in the place of a removed text."""
+        dialect = self._dialect
+        edit = dialect.relink(edit)
+        if dialect.separate is not None:
+            talks = _talks(dialect, self._known, edit.values)
+            elements = [element for talk in talks for element in talk.elements]
+            edit = replace(edit, inserted=dialect.separate(elements, edit))
+        emptied: dict[Span, dict[str, Any]] = {}
+        for span in edit.removed - {insert.span for insert in edit.inserted if insert.replaces}:
+            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
+                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
+        return replace(edit, members={**edit.members, **emptied})
 
 
 def insert_elements(

@@ -12,16 +12,16 @@ from functools import cache
 from typing import Any
 
 from ctxtrim.errors import BUG, SelfCheckError
-from ctxtrim.formats.base import Format, Insertion, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Site
 from ctxtrim.formats.visibility import changes
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import document, split
+from ctxtrim.text.records import value_of
 from ctxtrim.text.splice import splice
 
 
 @dataclass
-class _Edits:
+class _LineEdit:
     """The edits of one line.
 
     `members`: by the path of an object, members to change or add. `elements`: by the path of an
@@ -42,14 +42,18 @@ class _Edits:
         self.members.setdefault(path, {}).update(members)
 
 
-class _Lines:
-    """The edited lines, each parsed on first access."""
+class _Values(Sequence[Any]):
+    """The JSON values of some lines, each parsed on first access."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        self._value = cache(
-            lambda index: (document(lines[index].data) or split(lines[index].data, 1)[0]).value
-        )
+        self._value = cache(lambda index: value_of(lines[index].data))
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._value(range(len(self.lines))[index])
 
     def at(self, span: Span) -> Any:
         """The value at a span; None if there is none."""
@@ -72,8 +76,8 @@ def rewrite(
 
     `without`: indices of lines to leave out.
     """
-    edits = defaultdict(_Edits, {index: _Edits(remove={()}) for index in without})
-    source = _Lines(lines)
+    edits = defaultdict(_LineEdit, {index: _LineEdit(remove={()}) for index in without})
+    source = _Values(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
         _collect(dialect, transcript, edits)
@@ -96,12 +100,12 @@ def rewrite(
             for message in transcript.messages
             for span in message.spans
         }
-        relinked = dialect.relink(lines, removed, kept, inserted)
+        relinked = dialect.relink(Edit(source, removed, kept, inserted))
         for edit in edits.values():
             edit.remove = set()
         for span in relinked.removed:
             edits[span.line].remove.add(span.path)
-        for span, members in relinked.values.items():
+        for span, members in relinked.members.items():
             edits[span.line].change(span.path, members)
             edits[span.line].remove -= {
                 (*span.path, key) for key in members
@@ -111,7 +115,7 @@ def rewrite(
     return _assemble(dialect, source, edits)
 
 
-def _insert(insertion: Insertion, edit: _Edits) -> None:
+def _insert(insertion: Insertion, edit: _LineEdit) -> None:
     path = insertion.span.path
     if insertion.replaces:
         edit.replace[path] = insertion.value
@@ -128,7 +132,7 @@ def _insert(insertion: Insertion, edit: _Edits) -> None:
         (edit.after if insertion.is_after else edit.before).append(insertion.value)
 
 
-def _insertions(dialect: Format, transcript: Transcript, source: _Lines) -> Iterator[Insertion]:
+def _insertions(dialect: Format, transcript: Transcript, source: _Values) -> Iterator[Insertion]:
     """The insertions for each run of new messages."""
     run: list[Message] = []
     earlier: Message | None = None
@@ -146,7 +150,7 @@ def _insertions(dialect: Format, transcript: Transcript, source: _Lines) -> Iter
         earlier = message
 
 
-def _collect(dialect: Format, transcript: Transcript, edits: defaultdict[int, _Edits]) -> None:
+def _collect(dialect: Format, transcript: Transcript, edits: defaultdict[int, _LineEdit]) -> None:
     kept = {message.index: message for message in transcript.messages}
     for original in transcript.source.messages:
         edited = kept.get(original.index)
@@ -159,7 +163,7 @@ def _collect(dialect: Format, transcript: Transcript, edits: defaultdict[int, _E
 
 
 def _add(
-    dialect: Format, original: Message, edited: Message, edits: defaultdict[int, _Edits]
+    dialect: Format, original: Message, edited: Message, edits: defaultdict[int, _LineEdit]
 ) -> None:
     """Insert the texts that a stage added to a message, each before the block of the next part."""
     for position, part in enumerate(edited.parts):
@@ -179,7 +183,7 @@ def _add(
             additions.append((block.path[-1], dialect.text_block(part.text)))
 
 
-def _compare(original: Message, edited: Message, edits: defaultdict[int, _Edits]) -> None:
+def _compare(original: Message, edited: Message, edits: defaultdict[int, _LineEdit]) -> None:
     parts = {part.span or part.block: part for part in edited.parts}
     for part in original.parts:
         if part.span is None and part.block is None:
@@ -196,7 +200,7 @@ def _compare(original: Message, edited: Message, edits: defaultdict[int, _Edits]
         edits[home.line].change(home.path, dict(edited.metadata))
 
 
-def _replace(attachment: Part, text: Part, edits: defaultdict[int, _Edits]) -> None:
+def _replace(attachment: Part, text: Part, edits: defaultdict[int, _LineEdit]) -> None:
     """Replace an attachment by a text."""
     if attachment.text_block is None or attachment.block is None:
         raise SelfCheckError(f"a {attachment.kind} cannot be replaced by a text; {BUG}")
@@ -204,7 +208,7 @@ def _replace(attachment: Part, text: Part, edits: defaultdict[int, _Edits]) -> N
 
 
 def _with_owners(
-    dialect: Format, source: _Lines, line: int, removed: set[Path], filled: Set[Span]
+    dialect: Format, source: _Values, line: int, removed: set[Path], filled: Set[Span]
 ) -> set[Path]:
     """The removed paths, and the owners of arrays that become empty."""
     removed = set(removed)
@@ -218,7 +222,9 @@ def _with_owners(
     return removed
 
 
-def _assemble(dialect: Format, source: _Lines, edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
+def _assemble(
+    dialect: Format, source: _Values, edits: Mapping[int, _LineEdit]
+) -> tuple[bytes, ...]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
     lines = source.lines
     end = b"\r\n" if lines and lines[0].data.endswith(b"\r\n") else b"\n"
@@ -244,14 +250,14 @@ def _assemble(dialect: Format, source: _Lines, edits: Mapping[int, _Edits]) -> t
     return tuple(written)
 
 
-_NOTHING = _Edits()
+_NOTHING = _LineEdit()
 
 
 def _line(value: Any, neighbour: Line) -> bytes:
     return _Spelling.of(neighbour.data)(value).encode()
 
 
-def _edited(dialect: Format, source: _Lines, index: int, edit: _Edits) -> bytes:
+def _edited(dialect: Format, source: _Values, index: int, edit: _LineEdit) -> bytes:
     line = source.lines[index]
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data
@@ -298,7 +304,7 @@ Both halves of a split message carry them; others stay with one half.
 
 
 def _halves(
-    dialect: Format, source: _Lines, array: Span, values: Sequence[Any], spell: "_Spelling"
+    dialect: Format, source: _Values, array: Span, values: Sequence[Any], spell: "_Spelling"
 ) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data

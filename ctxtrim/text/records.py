@@ -170,6 +170,11 @@ def document(data: bytes) -> Record | None:
         return None
 
 
+def value_of(data: bytes) -> Any:
+    """The value of a document, or the first value of a line."""
+    return (document(data) or split(data, 1)[0]).value
+
+
 def _document_reason(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return "the document ends in the middle of a value"

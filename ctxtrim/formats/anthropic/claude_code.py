@@ -6,7 +6,7 @@ line may contain several results. `claude_code_thread` finds the live lines, `ev
 their links.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -16,18 +16,18 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     ENVELOPE,
     GRAPH,
     SYNTHETIC,
-    Event,
+    ClaudeEvent,
     events_in,
     is_compaction,
     with_companions,
 )
-from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Line, Message, Part, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, document, dump, split
+from ctxtrim.text.records import Record, dump
 
 CLEARED = "[Old tool result content cleared]"
 """The text that the client sends for a cleared result (named by a `microcompact_boundary`)."""
@@ -97,14 +97,14 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     ]
 
 
-def _is_cut(event: Event) -> bool:
+def _is_cut(event: ClaudeEvent) -> bool:
     """Whether earlier usage is outdated because the client compacted the context or cleared
     results.
     """
     return is_compaction(event) or "microcompactMetadata" in event.value
 
 
-def _usages(events: Sequence[Event], messages: Sequence[Message]) -> Iterator[Usage]:
+def _usages(events: Sequence[ClaudeEvent], messages: Sequence[Message]) -> Iterator[Usage]:
     """The usage of each answer.
 
     Every line of a message repeats its usage; the last line has the right one.
@@ -184,21 +184,17 @@ def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[
     )
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits with updated links.
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links.
 
     The first half of a split event keeps its uuid; the rest is a new event.
     """
-    cuts = {insertion.span: _event(insertion.span) for insertion in inserted if insertion.cuts}
+    cuts = {insertion.span: _event(insertion.span) for insertion in edit.inserted if insertion.cuts}
     if not cuts:
-        return GRAPH.relink(lines, removed, kept, inserted)
-    dropped, additions = set(removed), [insertion for insertion in inserted if not insertion.cuts]
-    values = [
-        record.value for record in (document(line.data) or split(line.data, 1)[0] for line in lines)
-    ]
-    events = {event.span: event for event in events_in(values)}
+        return GRAPH.relink(edit)
+    dropped = set(edit.removed)
+    additions = [insertion for insertion in edit.inserted if not insertion.cuts]
+    events = {event.span: event for event in events_in(edit.values)}
     for home in dict.fromkeys(cuts.values()):
         content = events[home].message["content"]
         places = sorted(int(span.path[-1]) for span in cuts if cuts[span] == home)
@@ -206,14 +202,14 @@ def relink(
             span = home.inside("message", "content", first)
             additions += [
                 replace(insertion, span=home, is_after=True, cuts=False)
-                for insertion in inserted
+                for insertion in edit.inserted
                 if insertion.span == span and insertion.cuts
             ]
             blocks = [home.inside("message", "content", position) for position in range(first, end)]
-            rest = [content[int(block.path[-1])] for block in blocks if block not in removed]
+            rest = [content[int(block.path[-1])] for block in blocks if block not in edit.removed]
             additions.append(Insertion(_rest_of(events[home].value, rest), home, is_after=True))
             dropped.update(blocks)
-    return GRAPH.relink(lines, dropped, kept, additions)
+    return GRAPH.relink(replace(edit, removed=dropped, inserted=additions))
 
 
 def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
@@ -232,7 +228,7 @@ FORMAT = Format(
 )
 
 
-def _cleared(events: Sequence[Event]) -> set[str]:
+def _cleared(events: Sequence[ClaudeEvent]) -> set[str]:
     """The ids of calls whose results the client has cleared from the context."""
     cleared: set[str] = set()
     for event in events:
@@ -242,9 +238,9 @@ def _cleared(events: Sequence[Event]) -> set[str]:
     return cleared
 
 
-def _messages(events: Sequence[Event], cleared: set[str]) -> Iterator[Message]:
+def _messages(events: Sequence[ClaudeEvent], cleared: set[str]) -> Iterator[Message]:
     """The messages of the live events, each at its first line."""
-    spread: dict[str, list[Event]] = {}
+    spread: dict[str, list[ClaudeEvent]] = {}
     for event in events:
         if event.kind == "assistant" and event.message_id:
             spread.setdefault(event.message_id, []).append(event)
@@ -268,12 +264,12 @@ def _messages(events: Sequence[Event], cleared: set[str]) -> Iterator[Message]:
                 index += 1
 
 
-def _attachment(event: Event, index: int) -> Message:
+def _attachment(event: ClaudeEvent, index: int) -> Message:
     part = Part("text", dump(event.value["attachment"]))
     return Message("user", (part,), None, True, index=index, spans=(event.span,))
 
 
-def _user(event: Event, index: int, cleared: set[str]) -> Iterator[Message]:
+def _user(event: ClaudeEvent, index: int, cleared: set[str]) -> Iterator[Message]:
     """The messages of a user line."""
     content = event.message.get("content")
     if isinstance(content, str):
@@ -301,13 +297,13 @@ def _cleared_if_named(message: Message, cleared: set[str]) -> Message:
     return replace(message, parts=(replace(result, text=CLEARED, span=None, block=None),))
 
 
-def _origin(event: Event, text: str) -> tuple[bool, bool]:
+def _origin(event: ClaudeEvent, text: str) -> tuple[bool, bool]:
     """Whether the client wrote a text, and whether it is a summary of everything before."""
     is_summary = bool(event.value.get("isCompactSummary"))
     return is_summary or bool(event.value.get("isMeta")) or is_injected(text), is_summary
 
 
-def _content(event: Event) -> Iterator[Part]:
+def _content(event: ClaudeEvent) -> Iterator[Part]:
     """The parts of one assistant line."""
     content = event.message.get("content")
     if isinstance(content, str):

@@ -14,11 +14,11 @@ from typing import Any
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, inner, is_foreign, knows
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.event_links import EventGraph, SessionEvent
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
-from ctxtrim.formats.parents import relink
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Message, Part, Role, Span
@@ -271,6 +271,28 @@ def _json_value(
     name = event_id(neighbour.get("id"), dump(blocks), number)
     envelope = {key: neighbour[key] for key in ("type", "timestamp") if key in neighbour}
     return envelope | {"id": name, "parentId": None, "message": {"role": role, "content": blocks}}
+
+
+def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            yield SessionEvent(value, Span(line), "id")
+
+
+_GRAPH = EventGraph(
+    lambda value, span: SessionEvent(value, span, "id"),
+    _lines,
+    lambda events: {index for index, event in enumerate(events) if event.id is not None},
+    links=("parentId",),
+    above="parentId",
+    is_path=False,
+)
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links, if elements name their parents as Droid writes them."""
+    is_linked = any(isinstance(value, dict) and "parentId" in value for value in edit.values)
+    return _GRAPH.relink(edit) if is_linked else edit
 
 
 DIALECT = Dialect(

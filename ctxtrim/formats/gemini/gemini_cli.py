@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.gemini.gemini_cli_log import Entry, is_same, relink, replayed
+from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, is_same, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     Piece,
     call_of,
@@ -96,7 +96,7 @@ def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
     return [] if content is None else [(content, inner_span)]
 
 
-def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
+def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
     """The ids of the calls of each entry whose results a user message repeats."""
     calls: dict[str, int] = {}
     copies: dict[int, set[str]] = {}
@@ -117,7 +117,7 @@ def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
     return copies
 
 
-def _model(entry: Entry, copied: Set[str], found: Found) -> None:
+def _model(entry: LoggedMessage, copied: Set[str], found: Found) -> None:
     """A model message and its results."""
     value, span = entry.value, entry.span
     model = value.get("model")
@@ -220,7 +220,7 @@ def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
     )
 
 
-def _user(entry: Entry) -> list[Message]:
+def _user(entry: LoggedMessage) -> list[Message]:
     pieces = _pieces(entry.value, entry.span)
     first = pieces[0][0] if pieces else ""
     text = first.get("text") if isinstance(first, dict) else first

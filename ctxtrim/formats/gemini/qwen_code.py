@@ -6,13 +6,13 @@ message. A `chat_compression` contains the contents that replace everything befo
 telemetry, snapshots and `toolCallResult` are never sent.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats import event_links
-from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
-from ctxtrim.formats.event_links import EventGraph, EventIndex, text
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
+from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
+from ctxtrim.formats.fields import objects, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
@@ -27,7 +27,7 @@ from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, dump, split
+from ctxtrim.text.records import Record, dump
 
 _TYPES = ("user", "assistant", "tool_result", "system")
 # subtypes of events outside the conversation
@@ -43,7 +43,7 @@ _HISTORY = ("systemPayload", "compressedHistory")
 _PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
 
 
-class Event(event_links.Event):
+class QwenEvent(SessionEvent):
     """One event of the session.
 
     `pieces`: the parts of its message; `history`: the contents of a compression.
@@ -53,9 +53,9 @@ class Event(event_links.Event):
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         super().__init__(value, span)
-        self.kind, self.subtype = text(value.get("type")), text(value.get("subtype"))
+        self.kind, self.subtype = string(value.get("type")), string(value.get("subtype"))
         self.is_sidechain = value.get("isSidechain") is True
-        self.is_conversation = self.uuid is not None and not (self.subtype or "").startswith(_SIDE)
+        self.is_conversation = self.id is not None and not (self.subtype or "").startswith(_SIDE)
         message, payload = value.get("message"), value.get("systemPayload")
         parts = message.get("parts") if isinstance(message, dict) else None
         self.pieces: list[Piece] = []
@@ -86,13 +86,13 @@ def sniff(value: object) -> Layout | None:
     )
 
 
-def _events(values: Sequence[Any]) -> Iterator[Event]:
+def _events(values: Sequence[Any]) -> Iterator[QwenEvent]:
     for line, value in enumerate(values):
         if isinstance(value, dict):
-            yield Event(value, Span(line))
+            yield QwenEvent(value, Span(line))
 
 
-def _thread(events: Sequence[Event]) -> set[int]:
+def _thread(events: Sequence[QwenEvent]) -> set[int]:
     """The events from the last one back to the last compression, with all lines of each."""
     indices = [index for index, event in enumerate(events) if event.is_conversation]
     main = [index for index in indices if not events[index].is_sidechain] or indices
@@ -104,11 +104,11 @@ def _thread(events: Sequence[Event]) -> set[int]:
         chain.add(index)
         if events[index].history is not None:
             break
-    uuids = {events[index].uuid for index in chain}
-    return chain | {index for index in main if events[index].uuid in uuids}
+    uuids = {events[index].id for index in chain}
+    return chain | {index for index in main if events[index].id in uuids}
 
 
-GRAPH = EventGraph(_events, Event, _thread, lambda span: Span(span.line))
+GRAPH = EventGraph(QwenEvent, _events, _thread)
 
 
 def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
@@ -119,10 +119,10 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     thread = [events[index] for index in sorted(_thread(events))]
     messages: list[Message] = []
     usages: list[Usage] = []
-    together: dict[str | None, list[Event]] = {}
+    together: dict[str | None, list[QwenEvent]] = {}
     for event in thread:
         if event.is_context:
-            together.setdefault(event.uuid, []).append(event)
+            together.setdefault(event.id, []).append(event)
         elif event.history is not None:
             messages += _compressed(event, len(messages))
     for group in together.values():
@@ -130,8 +130,8 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
         messages += _messages(group, len(messages))
     if not messages:
         return []
-    models = (text(event.value.get("model")) for event in reversed(thread))
-    ids = (text(event.value.get("sessionId")) for event in thread)
+    models = (string(event.value.get("model")) for event in reversed(thread))
+    ids = (string(event.value.get("sessionId")) for event in thread)
     return [
         Transcript(
             tuple(messages),
@@ -143,9 +143,9 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     ]
 
 
-def _messages(group: Sequence[Event], index: int) -> list[Message]:
+def _messages(group: Sequence[QwenEvent], index: int) -> list[Message]:
     """The messages of all lines of one event."""
-    role = ROLES.get(text(group[0].value["message"].get("role")), "user")
+    role = ROLES.get(string(group[0].value["message"].get("role")), "user")
     pieces = (piece for event in group for piece in event.pieces)
     is_injected = group[0].subtype not in _SAID
     return messages_of(
@@ -153,17 +153,17 @@ def _messages(group: Sequence[Event], index: int) -> list[Message]:
     )
 
 
-def _usage(group: Sequence[Event], index: int) -> Iterator[Usage]:
+def _usage(group: Sequence[QwenEvent], index: int) -> Iterator[Usage]:
     """The recorded usage of an answer, from its last line that has one."""
     if group[0].kind == "assistant":
         for event in reversed(group):
             usage = gemini_usage(event.value.get("usageMetadata"), index)
             if usage is not None:
-                yield replace(usage, model=text(event.value.get("model")))
+                yield replace(usage, model=string(event.value.get("model")))
                 return
 
 
-def _compressed(event: Event, index: int) -> list[Message]:
+def _compressed(event: QwenEvent, index: int) -> list[Message]:
     """The messages of a compression, which replace all messages before it."""
     found: list[Message] = []
     for position, content in enumerate(event.history or ()):
@@ -171,7 +171,7 @@ def _compressed(event: Event, index: int) -> list[Message]:
         if isinstance(parts, list):
             span = event.span.inside(*_HISTORY, position)
             pieces = [(part, span.inside("parts", number)) for number, part in enumerate(parts)]
-            role = ROLES.get(text(content.get("role")), "user")
+            role = ROLES.get(string(content.get("role")), "user")
             found += messages_of(role, pieces, (span,), index + len(found))
     return found
 
@@ -215,19 +215,17 @@ def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dic
     return value | {"message": content}
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits with updated links, and with prompt ids kept parallel to the contents of a
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links, and with prompt ids kept parallel to the contents of a
     compression.
     """
-    relinked = GRAPH.relink(lines, removed, kept, inserted)
-    dropped = {span for span in relinked.removed if span.path[:-1] == _HISTORY}
-    new = [insertion for insertion in relinked.inserted if insertion.span.path[:-1] == _HISTORY]
-    prompts: dict[int, int] = {}
-    for line in {span.line for span in dropped} | {insertion.span.line for insertion in new}:
-        ids = split(lines[line].data, 1)[0].value["systemPayload"].get("promptIds")
-        prompts[line] = len(ids) if isinstance(ids, list) else 0
+    edit = GRAPH.relink(edit)
+    dropped = {span for span in edit.removed if span.path[:-1] == _HISTORY}
+    new = [insertion for insertion in edit.inserted if insertion.span.path[:-1] == _HISTORY]
+    prompts = {
+        line: len(objects(edit.values[line]["systemPayload"].get("promptIds")))
+        for line in {span.line for span in (*dropped, *(insertion.span for insertion in new))}
+    }
     prompt_spans = {
         _prompt_span(span) for span in dropped if int(span.path[-1]) < prompts[span.line]
     }
@@ -236,9 +234,7 @@ def relink(
         for insertion in new
         if int(insertion.span.path[-1]) < prompts[insertion.span.line]
     ]
-    return replace(
-        relinked, removed=relinked.removed | prompt_spans, inserted=[*relinked.inserted, *more]
-    )
+    return replace(edit, removed=edit.removed | prompt_spans, inserted=[*edit.inserted, *more])
 
 
 def _prompt_span(span: Span) -> Span:

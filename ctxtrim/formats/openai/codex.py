@@ -7,19 +7,19 @@ rollout. The `instructions` of a `session_meta` belong to the user: such session
 as the first user message.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
 from ctxtrim.formats.message_lists import Element, Found, insert_elements
 from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
 from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, document, dump, split
+from ctxtrim.text.records import Record, dump
 
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
@@ -273,27 +273,26 @@ def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
     )
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits with separators between answers.
+def relink(edit: Edit) -> Edit:
+    """The edit with separators between answers.
 
     A dropped summary becomes empty: its line still ends the history before it.
     """
-    values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
     session = _Session()
-    for line, value in enumerate(values):
+    for line, value in enumerate(edit.values):
         if isinstance(value, dict):
             _take(session, value, line)
-    emptied = {span for span in removed if span.path == _SUMMARY}
-    members: Mapping[Span, Mapping[str, Any]] = {
-        Span(span.line, ("payload",)): {"message": ""} for span in emptied
-    }
+    emptied = {span for span in edit.removed if span.path == _SUMMARY}
 
     def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
-        return _line(item, neighbour, values[neighbour.line])
+        return _line(item, neighbour, edit.values[neighbour.line])
 
-    return Relinked(members, removed - emptied, separate(session.items, removed, inserted, spell))
+    return replace(
+        edit,
+        removed=edit.removed - emptied,
+        inserted=separate(session.items, edit, spell),
+        members={Span(span.line, ("payload",)): {"message": ""} for span in emptied},
+    )
 
 
 FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

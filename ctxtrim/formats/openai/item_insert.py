@@ -1,9 +1,9 @@
 """Inserts items into item lists, and separators between answers."""
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion
+from ctxtrim.formats.base import Edit, Insertion
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.formats.openai.items import Kind, State, after, answers, begins, home, kind_of
 from ctxtrim.model import Message, Span
@@ -54,12 +54,10 @@ def _item(value: Any) -> Any:
     return value.get("payload", value) if isinstance(value, dict) else value
 
 
-def separate(
-    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion], spell: Spell
-) -> list[Insertion]:
+def separate(elements: Sequence[Element], edit: Edit, spell: Spell) -> list[Insertion]:
     """The insertions, with separators between answers that an edit would make adjacent."""
     kept = (
-        [insertion.whole for insertion in items if insertion.whole not in removed]
+        [element.whole for element in items if element.whole not in edit.removed]
         for kind, items in answers(elements)
         if kind == "text"
     )
@@ -67,12 +65,12 @@ def separate(
     line_spans = {element.whole for element in elements}
     found = [
         insertion
-        for insertion in inserted
+        for insertion in edit.inserted
         if insertion.span not in line_spans or insertion.replaces
     ]
     state: State = None
     array: Span | None = None
-    for element, insertion in _sequence(elements, removed, inserted):
+    for element, insertion in _sequence(elements, edit):
         kind = kind_of(element.value)
         if kind in ("unsent", "unknown"):
             continue
@@ -102,17 +100,14 @@ def _lacking(kind: Kind, state: State) -> int:
 
 
 def _sequence(
-    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]
+    elements: Sequence[Element], edit: Edit
 ) -> Iterator[tuple[Element, Insertion | None]]:
     """The items after the edit; inserted items with their insertion."""
-    around: dict[tuple[Span, bool], list[Insertion]] = {}
-    for insertion in inserted:
-        if not insertion.replaces:
-            around.setdefault((insertion.span, insertion.is_after), []).append(insertion)
+    around = edit.around
     for element in elements:
         for insertion in around.get((element.whole, False), ()):
             yield Element(_item(insertion.value), element.span, element.whole), insertion
-        if element.whole not in removed:
+        if element.whole not in edit.removed:
             yield element, None
         for insertion in around.get((element.whole, True), ()):
             yield Element(_item(insertion.value), element.span, element.whole), insertion

@@ -5,10 +5,10 @@ string is a user message. Training data in items (`prompt_token_ids`, log probab
 by any model.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, insert_elements
 from ctxtrim.formats.openai.chat import choice
 from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
@@ -189,10 +189,8 @@ def _message(role: str, text: Any) -> dict[str, Any]:
     }
 
 
-def _separate(
-    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]
-) -> list[Insertion]:
-    return separate(elements, removed, inserted, lambda item, neighbour: item)
+def _separate(elements: Sequence[Element], edit: Edit) -> list[Insertion]:
+    return separate(elements, edit, lambda item, neighbour: item)
 
 
 DIALECT = Dialect(

@@ -22,7 +22,7 @@ from ctxtrim.formats.pi.messages import (
     summary_in,
     usage_in,
 )
-from ctxtrim.formats.pi.thread import Entry, Thread, compaction_of, entries_in, entry_of, relink
+from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
 from ctxtrim.formats.visibility import PLAIN, visibility_of
@@ -88,7 +88,7 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     ]
 
 
-def _model(entry: Entry) -> str | None:
+def _model(entry: PiEntry) -> str | None:
     """The model that an entry names."""
     message = entry.value.get("message")
     name = message.get("model") if isinstance(message, dict) else entry.value.get("modelId")
@@ -96,7 +96,7 @@ def _model(entry: Entry) -> str | None:
 
 
 def _usages(
-    entries: Sequence[Entry], thread: Thread, messages: Sequence[Message]
+    entries: Sequence[PiEntry], thread: Thread, messages: Sequence[Message]
 ) -> Iterator[Usage]:
     """The usages since the newest compaction; older ones counted a context that no
     longer exists.
@@ -118,7 +118,7 @@ def _usages(
                 yield usage
 
 
-def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
+def _add(entry: PiEntry, found: Found, *, is_first: bool) -> None:
     """Add the messages of an entry. The first compaction may contain messages itself."""
     value, span, index = entry.value, entry.span, len(found.messages)
     if entry.kind == "message":

@@ -73,6 +73,11 @@ class Edit:
         return found
 
 
+def no_owner(array: Path) -> Path | None:
+    """None: no object is removed with an array."""
+    return None
+
+
 def no_links(edit: Edit) -> Edit:
     """The edit as it is, for formats without links between lines."""
     return edit

@@ -1,6 +1,10 @@
 """Reads fields of JSON objects that most formats write alike."""
 
+from collections.abc import Mapping
 from typing import Any
+
+from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.model import Role
 
 
 def string(value: object) -> str | None:
@@ -8,6 +12,22 @@ def string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def objects(value: Any) -> list[Any]:
-    """The elements of a list; none for other values."""
+def members(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty object."""
+    return value if isinstance(value, dict) else {}
+
+
+def elements(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
+
+
+def role_in(value: Any, key: str, roles: Mapping[object, Role]) -> Role | None:
+    """The role under a key of an object; None if there is none or it is unknown."""
+    name = value.get(key) if isinstance(value, dict) else None
+    return roles.get(name) if isinstance(name, str) else None
+
+
+def metadata_in(value: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """The metadata that a stage wrote next to a tool result."""
+    return tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)

@@ -15,7 +15,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, Visibility, no_links
-from ctxtrim.model import Line, Message, RequestOptions, Source, Span, Transcript, Usage
+from ctxtrim.formats.fields import metadata_in
+from ctxtrim.model import (
+    Line,
+    Message,
+    Part,
+    RequestOptions,
+    Role,
+    Source,
+    Span,
+    Transcript,
+    Usage,
+)
 from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
 from ctxtrim.text.records import Record
 
@@ -46,6 +57,14 @@ class Found:
     model: str | None = None
     id: str | None = None
     tools: str | None = None
+
+    def add(self, role: Role, parts: Iterable[Part], value: Any, whole: Span) -> None:
+        """Add the message of an element, with the metadata of a tool result."""
+        metadata = metadata_in(value) if role == "tool" else ()
+        index = len(self.messages)
+        self.messages.append(
+            Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,))
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import objects, string
+from ctxtrim.formats.fields import elements, string
 from ctxtrim.model import Companion, Message, Span
 
 ENVELOPE = (
@@ -124,7 +124,7 @@ def _field_values(event: ClaudeEvent, kind: str, field: str) -> list[str]:
     """The values of a field of all blocks of a kind."""
     names = (
         block.get(field)
-        for block in objects(event.message.get("content"))
+        for block in elements(event.message.get("content"))
         if isinstance(block, dict) and block.get("type") == kind
     )
     return [name for name in names if isinstance(name, str)]

@@ -16,9 +16,11 @@ from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, use
 from ctxtrim.formats.anthropic.detect import ROLES, claims, inner, is_foreign, knows
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.event_links import EventGraph, SessionEvent
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Message, Part, Role, Span
@@ -85,8 +87,7 @@ def _by_order(messages: Sequence[Message]) -> Iterator[Message]:
 
 def _note(message: Mapping[str, Any], found: Found) -> None:
     """Record the model and usage of an answer. Cline names the model next to the message."""
-    info = message.get("modelInfo")
-    model = message.get("model", info.get("modelId") if isinstance(info, dict) else None)
+    model = message.get("model", members(message.get("modelInfo")).get("modelId"))
     found.model = model if isinstance(model, str) else found.model
     if "usage" in message and is_complete(message):
         usage = anthropic_usage(message["usage"], len(found.messages) - 1)
@@ -128,32 +129,19 @@ def _messages(
 ) -> Iterator[Message]:
     """The messages in the content of an element, from block `first` on."""
     if role == "user" and isinstance(content, list) and content:
-        for message in user_messages(content, span, index, first):
-            yield replace(message, is_injected=True) if _is_client(message) else message
-    elif not first or first < len(content):
-        parts = _parts(content, span, first)
-        spans = (
-            (whole,)
-            if not first
-            else tuple(span.inside(position) for position in range(first, len(content)))
-        )
-        message = Message(role, parts, index=index, spans=spans)
-        yield (
-            replace(message, is_injected=True)
-            if role == "user" and _is_client(message)
-            else message
-        )
+        messages = list(user_messages(content, span, index, first))
+    elif not first:
+        messages = [Message(role, _parts(content, span), index=index, spans=(whole,))]
+    else:
+        rest = tuple(span.inside(position) for position in range(first, len(content)))
+        parts = _parts(content, span)[first:]
+        messages = [Message(role, parts, index=index, spans=rest)] if rest else []
+    for message in messages:
+        yield replace(message, is_injected=True) if _is_client(message) else message
 
 
-def _parts(content: Any, span: Span, first: int = 0) -> tuple[Part, ...]:
-    if isinstance(content, str):
-        return (Part("text", content, span=span),)
-    if isinstance(content, list):
-        return tuple(
-            block(content[position], span.inside(position))
-            for position in range(first, len(content))
-        )
-    return () if content is None else (Part("text", dump(content)),)
+def _parts(content: Any, span: Span) -> tuple[Part, ...]:
+    return content_parts(content, span, block)
 
 
 def _is_client(message: Message) -> bool:
@@ -170,14 +158,14 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model, id and usage next to the messages, and the system prompt as a
     message.
     """
-    tools, model, name, system = (value.get(key) for key in ("tools", "model", "id", "system"))
+    tools, system = value.get("tools"), value.get("system")
     home = span.inside("system")
     spoken = isinstance(system, (str, list)) and bool(system)
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
         _choice(value.get("tool_choice")),
-        model if isinstance(model, str) else None,
-        name if isinstance(name, str) else None,
+        string(value.get("model")),
+        string(value.get("id")),
         anthropic_usage(value.get("usage")),
         (Message("system", _parts(system, home), index=0, spans=(home,)),) if spoken else (),
         anthropic_options(value),
@@ -188,8 +176,7 @@ def _choice(choice: Any) -> str | None:
     """The name of the tool that must be called, or a word like `auto` or `none`."""
     if not isinstance(choice, dict):
         return None
-    word = choice.get("name", choice.get("type"))
-    return word if isinstance(word, str) else None
+    return string(choice.get("name", choice.get("type")))
 
 
 def owner(array: Path) -> Path | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import elements, metadata_in, string
 from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, is_same, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     Piece,
@@ -21,9 +22,9 @@ from ctxtrim.formats.gemini.parts import (
     is_media,
     member,
     messages_of,
-    metadata_of,
     part_of,
     part_value,
+    pieces_in,
     result_of,
 )  # fmt: skip
 from ctxtrim.formats.ids import event_id
@@ -83,8 +84,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
 
 
 def _calls(value: dict[str, Any]) -> list[dict[str, Any]]:
-    calls = value.get("toolCalls")
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [call for call in elements(value.get("toolCalls")) if isinstance(call, dict)]
 
 
 def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
@@ -92,7 +92,7 @@ def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
     key = "content" if "content" in value else "parts"
     content, inner_span = value.get(key), span.inside(key)
     if isinstance(content, list):
-        return [(part, inner_span.inside(index)) for index, part in enumerate(content)]
+        return pieces_in(content, inner_span)
     return [] if content is None else [(content, inner_span)]
 
 
@@ -134,9 +134,7 @@ def _model(entry: LoggedMessage, copied: Set[str], found: Found) -> None:
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
     waiting = [position for position, part in enumerate(parts) if part.kind == "tool_call"]
-    for position, call in enumerate(
-        value["toolCalls"] if isinstance(value.get("toolCalls"), list) else ()
-    ):
+    for position, call in enumerate(elements(value.get("toolCalls"))):
         if not isinstance(call, dict):
             continue
         part = call_of(call, span.inside("toolCalls", position))
@@ -157,16 +155,11 @@ def _model(entry: LoggedMessage, copied: Set[str], found: Found) -> None:
 
 def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The model's thoughts, as the client sends them back."""
-    thoughts = value.get("thoughts")
-    for position, thought in enumerate(thoughts if isinstance(thoughts, list) else ()):
+    for position, thought in enumerate(elements(value.get("thoughts"))):
         if isinstance(thought, dict):
-            subject, text = thought.get("subject"), thought.get("description")
-            title = [f"**{subject}**"] if subject else []
-            yield Part(
-                "reasoning",
-                " ".join([*title, str(text or "")]),
-                block=span.inside("thoughts", position),
-            )
+            subject, text = thought.get("subject"), str(thought.get("description") or "")
+            text = f"**{subject}** {text}" if subject else text
+            yield Part("reasoning", text, block=span.inside("thoughts", position))
 
 
 def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator[Message]:
@@ -177,15 +170,13 @@ def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator
         part = Part(
             "tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span
         )
-        yield Message("tool", (part,), metadata=metadata_of(call), spans=(call_span,))
+        yield Message("tool", (part,), metadata=metadata_in(call), spans=(call_span,))
         return
     pieces = [(result, result_span)] if isinstance(result, dict) else []
-    if isinstance(result, list):
-        pieces = [(part, result_span.inside(piece_span)) for piece_span, part in enumerate(result)]
+    pieces += pieces_in(result, result_span)
     parts: list[Part] = []
-    homes: list[
-        tuple[dict[str, Any], Span]
-    ] = []  # spans to remove with the result, and homes of its metadata
+    # spans to remove with the result, and homes of its metadata
+    homes: list[tuple[dict[str, Any], Span]] = []
     for piece, piece_span in pieces:
         response = member(piece, ("functionResponse",))
         call_id = call_part.call_id
@@ -201,12 +192,10 @@ def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator
     if parts:
         if not any(part.kind == "tool_result" for part in parts):
             parts.insert(0, Part("tool_result", "", call_part.call_id, call_part.name, is_error))
-        # only a function response has an error flag, so a text next to it would read back
-        # differently
-        else:
+        else:  # only a function response has an error flag: a text next to it would differ
             parts = [replace(part, text_block=None) for part in parts]
         spans = tuple(span for _, span in homes)
-        yield Message("tool", tuple(parts), metadata=metadata_of(homes[0][0]), spans=spans)
+        yield Message("tool", tuple(parts), metadata=metadata_in(homes[0][0]), spans=spans)
 
 
 def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
@@ -231,7 +220,7 @@ def _user(entry: LoggedMessage) -> list[Message]:
     (message,) = messages  # only list elements can be removed alone
     parts = tuple(replace(part, block=None) for part in message.parts)
     return [
-        replace(message, parts=parts, metadata=metadata_of(entry.value), spans=tuple(entry.lines))
+        replace(message, parts=parts, metadata=metadata_in(entry.value), spans=tuple(entry.lines))
     ]
 
 
@@ -255,8 +244,7 @@ def _take(
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The id of the session. Its messages name the model."""
-    name = value.get("sessionId")
-    return Envelope(id=name if isinstance(name, str) else None)
+    return Envelope(id=string(value.get("sessionId")))
 
 
 def owner(array: Path) -> Path | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import objects, string
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
@@ -21,6 +21,7 @@ from ctxtrim.formats.gemini.parts import (
     insert_contents,
     is_media,
     messages_of,
+    pieces_in,
     text_part,
 )
 from ctxtrim.formats.ids import event_id
@@ -31,11 +32,7 @@ from ctxtrim.text.records import Record, dump
 
 _TYPES = ("user", "assistant", "tool_result", "system")
 # subtypes of events outside the conversation
-_SIDE = (
-    "session_artifact_",
-    "session_sources_",
-    "managed_session_",
-)
+_SIDE = ("session_artifact_", "session_sources_", "managed_session_")
 _HIDDEN = ("code_mode_tool_result", "realtime_message")
 _SAID = (None, "mid_turn_user_message", "cron")  # subtypes of messages that a person wrote
 _ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
@@ -56,18 +53,15 @@ class QwenEvent(SessionEvent):
         self.kind, self.subtype = string(value.get("type")), string(value.get("subtype"))
         self.is_sidechain = value.get("isSidechain") is True
         self.is_conversation = self.id is not None and not (self.subtype or "").startswith(_SIDE)
-        message, payload = value.get("message"), value.get("systemPayload")
-        parts = message.get("parts") if isinstance(message, dict) else None
         self.pieces: list[Piece] = []
         self.history: list[Any] | None = None
         if self.kind == "system":
-            if self.subtype == "chat_compression" and isinstance(payload, dict):
-                history = payload.get("compressedHistory")
-                self.history = history if isinstance(history, list) else None
-        elif self.kind in _TYPES and isinstance(parts, list) and self.subtype not in _HIDDEN:
-            self.pieces = [
-                (part, span.inside("message", "parts", index)) for index, part in enumerate(parts)
-            ]
+            history = members(value.get("systemPayload")).get("compressedHistory")
+            if self.subtype == "chat_compression" and isinstance(history, list):
+                self.history = history
+        elif self.kind in _TYPES and self.subtype not in _HIDDEN:
+            parts = members(value.get("message")).get("parts")
+            self.pieces = pieces_in(parts, span.inside("message", "parts"))
         self.is_context = bool(self.pieces)
 
 
@@ -170,7 +164,7 @@ def _compressed(event: QwenEvent, index: int) -> list[Message]:
         parts = content.get("parts") if isinstance(content, dict) else None
         if isinstance(parts, list):
             span = event.span.inside(*_HISTORY, position)
-            pieces = [(part, span.inside("parts", number)) for number, part in enumerate(parts)]
+            pieces = pieces_in(parts, span.inside("parts"))
             role = ROLES.get(string(content.get("role")), "user")
             found += messages_of(role, pieces, (span,), index + len(found))
     return found
@@ -223,7 +217,7 @@ def relink(edit: Edit) -> Edit:
     dropped = {span for span in edit.removed if span.path[:-1] == _HISTORY}
     new = [insertion for insertion in edit.inserted if insertion.span.path[:-1] == _HISTORY]
     prompts = {
-        line: len(objects(edit.values[line]["systemPayload"].get("promptIds")))
+        line: len(elements(edit.values[line]["systemPayload"].get("promptIds")))
         for line in {span.line for span in (*dropped, *(insertion.span for insertion in new))}
     }
     prompt_spans = {

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
+from ctxtrim.formats.fields import role_in, string
 from ctxtrim.formats.message_lists import Found, list_format
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (
     ROLES,
@@ -92,7 +94,7 @@ def _model(entry: PiEntry) -> str | None:
     """The model that an entry names."""
     message = entry.value.get("message")
     name = message.get("model") if isinstance(message, dict) else entry.value.get("modelId")
-    return name if isinstance(name, str) else None
+    return string(name)
 
 
 def _usages(
@@ -124,7 +126,7 @@ def _add(entry: PiEntry, found: Found, *, is_first: bool) -> None:
     if entry.kind == "message":
         _add_message(value.get("message"), span.inside("message"), span, value, found)
     elif entry.kind == "custom_message" and is_sent(value):
-        parts = tuple(content_in(value.get("content"), span.inside("content"), "user"))
+        parts = content_in(value.get("content"), span.inside("content"), "user")
         message = Message("user", parts, None, is_injected=True, index=index, spans=(span,))
         found.messages.append(with_visibility(message, value))
     elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
@@ -143,10 +145,9 @@ def _add_message(value: Any, span: Span, whole: Span, home: Any, found: Found) -
     """Add a message if it is sent."""
     if not isinstance(value, dict):
         return
-    kind = value.get("role")
-    role = ROLES.get(kind) if isinstance(kind, str) else None
+    role = role_in(value, "role", ROLES)
     if role is None:
-        found.uncounted += kind is not None
+        found.uncounted += value.get("role") is not None
     elif is_sent(value) and (role != "assistant" or is_complete(value)):
         found.messages.append(message_in(role, value, span, whole, len(found.messages), home))
 
@@ -175,7 +176,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     )
     if earlier is None and (is_summary or (is_compaction and not span.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
-        text = "".join(part.text for part in run[0].parts) if is_summary else ""
+        text = text_of(run[0].parts) if is_summary else ""
         found.append(Insertion(compaction_of(text, neighbour | newest), Span(span.line), is_after))
         run = run[1:] if is_summary else run
     for number, message in enumerate(run):
@@ -201,7 +202,7 @@ def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
     if not message.is_summary or visibility_of(message) != PLAIN:
         return value
     del value["content"]
-    text = "".join(part.text for part in message.parts)
+    text = text_of(message.parts)
     return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
 
 

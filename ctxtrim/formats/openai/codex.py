@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
-from ctxtrim.formats.message_lists import Element, Found, insert_elements
-from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
+from ctxtrim.formats.fields import members, metadata_in, string
+from ctxtrim.formats.message_lists import Element, Found
+from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
@@ -79,12 +79,10 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
             messages,
             Source(lines, messages),
             session.tools,
-            None,
-            session.model,
-            session.id,
-            (),
-            found.uncounted,
-            usages,
+            model=session.model,
+            id=session.id,
+            uncounted=found.uncounted,
+            usages=usages,
         )
     ]
 
@@ -141,12 +139,11 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
     elif kind == "session_meta":
         _take_meta(session, payload, line)
     elif kind == "turn_context":
-        session.model = _text(payload.get("model")) or session.model
+        session.model = string(payload.get("model")) or session.model
     elif kind == "compacted":
         session.compact(payload, line)
     elif kind == "event_msg" and payload.get("type") == "token_count":
-        info = payload.get("info")
-        usage = responses_usage(info.get("last_token_usage")) if isinstance(info, dict) else None
+        usage = responses_usage(members(payload.get("info")).get("last_token_usage"))
         if usage is not None:
             session.usages[len(session.items)] = replace(usage, model=session.model)
     elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
@@ -156,10 +153,10 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
 
 def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
     """Read the first line of a session. A fork repeats the one of its parent session."""
-    session.id = session.id or _text(payload.get("id"))
+    session.id = session.id or string(payload.get("id"))
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
     session.tools = session.tools or (dump(tools) if tools else None)
-    text = _text(instructions.get("text")) if isinstance(instructions, dict) else None
+    text = string(members(instructions).get("text"))
     if text and session.instructions is None:
         whole = Span(line, ("payload", "base_instructions"))
         session.instructions = Element(text, whole.inside("text"), whole)
@@ -169,19 +166,15 @@ def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
 def _take_bare(session: _Session, value: dict[str, Any], line: int) -> None:
     """Read a line without an envelope: the header or an item."""
     if kind_of(value) == "unsent":
-        text = _text(value.get("instructions"))
-        session.id = session.id or (_text(value.get("id")) if "instructions" in value else None)
+        text = string(value.get("instructions"))
+        session.id = session.id or (string(value.get("id")) if "instructions" in value else None)
         if text and session.instructions is None:
             span = Span(line, ("instructions",))
             session.instructions = Element(text, span, span)
             session.items.append(session.instructions)
     elif kind_of(value) != "unknown":
         session.items.append(Element(value, Span(line), Span(line)))
-        session.model = _text(value.get("model")) or session.model
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+        session.model = string(value.get("model")) or session.model
 
 
 def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
@@ -210,8 +203,7 @@ def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
     """
     if message.role != "tool" or message.spans[0].path:
         return message
-    value = records[message.spans[0].line].value
-    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+    metadata = metadata_in(records[message.spans[0].line].value)
     return replace(message, metadata=metadata) if metadata else message
 
 
@@ -241,25 +233,12 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a line, or as an item inside a compaction."""
-
-    def spell(message: Message) -> dict[str, Any]:
-        result = message.result
-        neighbour = (site.earlier or site.any).spans[-1]
-        return json_value(
-            message, call_item(result.call_id, neighbour, site.value_of) if result else None
-        )
-
     found = []
-    for insertion in insert_elements(run, site, spell):
+    for insertion in insert_items(run, site):
         path = insertion.span.path
         span = insertion.span if path and isinstance(path[-1], int) else Span(insertion.span.line)
-        found.append(
-            replace(
-                insertion,
-                value=_line(insertion.value, span, site.value_of(Span(span.line))),
-                span=span,
-            )
-        )
+        value = _line(insertion.value, span, site.value_of(Span(span.line)))
+        found.append(replace(insertion, value=value, span=span))
     return found
 
 

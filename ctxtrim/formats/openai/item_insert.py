@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Insertion
-from ctxtrim.formats.message_lists import Element
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.message_lists import Element, insert_elements
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.openai.items import Kind, State, after, answers, begins, home, kind_of
 from ctxtrim.model import Message, Span
 
@@ -15,26 +16,32 @@ Spell = Callable[[dict[str, Any], Span], Any]
 """Writes an item in the form of the item at a span."""
 
 
-def json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
+def _json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
     """A message as an item. `call` is the item of the call that a result answers, if known."""
-    text = "".join(part.text for part in message.parts)
+    text = text_of(message.parts)
     result = message.result
     if result is None:
         kind = "output_text" if message.role == "assistant" else "input_text"
         return {"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]}
     if result.call_id is None:
         return {"type": "tool_result", "name": result.name, "result": text}
-    kind = (
-        "custom_tool_call"
-        if call is not None and call.get("type") == "custom_tool_call"
-        else "function_call"
-    )
+    is_custom = call is not None and call.get("type") == "custom_tool_call"
+    kind = "custom_tool_call" if is_custom else "function_call"
     return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}
 
 
-def call_item(
-    call_id: str | None, neighbour: Span, value_of: Callable[[Span], Any]
-) -> dict[str, Any] | None:
+def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
+    """Each message as an item."""
+    neighbour = (site.earlier or site.any).spans[-1]
+
+    def spell(message: Message) -> dict[str, Any]:
+        result = message.result
+        return _json_value(message, _call_item(result.call_id, neighbour, site) if result else None)
+
+    return insert_elements(run, site, spell)
+
+
+def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, Any] | None:
     """The call with an id, searched backwards from an item or its line."""
     line, path = neighbour
     places = (
@@ -43,7 +50,7 @@ def call_item(
         else (Span(index) for index in range(line, -1, -1))
     )
     for place in places:
-        item = _item(value_of(place))
+        item = _item(site.value_of(place))
         if isinstance(item, dict) and item.get("call_id") == call_id and kind_of(item) == "call":
             return item
     return None

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
@@ -187,12 +188,10 @@ def _forgotten(inner: dict[str, Any], names: dict[Any, int]) -> list[Any]:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The id of the instance and the evaluated model. The events contain the tools."""
-    metadata = value.get("metadata")
-    config = metadata.get("llm_config") if isinstance(metadata, dict) else None
-    model = config.get("model") if isinstance(config, dict) else None
+    config = members(members(value.get("metadata")).get("llm_config"))
     names = (value.get(key) for key in ("instance_id", "id", "question_id"))
     return Envelope(
-        model=model if isinstance(model, str) else None,
+        model=string(config.get("model")),
         id=next((name for name in names if isinstance(name, str)), None),
     )
 

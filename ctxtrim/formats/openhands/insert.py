@@ -96,7 +96,7 @@ def _json_value(
         return {"id": name} | time | value
     if message.result is not None:
         return _result(message, text, events, neighbour, time)
-    action, arguments = "system", {"content": text}
+    action, arguments = "system", dict[str, Any](content=text)
     if message.role != "system":
         action, arguments = (
             "message",

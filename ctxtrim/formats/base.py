@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ctxtrim.evidence import is_only_instructions
-from ctxtrim.model import Line, Message, Span, Transcript
+from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, give_up_if_deep
+from ctxtrim.text.records import JsonRecord, give_up_if_deep
 
 Layout = Literal["conversation", "events"]
 """The content of one JSON value of a file: whole conversations, or one event of a session."""
@@ -48,6 +48,10 @@ class Site:
         """A message of the list, kept or not."""
         return self.messages[-1]
 
+    def follows(self, run: Sequence[Message]) -> bool:
+        """Whether new messages come right after the message before them, as results do."""
+        return self.later is None or (run[0].role == "tool" and self.earlier is not None)
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -76,6 +80,11 @@ class Edit:
 def no_owner(array: Path) -> Path | None:
     """None: no object is removed with an array."""
     return None
+
+
+def content_owner(array: Path) -> Path | None:
+    """A message is removed with the last block of its content."""
+    return array[:-1] if array[-1] == "content" else None
 
 
 def no_links(edit: Edit) -> Edit:
@@ -108,7 +117,7 @@ class Format:
 
     name: str
     sniff: Callable[[object], Layout | None]
-    read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
+    read: Callable[[Sequence[JsonRecord], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
     relink: Callable[[Edit], Edit] = no_links
@@ -118,7 +127,9 @@ class Format:
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
 
-    def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+    def transcripts(
+        self, records: Sequence[JsonRecord], lines: tuple[Line, ...]
+    ) -> list[Transcript]:
         """The transcripts that `read` returns.
 
         Records nested too deeply to be written again get a problem instead.
@@ -138,6 +149,16 @@ class Format:
             )
             for transcript in found
         ]
+
+
+def session(
+    messages: Sequence[Message], lines: tuple[Line, ...], uncounted: int = 0, **fields: Any
+) -> list[Transcript]:
+    """The one conversation of a session, with other fields of `Transcript`; none if it is empty."""
+    if not messages and not uncounted:
+        return []
+    found = tuple(messages)
+    return [Transcript(found, Source(lines, found), uncounted=uncounted, **fields)]
 
 
 def _with_marks(transcript: Transcript) -> Transcript:

@@ -1,6 +1,6 @@
 """Reads fields of JSON objects that most formats write alike."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
@@ -10,6 +10,11 @@ from ctxtrim.model import Role
 def string(value: object) -> str | None:
     """The value if it is a string, else None."""
     return value if isinstance(value, str) else None
+
+
+def first_string(values: Iterable[object]) -> str | None:
+    """The first string among some values, or None."""
+    return next((value for value in values if isinstance(value, str)), None)
 
 
 def members(value: Any) -> dict[str, Any]:

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import content_owner
 from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.media_blocks import block_part
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.sharegpt import calls_in, tools_in
 from ctxtrim.model import ROLES, Kind, Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
 
 _ROLES: dict[object, Role] = {role: role for role in ROLES}
 
@@ -38,7 +37,7 @@ def _is_block(value: object) -> bool:
     )
 
 
-def read(items: Sequence[Element], found: Found) -> None:
+def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
     for value, span, whole in items:
         role = role_in(value, "role", _ROLES)
@@ -77,16 +76,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(tools_in(value.get("tools")), id=string(value.get("id")))
 
 
-def owner(array: Path) -> Path | None:
-    """A message is removed with the last block of its content."""
-    return array[:-1] if array[-1] == "content" else None
-
-
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a separate element."""
-    return insert_elements(run, site, _json_value)
-
-
 def _json_value(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": [_text_block(text_of(message.parts))]}
 
@@ -100,8 +89,8 @@ DIALECT = Dialect(
     knows,
     read,
     envelope,
-    owner,
-    insert,
+    content_owner,
+    each_as(_json_value),
     places=(
         "messages", "[*].messages", "chosen_messages", "[*].chosen_messages", "rejected_messages",
         "[*].rejected_messages", "",

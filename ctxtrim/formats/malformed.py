@@ -16,15 +16,8 @@ _IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "par
 _LISTS = ("content", "parts", "messages", "contents", "tool_calls", "toolCalls", "blocks")
 _TEXTS = ("text", "value", "output")
 _MESSAGE = (
-    "content",
-    "parts",
-    "tool_calls",
-    "function_call",
-    "toolCalls",
-    "summary",
-    "text",
-    "output",
-)
+    "content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output",
+)  # fmt: skip
 _FREE = ("input", "args", "arguments", "extra", "extras", "metadata", "usage", "response")
 """Members of any type; their contents are not checked."""
 _PARENTS = ("parentId", "parentUuid")

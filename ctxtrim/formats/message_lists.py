@@ -28,7 +28,7 @@ from ctxtrim.model import (
     Usage,
 )
 from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
-from ctxtrim.text.records import Record
+from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
 
@@ -44,7 +44,7 @@ class Element(NamedTuple):
 
 
 @dataclass
-class Found:
+class ListContents:
     """The messages of a list and the facts collected while reading it, in order.
 
     `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
@@ -103,8 +103,8 @@ class Dialect:
     """The rules of one format for message lists.
 
     `knows`: whether a value is an element of such a list. `read`: adds the messages of some
-    elements to a `Found`. `envelope`: the fields of the object around a list, at a span. `places`:
-    the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether elements
+    elements to a `ListContents`. `envelope`: the fields of the object around a list, at a span.
+    `places`: the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether elements
     and their envelope certainly belong to this dialect; for dialects whose `knows` also accepts
     elements of others. `is_foreign`: whether an element shows that its whole list belongs to
     another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a header
@@ -118,7 +118,7 @@ class Dialect:
 
     name: str
     knows: Callable[[object], bool]
-    read: Callable[[Sequence[Element], Found], None]
+    read: Callable[[Sequence[Element], ListContents], None]
     envelope: Callable[[dict[str, Any], Span], Envelope]
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
@@ -178,7 +178,7 @@ class _Lists:
         is_element = self._has_lines and isinstance(value, dict)
         return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
 
-    def read(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+    def read(self, records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
         talks = _talks(self._dialect, self._known, [record.value for record in records])
         return [_transcript(self._dialect, talk, lines) for talk in talks]
 
@@ -197,11 +197,18 @@ class _Lists:
         return replace(edit, members={**edit.members, **emptied})
 
 
+def each_as(
+    spell: Callable[[Message], Any],
+) -> Callable[[Sequence[Message], Site], list[Insertion]]:
+    """Inserts each message as the element that `spell` makes. See `insert_elements`."""
+    return lambda run, site: insert_elements(run, site, spell)
+
+
 def insert_elements(
     run: Sequence[Message], site: Site, spell: Callable[[Message], Any]
 ) -> list[Insertion]:
     """Messages as separate elements: results after their call, others before the next message."""
-    if site.later is not None and not (run[0].role == "tool" and site.earlier is not None):
+    if site.later is not None and not site.follows(run):
         return [Insertion(spell(message), site.later.spans[0]) for message in run]
     span = next(
         filter(_is_element, (message.spans[-1] for message in (site.earlier, site.any) if message)),
@@ -331,7 +338,7 @@ def _pointer(lists: Sequence[Place]) -> Path:
 
 def _transcript(dialect: Dialect, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
     envelope = talk.envelope
-    found = Found(list(envelope.preamble), uncounted=talk.foreign)
+    found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
     dialect.read(talk.elements, found)
     messages = tuple(found.messages)
     return Transcript(

@@ -15,7 +15,7 @@ from typing import Any
 from ctxtrim.formats.base import Insertion, Site, no_owner
 from ctxtrim.formats.fields import metadata_in, role_in, string
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Part, Role, Span
 
@@ -42,7 +42,7 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     return any(map(knows, items))
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element. Elements without a text or a turn are counted as unknown."""
     for value, span, whole in elements:
         if knows(value):

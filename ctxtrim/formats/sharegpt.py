@@ -14,9 +14,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site, no_owner
+from ctxtrim.formats.base import no_owner
 from ctxtrim.formats.fields import role_in, string
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -52,7 +52,7 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
     for number, (value, span, whole) in enumerate(elements):
         name = value.get("from") if isinstance(value, dict) else None
@@ -146,11 +146,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a separate element."""
-    return insert_elements(run, site, _json_value)
-
-
 def _json_value(message: Message) -> dict[str, Any]:
     return {"from": _SPELLED[message.role], "value": text_of(message.parts)}
 
@@ -161,7 +156,7 @@ DIALECT = Dialect(
     read,
     envelope,
     no_owner,
-    insert,
+    each_as(_json_value),
     places=("conversations", "[*].conversations", ""),
     must_alternate=True,
 )

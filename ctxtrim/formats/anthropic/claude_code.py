@@ -21,26 +21,21 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     is_compaction,
     with_companions,
 )
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.fields import elements, first_string, members
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.formats.usage import anthropic_usage, is_complete
-from ctxtrim.model import Line, Message, Part, Source, Span, Transcript, Usage
+from ctxtrim.formats.usage import answers_by_span, anthropic_usage, is_complete
+from ctxtrim.model import Line, Message, Part, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, dump
+from ctxtrim.text.records import JsonRecord, dump
 
 CLEARED = "[Old tool result content cleared]"
 """The text that the client sends for a cleared result (named by a `microcompact_boundary`)."""
 
 _TYPES = (
-    "user",
-    "assistant",
-    "system",
-    "progress",
-    "attachment",
-    "summary",
-    "file-history-snapshot",
-)
+    "user", "assistant", "system", "progress", "attachment", "summary", "file-history-snapshot",
+)  # fmt: skip
 
 
 def sniff(value: object) -> Layout | None:
@@ -63,38 +58,23 @@ def _is_event(value: object) -> bool:
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """
     events = list(events_in([record.value for record in records]))
     current = GRAPH.live(events)
     messages = tuple(with_companions(tuple(_messages(current, _cleared(events))), events))
-    if not messages:
-        return []
     cut = max((event.span for event in events if _is_cut(event)), default=Span(-1))
     since = [event for event in current if event.span > cut]
     models = [event.message.get("model") for event in events if event.kind == "assistant"]
-    model = next(
-        (name for name in reversed(models) if isinstance(name, str) and name != SYNTHETIC), None
+    return session(
+        messages,
+        lines,
+        model=first_string(name for name in reversed(models) if name != SYNTHETIC),
+        id=first_string(event.value.get("sessionId") for event in events),
+        usages=tuple(_usages(since, messages)),
     )
-    session = next(
-        (
-            event.value["sessionId"]
-            for event in events
-            if isinstance(event.value.get("sessionId"), str)
-        ),
-        None,
-    )
-    return [
-        Transcript(
-            messages,
-            Source(lines, messages),
-            model=model,
-            id=session,
-            usages=tuple(_usages(since, messages)),
-        )
-    ]
 
 
 def _is_cut(event: ClaudeEvent) -> bool:
@@ -109,12 +89,7 @@ def _usages(events: Sequence[ClaudeEvent], messages: Sequence[Message]) -> Itera
 
     Every line of a message repeats its usage; the last line has the right one.
     """
-    answers = {
-        span: message.index
-        for message in messages
-        if message.role == "assistant"
-        for span in message.spans
-    }
+    answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
     for event in events:
         is_answer = (
@@ -148,7 +123,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             else Insertion(_event_of(message, neighbour, number), cut, cuts=True)
             for number, message in enumerate(run)
         ]
-    is_after = after is None or (run[0].role == "tool" and before is not None)
+    is_after = site.follows(run)
     span = (before if is_after else after) or _event(site.any.spans[0])
     neighbour = site.value_of(span)
     return [
@@ -232,9 +207,9 @@ def _cleared(events: Sequence[ClaudeEvent]) -> set[str]:
     """The ids of calls whose results the client has cleared from the context."""
     cleared: set[str] = set()
     for event in events:
-        details = event.value.get("microcompactMetadata")
-        if isinstance(details, dict) and isinstance(details.get("compactedToolIds"), list):
-            cleared.update(name for name in details["compactedToolIds"] if isinstance(name, str))
+        details = members(event.value.get("microcompactMetadata"))
+        names = elements(details.get("compactedToolIds"))
+        cleared.update(name for name in names if isinstance(name, str))
     return cleared
 
 
@@ -279,7 +254,7 @@ def _user(event: ClaudeEvent, index: int, cleared: set[str]) -> Iterator[Message
         )
         return
     span = event.span.inside("message", "content")
-    for message in user_messages(content if isinstance(content, list) else (), span, index):
+    for message in user_messages(elements(content), span, index):
         if message.role == "tool":
             yield _cleared_if_named(message, cleared)
         else:
@@ -308,5 +283,5 @@ def _content(event: ClaudeEvent) -> Iterator[Part]:
     content = event.message.get("content")
     if isinstance(content, str):
         yield Part("text", content, span=event.span.inside("message", "content"))
-    for position, value in enumerate(content if isinstance(content, list) else ()):
+    for position, value in enumerate(elements(content)):
         yield block(value, event.span.inside("message", "content", position))

@@ -19,7 +19,7 @@ from ctxtrim.formats.event_links import EventGraph, SessionEvent
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
@@ -44,7 +44,7 @@ _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user 
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
     start = len(found.messages)
     before: list[Span] = []
@@ -85,8 +85,8 @@ def _by_order(messages: Sequence[Message]) -> Iterator[Message]:
         yield message
 
 
-def _note(message: Mapping[str, Any], found: Found) -> None:
-    """Record the model and usage of an answer. Cline names the model next to the message."""
+def _note(message: Mapping[str, Any], found: ListContents) -> None:
+    """JsonRecord the model and usage of an answer. Cline names the model next to the message."""
     model = message.get("model", members(message.get("modelInfo")).get("modelId"))
     found.model = model if isinstance(model, str) else found.model
     if "usage" in message and is_complete(message):

@@ -26,7 +26,7 @@ from ctxtrim.formats.gemini.parts import (
     text_part,
 )
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.model import Message, Span
@@ -45,7 +45,7 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each content.
 
     Partial events of a streamed message are skipped; the full one follows.

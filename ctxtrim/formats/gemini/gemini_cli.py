@@ -28,7 +28,7 @@ from ctxtrim.formats.gemini.parts import (
     result_of,
 )  # fmt: skip
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
@@ -59,7 +59,7 @@ def opens(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each entry, in the order in which they first appeared."""
     entries = replayed(elements)
     copies = _copies(entries)
@@ -117,7 +117,7 @@ def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
     return copies
 
 
-def _model(entry: LoggedMessage, copied: Set[str], found: Found) -> None:
+def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
     """A model message and its results."""
     value, span = entry.value, entry.span
     model = value.get("model")
@@ -225,7 +225,10 @@ def _user(entry: LoggedMessage) -> list[Message]:
 
 
 def _take(
-    message: Message, calls: dict[str, int], answered: dict[tuple[int, str], int], found: Found
+    message: Message,
+    calls: dict[str, int],
+    answered: dict[tuple[int, str], int],
+    found: ListContents,
 ) -> None:
     """Read a user message.
 

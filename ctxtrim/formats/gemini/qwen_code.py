@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
@@ -26,9 +26,9 @@ from ctxtrim.formats.gemini.parts import (
 )
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.usage import gemini_usage
-from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.model import Line, Message, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, dump
+from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = ("user", "assistant", "tool_result", "system")
 # subtypes of events outside the conversation
@@ -105,7 +105,7 @@ def _thread(events: Sequence[QwenEvent]) -> set[int]:
 GRAPH = EventGraph(QwenEvent, _events, _thread)
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """
@@ -122,19 +122,11 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     for group in together.values():
         usages += _usage(group, len(messages))
         messages += _messages(group, len(messages))
-    if not messages:
-        return []
-    models = (string(event.value.get("model")) for event in reversed(thread))
-    ids = (string(event.value.get("sessionId")) for event in thread)
-    return [
-        Transcript(
-            tuple(messages),
-            Source(lines, tuple(messages)),
-            model=next(filter(None, models), None),
-            id=next(filter(None, ids), None),
-            usages=tuple(usages),
-        )
-    ]
+    models = (event.value.get("model") or None for event in reversed(thread))
+    ids = (event.value.get("sessionId") or None for event in thread)
+    return session(
+        messages, lines, model=first_string(models), id=first_string(ids), usages=tuple(usages)
+    )
 
 
 def _messages(group: Sequence[QwenEvent], index: int) -> list[Message]:

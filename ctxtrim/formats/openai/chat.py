@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
@@ -64,7 +63,7 @@ def is_foreign(value: object) -> bool:
     )
 
 
-def read(items: Sequence[Element], found: Found) -> None:
+def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message per element.
 
     The usage on user messages is skipped: it counts a simulated user's prompt.
@@ -128,11 +127,6 @@ def owner(array: Path) -> Path | None:
     return array[:-1] if array[-1] == "content" else None
 
 
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a separate element."""
-    return insert_elements(run, site, _json_value)
-
-
 def _json_value(message: Message) -> dict[str, Any]:
     text = text_of(message.parts)
     result = message.result
@@ -164,7 +158,7 @@ DIALECT = Dialect(
     read,
     envelope,
     owner,
-    insert,
+    each_as(_json_value),
     PLACES,
     takes_empty=True,
     is_foreign=is_foreign,

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import members, metadata_in, string
-from ctxtrim.formats.message_lists import Element, Found
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
-from ctxtrim.formats.usage import responses_usage
-from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.formats.usage import answers_by_span, responses_usage
+from ctxtrim.model import Line, Message, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, dump
+from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
@@ -62,29 +62,23 @@ def takes(value: object) -> Layout | None:
     return "events" if is_bare else None
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
-    session = _Session()
-    for line, record in enumerate(records):
-        if isinstance(record.value, dict):
-            _take(session, record.value, line)
-    found = Found()
-    read_items(session.items, found)
+    state = _session([record.value for record in records])
+    found = ListContents()
+    read_items(state.items, found)
     if not found.messages:
         return []
     messages = tuple(_with_metadata(message, records) for message in found.messages)
-    usages = tuple(_usages(session, messages))
-    return [
-        Transcript(
-            messages,
-            Source(lines, messages),
-            session.tools,
-            model=session.model,
-            id=session.id,
-            uncounted=found.uncounted,
-            usages=usages,
-        )
-    ]
+    return session(
+        messages,
+        lines,
+        tools=state.tools,
+        model=state.model,
+        id=state.id,
+        uncounted=found.uncounted,
+        usages=tuple(_usages(state, messages)),
+    )
 
 
 @dataclass
@@ -127,6 +121,15 @@ class _Session:
             self.usages = {
                 position: usage for position, usage in self.usages.items() if position <= cut
             }
+
+
+def _session(values: Sequence[Any]) -> _Session:
+    """The state after all lines."""
+    session = _Session()
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            _take(session, value, line)
+    return session
 
 
 def _take(session: _Session, value: dict[str, Any], line: int) -> None:
@@ -197,7 +200,7 @@ def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> 
         )
 
 
-def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
+def _with_metadata(message: Message, records: Sequence[JsonRecord]) -> Message:
     """The message with metadata that a stage wrote next to its item, if the item
     has its own line.
     """
@@ -209,12 +212,7 @@ def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
 
 def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
-    answers = {
-        span: message.index
-        for message in messages
-        if message.role == "assistant"
-        for span in message.spans
-    }
+    answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
     for position, usage in session.usages.items():
         before = (item.whole for item in reversed(session.items[:position]))
@@ -257,10 +255,7 @@ def relink(edit: Edit) -> Edit:
 
     A dropped summary becomes empty: its line still ends the history before it.
     """
-    session = _Session()
-    for line, value in enumerate(edit.values):
-        if isinstance(value, dict):
-            _take(session, value, line)
+    items = _session(edit.values).items
     emptied = {span for span in edit.removed if span.path == _SUMMARY}
 
     def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
@@ -269,7 +264,7 @@ def relink(edit: Edit) -> Edit:
     return replace(
         edit,
         removed=edit.removed - emptied,
-        inserted=separate(session.items, edit, spell),
+        inserted=separate(items, edit, spell),
         members={Span(span.line, ("payload",)): {"message": ""} for span in emptied},
     )
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner
+from ctxtrim.formats.base import Format, Layout, no_owner, session
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part
-from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_lists import each_as
 from ctxtrim.formats.message_parts import result_parts, text_of
-from ctxtrim.model import Line, Message, Part, Role, Source, Span, Transcript
-from ctxtrim.text.records import Record, dump
+from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed")
 _ITEMS = ("item.started", "item.updated", "item.completed")
@@ -37,7 +37,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if is_item or value.get("type") in _TYPES else None
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the stream."""
     found: list[Message] = []
     thread: str | None = None
@@ -52,8 +52,7 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
                 found.append(
                     replace(message, index=len(found), spans=(Span(line),), metadata=noted)
                 )
-    messages = tuple(found)
-    return [Transcript(messages, Source(lines, messages), id=thread)] if messages else []
+    return session(found, lines, id=thread)
 
 
 def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:
@@ -108,15 +107,10 @@ def _block(block: Any, span: Span) -> Part:
     return part
 
 
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a completed item."""
-    return insert_elements(run, site, _json_value)
-
-
 def _json_value(message: Message) -> dict[str, Any]:
     text = text_of(message.parts)
     kind = next((kind for kind, role in _SPEAKERS.items() if role == message.role), "agent_message")
     return {"type": "item.completed", "item": {"type": kind, "text": text}}
 
 
-FORMAT = Format("codex-exec", sniff, read, no_owner, insert)
+FORMAT = Format("codex-exec", sniff, read, no_owner, each_as(_json_value))

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from ctxtrim.formats.fields import metadata_in, role_in, string
-from ctxtrim.formats.message_lists import Element, Found
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import answer_parts, call_id, content, output, sealed
 from ctxtrim.model import Message, Part, Role, Span
 
@@ -126,7 +126,7 @@ def answers(elements: Sequence[Element]) -> Iterator[tuple[Kind, list[Element]]]
         yield "text", answer
 
 
-def read_items(elements: Sequence[Element], found: Found) -> None:
+def read_items(elements: Sequence[Element], found: ListContents) -> None:
     """A message for each answer, each output, and each other message."""
     for kind, together in answers(elements):
         if kind == "unknown":

@@ -8,7 +8,7 @@ by any model.
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope
 from ctxtrim.formats.message_parts import system_prompt
@@ -18,7 +18,7 @@ from ctxtrim.formats.openai.items import TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.json_paths import Path, Place
+from ctxtrim.text.json_paths import Place
 from ctxtrim.text.records import dump
 
 _LISTS = (
@@ -123,11 +123,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
-def owner(array: Path) -> Path | None:
-    """An item is removed with the last block of its content."""
-    return array[:-1] if array[-1] == "content" else None
-
-
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an item.
 
@@ -180,7 +175,7 @@ DIALECT = Dialect(
     knows,
     read_items,
     envelope,
-    owner,
+    content_owner,
     insert,
     PLACES,
     takes=takes,

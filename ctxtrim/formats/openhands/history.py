@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxtrim.formats.fields import members, string
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
 from ctxtrim.formats.openhands.insert import insert
@@ -41,7 +41,7 @@ class _Event:
     whole: tuple[Span, ...]
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
     events = list(_events(elements))
     condensed = _Condensed(events)
@@ -99,7 +99,7 @@ def _is_unknown(value: dict[str, Any]) -> bool:
     return "role" in value
 
 
-def _take(contents: Contents, event: _Event, answers: dict[str, int], found: Found) -> None:
+def _take(contents: Contents, event: _Event, answers: dict[str, int], found: ListContents) -> None:
     """Add the contents of an event: a message, or another call of an existing answer."""
     message = replace(contents.message, spans=contents.message.spans or event.whole)
     found.tools = found.tools or contents.tools

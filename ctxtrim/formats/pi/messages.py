@@ -9,10 +9,10 @@ hidden; a message excluded from the context is not read.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import Insertion, Site, content_owner
 from ctxtrim.formats.fields import metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import (
     call_part,
     content_parts,
@@ -23,7 +23,6 @@ from ctxtrim.formats.message_parts import (
 from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.model import Message, Part, Role, Span, Usage
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {
@@ -79,7 +78,7 @@ def _is_own(block: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
     for value, span, whole in elements:
@@ -227,11 +226,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
-def owner(array: Path) -> Path | None:
-    """A message is removed with the last block of its content."""
-    return array[:-1] if array[-1] == "content" else None
-
-
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an element.
 
@@ -284,7 +278,7 @@ DIALECT = Dialect(
     knows,
     read,
     envelope,
-    owner,
+    content_owner,
     insert,
     places=("messages", "[*].messages", ""),
     visibility=visibility,

@@ -9,9 +9,9 @@ entries and updates their links; `messages` reads messages.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.fields import role_in, string
-from ctxtrim.formats.message_lists import Found, list_format
+from ctxtrim.formats.base import Format, Insertion, Layout, Site, content_owner, session
+from ctxtrim.formats.fields import elements, role_in, string
+from ctxtrim.formats.message_lists import ListContents, list_format
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (
@@ -28,9 +28,9 @@ from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
 from ctxtrim.formats.visibility import PLAIN, visibility_of
-from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.model import Line, Message, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record
+from ctxtrim.text.records import JsonRecord
 
 LISTS = list_format(messages.DIALECT)
 """The messages without a session, in lists or one per line."""
@@ -61,7 +61,7 @@ def _is_entry(value: object) -> bool:
     return _MARKS.get(value["type"]) in value
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context.
 
     Without entries, the messages of the lists.
@@ -71,30 +71,24 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
         return LISTS.read(records, lines)
     entries = entries_in(values)
     thread = Thread(entries)
-    found = Found()
+    found = ListContents()
     first = [] if thread.compaction is None else [thread.compaction]
     for index in (*first, *thread.kept, *thread.after):
         _add(entries[index], found, is_first=index == thread.compaction)
-    if not found.messages and not found.uncounted:
-        return []
-    messages = tuple(found.messages)
-    return [
-        Transcript(
-            messages,
-            Source(lines, messages),
-            model=next((name for name in map(_model, reversed(entries)) if name), None),
-            id=next((entry.id for entry in entries if entry.kind == "session"), None),
-            uncounted=found.uncounted,
-            usages=tuple(_usages(entries, thread, messages)),
-        )
-    ]
+    return session(
+        found.messages,
+        lines,
+        model=next((name for name in map(_model, reversed(entries)) if name), None),
+        id=next((entry.id for entry in entries if entry.kind == "session"), None),
+        uncounted=found.uncounted,
+        usages=tuple(_usages(entries, thread, found.messages)),
+    )
 
 
 def _model(entry: PiEntry) -> str | None:
     """The model that an entry names."""
     message = entry.value.get("message")
-    name = message.get("model") if isinstance(message, dict) else entry.value.get("modelId")
-    return string(name)
+    return string(message.get("model") if isinstance(message, dict) else entry.value.get("modelId"))
 
 
 def _usages(
@@ -120,7 +114,7 @@ def _usages(
                 yield usage
 
 
-def _add(entry: PiEntry, found: Found, *, is_first: bool) -> None:
+def _add(entry: PiEntry, found: ListContents, *, is_first: bool) -> None:
     """Add the messages of an entry. The first compaction may contain messages itself."""
     value, span, index = entry.value, entry.span, len(found.messages)
     if entry.kind == "message":
@@ -136,12 +130,12 @@ def _add(entry: PiEntry, found: Found, *, is_first: bool) -> None:
             with_visibility(message, value) if entry.kind == "branch_summary" else message
         )
     tail = value.get("retainedTail") if is_first else None
-    for position, message in enumerate(tail if isinstance(tail, list) else ()):
+    for position, message in enumerate(elements(tail)):
         message_span = span.inside("retainedTail", position)
         _add_message(message, message_span, message_span, message, found)
 
 
-def _add_message(value: Any, span: Span, whole: Span, home: Any, found: Found) -> None:
+def _add_message(value: Any, span: Span, whole: Span, home: Any, found: ListContents) -> None:
     """Add a message if it is sent."""
     if not isinstance(value, dict):
         return
@@ -154,7 +148,7 @@ def _add_message(value: Any, span: Span, whole: Span, home: Any, found: Found) -
 
 def owner(array: Path) -> Path | None:
     """A message, or the entry that contains it, is removed with the last block of its content."""
-    return () if array == ("message", "content") else messages.owner(array)
+    return () if array == ("message", "content") else content_owner(array)
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -167,7 +161,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         return messages.insert(run, site)
     earlier, later = site.earlier, site.later
     found: list[Insertion] = []
-    is_after = later is None or (run[0].role == "tool" and earlier is not None)
+    is_after = site.follows(run)
     span = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
     neighbour = _entry_at(span, site)
     is_compaction = neighbour.get("type") == "compaction"

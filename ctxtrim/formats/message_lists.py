@@ -27,12 +27,12 @@ from ctxtrim.model import (
     Transcript,
     Usage,
 )
-from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
+from ctxtrim.text.json_paths import Path, Place, conversations, patterns
 from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
 
-Tells = Callable[[object], bool]
+Tells = Callable[[Any], bool]
 
 
 class Element(NamedTuple):
@@ -104,14 +104,14 @@ class Dialect:
 
     `knows`: whether a value is an element of such a list. `read`: adds the messages of some
     elements to a `ListContents`. `envelope`: the fields of the object around a list, at a span.
-    `places`: the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether elements
-    and their envelope certainly belong to this dialect; for dialects whose `knows` also accepts
-    elements of others. `is_foreign`: whether an element shows that its whole list belongs to
-    another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a header
-    line before elements, one per line. `takes`: whether the surroundings of a list show that it
-    belongs to this dialect. `admits`: whether a value may be an element once the format of the file
-    is known; None means `knows`. `texts`: ends of paths at which a string may replace a list, as
-    its only element. `separate`: the insertions, including separators that keep messages from
+    `places`: the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether
+    elements and their envelope certainly belong to this dialect; for dialects whose `knows` also
+    accepts elements of others. `is_foreign`: whether an element shows that its whole list belongs
+    to another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a
+    header line before elements, one per line. `takes`: whether the surroundings of a list show that
+    it belongs to this dialect. `admits`: whether a value may be an element once the format of the
+    file is known; None means `knows`. `texts`: ends of paths at which a string may replace a list,
+    as its only element. `separate`: the insertions, including separators that keep messages from
     running together after an edit. `records_calls` is that of `Transcript`; `owner`, `insert`,
     `relink`, `visibility`, `must_alternate` and `text_block` are those of `Format`.
     """
@@ -156,6 +156,15 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
     )
 
 
+class _Talk(NamedTuple):
+    """One conversation: elements, envelope, JSON path, and the number of foreign elements."""
+
+    elements: list[Element]
+    envelope: Envelope
+    pointer: Path
+    foreign: int = 0
+
+
 class _Lists:
     """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own."""
 
@@ -165,30 +174,111 @@ class _Lists:
         self._has_lines = has_lines
 
     def sniff(self, value: object) -> Layout | None:
-        layout = self._layout(value, lambda place: _claims(self._dialect, place))
+        """The layout of a value that certainly belongs to the dialect."""
+        layout = self._layout(value, self._claims)
         is_header = layout is None and self._has_lines and self._dialect.opens(value)
         return "events" if is_header else layout
 
     def takes(self, value: object) -> Layout | None:
-        return self._layout(value, lambda place: _is_ours(self._dialect, place))
+        """The layout of a value that the dialect can read."""
+        return self._layout(value, self._is_ours)
 
-    def _layout(self, value: object, is_own: Callable[[Place], bool]) -> Layout | None:
-        if any(_conversations(self._dialect, self._known, value, is_own)):
+    def _layout(self, value: object, is_own: Tells) -> Layout | None:
+        if any(self._conversations(value, is_own)):
             return "conversation"
         is_element = self._has_lines and isinstance(value, dict)
         return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
 
+    def _claims(self, place: Place) -> bool:
+        """Whether a list certainly belongs to the dialect."""
+        dialect, items = self._dialect, place.items
+        if dialect.takes(place):
+            return True
+        if isinstance(items, str):
+            return False
+        if dialect.claims is not None:
+            return dialect.claims(items, place.envelope)
+        return self._holds(items[:_HEAD], dialect.knows) if items else dialect.takes_empty
+
+    def _is_ours(self, place: Place) -> bool:
+        """Whether the dialect can read a list, judged by the list alone."""
+        dialect, items = self._dialect, place.items
+        if dialect.takes(place):
+            return True
+        if isinstance(items, str):
+            return False
+        if not items:  # emptied by a stage
+            return dialect.takes_empty or dialect.admits is not None
+        return self._holds(items, dialect.admits or dialect.knows)
+
+    def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
+        return not any(map(self._is_foreign, items)) and any(map(tells, items))
+
+    def _is_foreign(self, value: object) -> bool:
+        return self._dialect.is_foreign is not None and self._dialect.is_foreign(value)
+
+    def _conversations(self, value: object, is_own: Tells) -> Iterator[list[Place]]:
+        """The conversations in a value, each as its lists, if a list belongs to the dialect."""
+        for paths in self._known:
+            for lists in conversations(value, paths):
+                own = [
+                    place
+                    for place in lists
+                    if isinstance(place.items, list) or place.path[-1:] in self._dialect.texts
+                ]
+                if any(map(is_own, own)):
+                    yield own
+
+    def _talks(self, values: Iterable[Any]) -> Iterator[_Talk]:
+        """Every conversation in some values. Single elements form one conversation, the last."""
+        dialect = self._dialect
+        admits = dialect.admits or dialect.knows
+        loose: list[Element] = []
+        for line, value in enumerate(values):
+            is_element = dialect.admits is not None and dialect.knows(value)
+            found = [] if is_element else list(self._conversations(value, self._is_ours))
+            for lists in found:
+                envelope = Envelope()
+                for place in lists:
+                    envelope |= dialect.envelope(place.envelope, Span(line, place.home))
+                elements = [element for place in lists for element in _elements(line, place)]
+                yield _Talk(elements, envelope, _pointer(lists))
+            if not found and isinstance(value, dict):
+                loose.append(Element(value, Span(line), Span(line)))
+        if any(admits(element.value) for element in loose):
+            ours = [element for element in loose if not self._is_foreign(element.value)]
+            yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
+
     def read(self, records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
-        talks = _talks(self._dialect, self._known, [record.value for record in records])
-        return [_transcript(self._dialect, talk, lines) for talk in talks]
+        """The conversations in some records."""
+        talks = self._talks([record.value for record in records])
+        return [self._transcript(talk, lines) for talk in talks]
+
+    def _transcript(self, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
+        envelope = talk.envelope
+        found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
+        self._dialect.read(talk.elements, found)
+        messages = tuple(found.messages)
+        return Transcript(
+            messages,
+            Source(lines, messages),
+            envelope.tools or found.tools,
+            envelope.tool_choice,
+            envelope.model or found.model,
+            envelope.id or found.id,
+            talk.pointer,
+            found.uncounted,
+            tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+            self._dialect.records_calls,
+            options=envelope.options,
+        )
 
     def relink(self, edit: Edit) -> Edit:
         """The edit of the dialect, with an empty list in the place of a removed text."""
         dialect = self._dialect
         edit = dialect.relink(edit)
         if dialect.separate is not None:
-            talks = _talks(dialect, self._known, edit.values)
-            elements = [element for talk in talks for element in talk.elements]
+            elements = [element for talk in self._talks(edit.values) for element in talk.elements]
             edit = replace(edit, inserted=dialect.separate(elements, edit))
         emptied: dict[Span, dict[str, Any]] = {}
         for span in edit.removed - {insert.span for insert in edit.inserted if insert.replaces}:
@@ -222,101 +312,6 @@ def _is_element(span: Span) -> bool:
     return not span.path or isinstance(span.path[-1], int)
 
 
-def _claims(dialect: Dialect, place: Place) -> bool:
-    """Whether a list certainly belongs to a dialect."""
-    if dialect.takes(place):
-        return True
-    if isinstance(place.items, str):
-        return False
-    if dialect.claims is not None:
-        return dialect.claims(place.items, place.envelope)
-    if not place.items:
-        return dialect.takes_empty
-    return _holds(dialect, place.items[:_HEAD], dialect.knows)
-
-
-def _is_ours(dialect: Dialect, place: Place) -> bool:
-    """Whether a dialect can read a list, judged by the list alone."""
-    if dialect.takes(place):
-        return True
-    if not place.items:
-        # emptied by a stage
-        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)
-    return not isinstance(place.items, str) and _holds(
-        dialect, place.items, dialect.admits or dialect.knows
-    )
-
-
-def _holds(dialect: Dialect, items: Sequence[Any], tells: Tells) -> bool:
-    if dialect.is_foreign is not None and any(map(dialect.is_foreign, items)):
-        return False
-    return any(map(tells, items))
-
-
-class _Talk(NamedTuple):
-    """One conversation: its elements, envelope and JSON path, and the number of
-    foreign elements.
-    """
-
-    elements: list[Element]
-    envelope: Envelope
-    pointer: Path
-    foreign: int = 0
-
-
-def _conversations(
-    dialect: Dialect,
-    known: Iterable[Sequence[Pattern]],
-    value: object,
-    is_own: Callable[[Place], bool],
-) -> Iterator[list[Place]]:
-    """The conversations in a value, each as its lists, if a list belongs to the dialect."""
-    for paths in known:
-        for lists in conversations(value, paths):
-            own = [
-                place
-                for place in lists
-                if isinstance(place.items, list) or place.path[-1:] in dialect.texts
-            ]
-            if any(map(is_own, own)):
-                yield own
-
-
-def _talks(
-    dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequence[Any]
-) -> Iterator[_Talk]:
-    """Every conversation in some values. Single elements form one conversation, the last."""
-    admits = dialect.admits or dialect.knows
-    loose: list[Element] = []
-    for line, value in enumerate(values):
-        is_element = dialect.admits is not None and dialect.knows(value)
-        found = (
-            []
-            if is_element
-            else list(
-                _conversations(dialect, known, value, lambda listing: _is_ours(dialect, listing))
-            )
-        )
-        for lists in found:
-            envelope = Envelope()
-            for place in lists:
-                envelope |= dialect.envelope(place.envelope, Span(line, place.home))
-            yield _Talk(
-                [element for place in lists for element in _elements(line, place)],
-                envelope,
-                _pointer(lists),
-            )
-        if not found and isinstance(value, dict):
-            loose.append(Element(value, Span(line), Span(line)))
-    if any(admits(element.value) for element in loose):
-        ours = [
-            element
-            for element in loose
-            if dialect.is_foreign is None or not dialect.is_foreign(element.value)
-        ]
-        yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
-
-
 def _elements(line: int, place: Place) -> Iterator[Element]:
     span = Span(line, place.path)
     if isinstance(place.items, str):
@@ -334,23 +329,3 @@ def _pointer(lists: Sequence[Place]) -> Path:
         return first[:-1] if first and isinstance(first[-1], str) else first
     same = [len(set(keys)) == 1 for keys in zip(first, *others, strict=False)]
     return first[: same.index(False) if False in same else len(same)]
-
-
-def _transcript(dialect: Dialect, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
-    envelope = talk.envelope
-    found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
-    dialect.read(talk.elements, found)
-    messages = tuple(found.messages)
-    return Transcript(
-        messages,
-        Source(lines, messages),
-        envelope.tools or found.tools,
-        envelope.tool_choice,
-        envelope.model or found.model,
-        envelope.id or found.id,
-        talk.pointer,
-        found.uncounted,
-        tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
-        dialect.records_calls,
-        options=envelope.options,
-    )

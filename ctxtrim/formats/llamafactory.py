@@ -88,9 +88,9 @@ DIALECT = Dialect(
     "llamafactory",
     knows,
     read,
-    envelope,
-    content_owner,
     each_as(_json_value),
+    envelope=envelope,
+    owner=content_owner,
     places=(
         "messages", "[*].messages", "chosen_messages", "[*].chosen_messages", "rejected_messages",
         "[*].rejected_messages", "",

@@ -14,8 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, Visibility, no_links
-from ctxtrim.formats.fields import metadata_in
+from ctxtrim.formats.base import (
+    Edit,
+    Format,
+    Insertion,
+    Layout,
+    Site,
+    Visibility,
+    no_links,
+    no_owner,
+)
+from ctxtrim.formats.fields import metadata_in, string
 from ctxtrim.model import (
     Line,
     Message,
@@ -98,6 +107,11 @@ class Envelope:
         )
 
 
+def model_and_id(value: dict[str, Any], span: Span) -> Envelope:
+    """The model and id next to the messages."""
+    return Envelope(model=string(value.get("model")), id=string(value.get("id")))
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The rules of one format for message lists.
@@ -119,10 +133,10 @@ class Dialect:
     name: str
     knows: Callable[[object], bool]
     read: Callable[[Sequence[Element], ListContents], None]
-    envelope: Callable[[dict[str, Any], Span], Envelope]
-    owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
-    places: tuple[str, ...]
+    envelope: Callable[[dict[str, Any], Span], Envelope] = model_and_id
+    owner: Callable[[Path], Path | None] = no_owner
+    places: tuple[str, ...] = ("messages", "[*].messages", "")
     takes_empty: bool = False
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     is_foreign: Callable[[object], bool] | None = None

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site, no_owner
+from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import metadata_in, role_in, string
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Part, Role, Span
 
@@ -62,11 +62,6 @@ def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Mess
     return Message(role, (part,), metadata=metadata, index=index, spans=(whole,), turn=turn)
 
 
-def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The model and id next to the messages."""
-    return Envelope(model=string(value.get("model")), id=string(value.get("id")))
-
-
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an element with the turn of its neighbour and a derived id."""
     neighbour = site.value_of((site.later or site.earlier or site.any).spans[0])
@@ -92,6 +87,5 @@ def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dic
 
 
 DIALECT = Dialect(
-    "context", knows, read, envelope, no_owner, insert, ("messages", "[*].messages", ""),
-    takes_empty=True, claims=claims, records_calls=False,
-)  # fmt: skip
+    "context", knows, read, insert, takes_empty=True, claims=claims, records_calls=False
+)

@@ -14,7 +14,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.base import no_owner
 from ctxtrim.formats.fields import role_in, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
@@ -154,9 +153,8 @@ DIALECT = Dialect(
     "sharegpt",
     knows,
     read,
-    envelope,
-    no_owner,
     each_as(_json_value),
+    envelope=envelope,
     places=("conversations", "[*].conversations", ""),
     must_alternate=True,
 )

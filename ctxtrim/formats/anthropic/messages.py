@@ -283,6 +283,6 @@ def relink(edit: Edit) -> Edit:
 
 
 DIALECT = Dialect(
-    "anthropic", knows, read, envelope, owner, insert, PLACES, takes_empty=True, claims=claims,
+    "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
     is_foreign=is_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

@@ -179,9 +179,9 @@ DIALECT = Dialect(
     "gemini",
     knows,
     read,
-    envelope,
-    owner,
     insert,
+    envelope=envelope,
+    owner=owner,
     places=(
         "contents", "history", "events", "request.contents", "[*].contents", "[*].history",
         "[*].events", "",

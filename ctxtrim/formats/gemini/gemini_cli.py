@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, metadata_in, string
+from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, is_same, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     Piece,
@@ -68,9 +68,7 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
-            calls.update(
-                {call["id"]: number for call in _calls(value) if isinstance(call.get("id"), str)}
-            )
+            calls.update(dict.fromkeys(_call_ids(value), number))
             _model(entry, copies.get(number, set()), found)
         elif kind == "user":
             for message in _user(entry):
@@ -83,8 +81,10 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
     )
 
 
-def _calls(value: dict[str, Any]) -> list[dict[str, Any]]:
-    return [call for call in elements(value.get("toolCalls")) if isinstance(call, dict)]
+def _call_ids(value: dict[str, Any]) -> list[str]:
+    """The ids of the calls in a model message."""
+    ids = (members(call).get("id") for call in elements(value.get("toolCalls")))
+    return [name for name in ids if isinstance(name, str)]
 
 
 def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
@@ -102,13 +102,7 @@ def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
     copies: dict[int, set[str]] = {}
     for number, entry in enumerate(entries):
         if entry.value.get("type") in _MODEL:
-            calls.update(
-                {
-                    call["id"]: number
-                    for call in _calls(entry.value)
-                    if isinstance(call.get("id"), str)
-                }
-            )
+            calls.update(dict.fromkeys(_call_ids(entry.value), number))
         elif entry.value.get("type") == "user" and isinstance(entry.value.get("content"), list):
             for part in entry.value["content"]:
                 name = (member(part, ("functionResponse",)) or {}).get("id")
@@ -290,10 +284,9 @@ DIALECT = Dialect(
     "gemini-cli",
     knows,
     read,
-    envelope,
-    owner,
     insert,
-    places=("messages", "[*].messages", ""),
+    envelope=envelope,
+    owner=owner,
     relink=relink,
     opens=opens,
     must_alternate=True,

@@ -156,10 +156,10 @@ DIALECT = Dialect(
     "openai-chat",
     knows,
     read,
-    envelope,
-    owner,
     each_as(_json_value),
-    PLACES,
+    envelope=envelope,
+    owner=owner,
+    places=PLACES,
     takes_empty=True,
     is_foreign=is_foreign,
 )

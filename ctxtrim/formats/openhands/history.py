@@ -205,8 +205,8 @@ DIALECT = Dialect(
     "openhands",
     knows,
     read,
-    envelope,
-    owner,
     insert,
+    envelope=envelope,
+    owner=owner,
     places=("history", "[*].history", "trajectory", ""),
 )

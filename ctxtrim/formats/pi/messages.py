@@ -124,24 +124,14 @@ def message_in(
 
     `whole` is removed with it, `home` is the value that contains it.
     """
-    return with_visibility(_message(role, value, span, whole, index, home), value)
-
-
-def _message(
-    role: Role,
-    value: Mapping[str, Any],
-    span: Span,
-    whole: Span,
-    index: int,
-    home: Mapping[str, Any] | None,
-) -> Message:
-    kind, spans, home = value["role"], (whole,), value if home is None else home
+    kind = value["role"]
     if role == "tool":
-        metadata = metadata_in(home)
         parts = _result(value, span)
         # without ids, results are matched by name
         name = parts[0].name if parts[0].call_id is None else None
-        return Message(role, parts, name, metadata=metadata, index=index, spans=spans)
+        metadata = metadata_in(value if home is None else home)
+        message = Message(role, parts, name, metadata=metadata, index=index, spans=(whole,))
+        return with_visibility(message, value)
     if kind == "bashExecution":
         parts = _ran(value, span)
     elif kind in ("branchSummary", "compactionSummary"):
@@ -149,9 +139,9 @@ def _message(
     else:
         parts = content_in(value.get("content"), span.inside("content"), role)
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, SUMMARY))
-    return Message(
-        role, parts, None, is_summary or kind in _INJECTED, is_summary, index=index, spans=spans
-    )
+    is_injected = is_summary or kind in _INJECTED
+    message = Message(role, parts, None, is_injected, is_summary, index=index, spans=(whole,))
+    return with_visibility(message, value)
 
 
 def _begins(parts: Sequence[Part], text: str) -> bool:
@@ -277,9 +267,8 @@ DIALECT = Dialect(
     "pi",
     knows,
     read,
-    envelope,
-    content_owner,
     insert,
-    places=("messages", "[*].messages", ""),
+    envelope=envelope,
+    owner=content_owner,
     visibility=visibility,
 )

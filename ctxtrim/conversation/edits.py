@@ -62,10 +62,10 @@ class SetMetadata(Struct, frozen=True):
     new: Message
 
 
-Edit = ReplaceText | RemovePart | ReplacePart | AddText | SetVisibility | SetMetadata
+MessageEdit = ReplaceText | RemovePart | ReplacePart | AddText | SetVisibility | SetMetadata
 
 
-def message_edits(message: Message | None, new: Message) -> Iterator[Edit]:
+def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit]:
     """The edits that turn a message as read into a new one; None for an inserted message."""
     if new.visibility != (VISIBLE if message is None else message.visibility):
         yield SetVisibility(message, new)
@@ -91,7 +91,7 @@ def message_edits(message: Message | None, new: Message) -> Iterator[Edit]:
         yield SetMetadata(message, new)
 
 
-def refusal(edit: Edit, transcript: Transcript) -> str | None:
+def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:
     """Why the format of a transcript cannot write an edit; None if it can."""
     match edit:
         case ReplaceText(part) if part.span is None:

@@ -8,10 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.evidence import is_only_instructions
-from ctxtrim.model import Line, Message, Span, Transcript
+from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, give_up_if_deep
+from ctxtrim.text.records import JsonRecord, give_up_if_deep
 
 Layout = Literal["conversation", "events"]
 """The content of one JSON value of a file: whole conversations, or one event of a session."""
@@ -50,33 +50,53 @@ class Site:
         """A message of the list, kept or not."""
         return self.messages[-1]
 
+    def follows(self, run: Sequence[Message]) -> bool:
+        """Whether new messages come right after the message before them, as results do."""
+        return self.later is None or (run[0].role == "tool" and self.earlier is not None)
 
-class Relinked(Struct, frozen=True):
-    """The result of `Format.relink`: the edits of some lines, with updated links between events.
 
-    `values`: changed or added members, by the span of their object. `removed`: all spans to remove,
-    which may be more than the caller asked for. `inserted`: the insertions, with their links.
+class Edit(Struct, frozen=True):
+    """The edit of some lines, as spans to remove and values to insert and to set.
+
+    `values`: the JSON values of the lines, as read. `kept`: the spans of kept messages, which stay.
+    `members`: changed or added members, by the span of their object.
     """
 
-    values: Mapping[Span, Mapping[str, Any]] = {}
-    removed: Set[Span] = frozenset()
-    inserted: Sequence[Insertion] = ()
+    values: Sequence[Any]
+    removed: Set[Span]
+    kept: Set[Span]
+    inserted: Sequence[Insertion]
+    members: Mapping[Span, Mapping[str, Any]] = {}
+
+    @property
+    def around(self) -> dict[tuple[Span, bool], list[Insertion]]:
+        """The insertions by their span, and whether they come after it."""
+        found: dict[tuple[Span, bool], list[Insertion]] = {}
+        for insertion in self.inserted:
+            if not insertion.replaces:
+                found.setdefault((insertion.span, insertion.is_after), []).append(insertion)
+        return found
 
 
-Relink = Callable[[Sequence[Line], Set[Span], Set[Span], Sequence[Insertion]], Relinked]
+def no_owner(array: Path) -> Path | None:
+    """None: no object is removed with an array."""
+    return None
+
+
+def content_owner(array: Path) -> Path | None:
+    """A message is removed with the last block of its content."""
+    return array[:-1] if array[-1] == "content" else None
+
+
+def no_links(edit: Edit) -> Edit:
+    """The edit as it is, for formats without links between lines."""
+    return edit
 
 
 Visibility = Callable[
     [Sequence[tuple[Message, Message]], Sequence[Message], Callable[[Span], Any]],
     Iterable[tuple[Span, Mapping[str, Any]]],
 ]
-
-
-def no_links(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits as they are, for formats without links between lines."""
-    return Relinked({}, removed, inserted)
 
 
 @dataclass(frozen=True)
@@ -87,27 +107,30 @@ class Format:
     the same for values that another format could also contain; used once the format of the file is
     known. `read`: the transcripts of some records, which are also given as lines. `owner`: the path
     to remove when the array at a path becomes empty; None keeps the empty array. `insert`: the JSON
-    values for consecutive new messages at a site. `relink`: updates links between lines after
-    removals and insertions; kept spans stay. `placed`: the same format with its message lists at
-    another JSON path; None for formats without message lists. `visibility`: for pairs of messages
-    (as read, as edited), the members that record their visibility and kind, with the spans of their
-    objects; None if the format cannot record it. `must_alternate`: user and assistant messages have
-    to alternate. `text_block`: a text as a content block; None if messages have no blocks.
+    values for consecutive new messages at a site. `relink`: an edit with updated links between
+    lines, which may remove more than was asked for. `placed`: the same format with its message
+    lists at another JSON path; None for formats without message lists. `visibility`: for pairs of
+    messages (as read, as edited), the members that record their visibility and kind, with the spans
+    of their objects; None if the format cannot record it. `must_alternate`: user and assistant
+    messages have to alternate. `text_block`: a text as a content block; None if messages have no
+    blocks.
     """
 
     name: str
     sniff: Callable[[object], Layout | None]
-    read: Callable[[Sequence[Record], tuple[Line, ...]], list[Transcript]]
+    read: Callable[[Sequence[JsonRecord], tuple[Line, ...]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
-    relink: Relink = no_links
+    relink: Callable[[Edit], Edit] = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
 
-    def transcripts(self, records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+    def transcripts(
+        self, records: Sequence[JsonRecord], lines: tuple[Line, ...]
+    ) -> list[Transcript]:
         """The transcripts that `read` returns.
 
         Records nested too deeply to be written again get a problem instead.
@@ -127,6 +150,16 @@ class Format:
             )
             for transcript in found
         ]
+
+
+def session(
+    messages: Sequence[Message], lines: tuple[Line, ...], uncounted: int = 0, **fields: Any
+) -> list[Transcript]:
+    """The one conversation of a session, with other fields of `Transcript`; none if it is empty."""
+    if not messages and not uncounted:
+        return []
+    found = tuple(messages)
+    return [Transcript(found, Source(lines, found), uncounted=uncounted, **fields)]
 
 
 def _with_marks(transcript: Transcript) -> Transcript:

@@ -1,6 +1,6 @@
 """Links between session events: finds parents, and updates links after removals and insertions.
 
-An `EventGraph` holds the details of one client, such as which events are live.
+An `EventGraph` holds the key names and exceptions of one client's sessions.
 """
 
 from bisect import bisect_left
@@ -10,46 +10,41 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Insertion, Relinked
-from ctxtrim.model import Line, Span
-from ctxtrim.text.records import document, split
+from ctxtrim.formats.base import Edit, Insertion
+from ctxtrim.formats.fields import string
+from ctxtrim.model import Span
 
 
-class Event:
-    """One event of a session and its span.
+class SessionEvent:
+    """One event of a session, its id and its span.
 
     `is_context`: the event alone shows that it is sent to the model.
     """
 
-    __slots__ = ("is_context", "span", "uuid", "value")
+    __slots__ = ("id", "is_context", "span", "value")
 
-    def __init__(self, value: dict[str, Any], span: Span) -> None:
+    def __init__(self, value: dict[str, Any], span: Span, id_key: str = "uuid") -> None:
         self.value = value
         self.span = span
-        self.uuid = text(value.get("uuid"))
+        self.id = string(value.get(id_key))
         self.is_context = False
 
 
-def text(value: object) -> str | None:
-    """The value if it is a string, else None."""
-    return value if isinstance(value, str) else None
-
-
 class EventIndex:
-    """Finds events by uuid. Resumed sessions repeat uuids, so the nearest event before wins."""
+    """Finds events by id. Resumed sessions repeat ids, so the nearest event before wins."""
 
-    def __init__(self, events: Sequence[Event], above: str = "parentUuid") -> None:
+    def __init__(self, events: Sequence[SessionEvent], above: str = "parentUuid") -> None:
         self._events = events
         self._above = above
         self._places: dict[str, list[int]] = {}
         for index, event in enumerate(events):
-            if event.uuid is not None:
-                self._places.setdefault(event.uuid, []).append(index)
+            if event.id is not None:
+                self._places.setdefault(event.id, []).append(index)
 
     def find(self, index: int, field: str) -> int | None:
         """The event that a field names: the nearest before the event, else the first after it."""
-        uuid = text(self._events[index].value.get(field))
-        places = self._places.get(uuid) if uuid is not None else None
+        name = string(self._events[index].value.get(field))
+        places = self._places.get(name) if name is not None else None
         return places[max(bisect_left(places, index) - 1, 0)] if places else None
 
     def parent(self, index: int) -> int | None:
@@ -76,167 +71,168 @@ class EventIndex:
             index = self.parent(index)
 
 
-E = TypeVar("E", bound=Event)
+E = TypeVar("E", bound=SessionEvent)
 
 
 @dataclass(frozen=True)
 class EventGraph(Generic[E]):
     """The links between the events of one client's sessions.
 
-    `events` finds the events among the values of some lines, `event` makes one. `thread`: the
+    `event` makes an event; `events` finds the events among the values of some lines. `thread`: the
     indices of the live conversation, including events that only link it. `home`: the span of the
     event that contains a span. `links`: the fields that name another event; `above` is the parent
-    field. Fields in `lasting` keep their value if no event is left to name.
+    field. Fields in `lasting` keep their value if no event is left to name. `is_path`: every live
+    event follows the live event before it; else a branch may be live as well.
     """
 
+    event: Callable[[Any, Span], E]
     events: Callable[[Sequence[Any]], Iterable[E]]
-    event: Callable[[dict[str, Any], Span], E]
     thread: Callable[[Sequence[E]], Set[int]]
-    home: Callable[[Span], Span]
+    home: Callable[[Span], Span] = lambda span: Span(span.line)
     links: tuple[str, ...] = ("parentUuid",)
     above: str = "parentUuid"
     lasting: tuple[str, ...] = ()
+    is_path: bool = True
+    index: Callable[[Sequence[E], str], EventIndex] = EventIndex
 
     def live(self, events: Sequence[E]) -> list[E]:
         """The events of the model's context, in file order."""
         return [events[index] for index in sorted(self.thread(events)) if events[index].is_context]
 
-    def relink(
-        self,
-        lines: Sequence[Line],
-        removed: Set[Span],
-        kept: Set[Span],
-        inserted: Sequence[Insertion],
-    ) -> Relinked:
-        """The edits with updated links, after events are removed and inserted.
+    def relink(self, edit: Edit) -> Edit:
+        """The edit with updated links. See `EventEdit.links`.
 
-        If the parent of a live event is removed, the event gets the live event before it as parent;
-        any other event gets its nearest kept ancestor. An inserted event follows the event before
-        it, and the next event follows the inserted one. An abandoned branch is removed if it would
-        become live because it now ends the file.
+        An abandoned branch is removed if it would become live because it now ends the file.
         """
-        records = [document(line.data) or split(line.data, 1)[0] for line in lines]
-        events = list(self.events([record.value for record in records]))
-        homes = {self.home(span) for span in kept}
-        alive = {events[index].span for index in self.thread(events)}
-        events, new = self._with_new(events, inserted)
-        living = {
-            index for index, event in enumerate(events) if event.span in alive or index in new
-        }
-        homes |= {events[index].span for index in new}
-        dropped = {index for index, event in enumerate(events) if event.span in removed}
-        lookup = EventIndex(events, self.above)
+        old = list(self.events(edit.values))
+        events = EventEdit(self, old, self.thread(old), edit)
+        homes = {self.home(span) for span in edit.kept}
+        homes |= {events.events[index].span for index in events.new}
         while True:
-            links = self._links(events, lookup, dropped, living, set(new))
+            links = events.links()
             rest = [
                 self.event(event.value | links.get(index, {}), event.span)
-                for index, event in enumerate(events)
-                if index not in dropped
+                for index, event in enumerate(events.events)
+                if index not in events.dropped
             ]
             risen = {event.span for event in self.live(rest)} - homes
             if not risen:
-                break
-            dropped |= {index for index, event in enumerate(events) if event.span in risen}
-        values = {
-            events[index].span: changes for index, changes in links.items() if index not in new
-        }
-        linked = {
-            id(insertion): replace(insertion, value=insertion.value | links.get(index, {}))
-            for index, insertion in new.items()
-        }
-        spans = frozenset(events[index].span for index in dropped) | removed
-        return Relinked(
-            values, spans, [linked.get(id(insertion), insertion) for insertion in inserted]
-        )
+                return events.edited(links)
+            events.drop(risen)
 
-    def _with_new(
-        self, events: Sequence[E], inserted: Sequence[Insertion]
-    ) -> tuple[list[E], dict[int, Insertion]]:
-        """The events including inserted ones, and the index of each insertion.
 
-        Inserted blocks are not events.
+class EventEdit(Generic[E]):
+    """An edit of the events of one session, as indices into all events, including inserted ones.
+
+    `new`: the insertions that are events. `alive`: the live events and the new ones. `dropped`: the
+    removed events.
+    """
+
+    def __init__(
+        self, graph: EventGraph[E], old: Sequence[E], thread: Iterable[int], edit: Edit
+    ) -> None:
+        self.graph = graph
+        self.edit = edit
+        self.events: list[E] = []
+        self.new: dict[int, Insertion] = {}
+        self.dropped: set[int] = set()
+        around = edit.around
+        for event in old:
+            self._insert(around.get((event.span, False), ()))
+            self.events.append(event)
+            self._insert(around.get((event.span, True), ()))
+        self.places = {event.span: index for index, event in enumerate(self.events)}
+        self.alive = {self.places[old[index].span] for index in thread} | self.new.keys()
+        self.drop(edit.removed)
+        self.lookup = graph.index(self.events, graph.above)
+        self._kept_ancestors: dict[int, str | None] = {}
+
+    def _insert(self, insertions: Iterable[Insertion]) -> None:
+        for insertion in insertions:
+            self.new[len(self.events)] = insertion
+            self.events.append(self.graph.event(insertion.value, Span(-len(self.new))))
+
+    def drop(self, spans: Iterable[Span]) -> None:
+        """Remove the events at some spans."""
+        self.dropped |= {self.places[span] for span in spans if span in self.places}
+        self._kept_ancestors = {}
+
+    def links(self) -> dict[int, dict[str, Any]]:
+        """The new link values of the kept events.
+
+        If the event that a field names is removed, its nearest kept ancestor replaces it. An
+        inserted event follows the live event before it, and the next live event follows the
+        inserted one. On a path, this also applies to events whose parent is removed or not live.
         """
-        places = {event.span: index for index, event in enumerate(events)}
-        additions = [insertion for insertion in inserted if insertion.span in places]
-        order = sorted(
-            [(index, 0, index, event) for index, event in enumerate(events)]
-            + [
-                (
-                    places[insertion.span],
-                    1 if insertion.is_after else -1,
-                    number,
-                    self.event(insertion.value, Span(-1 - number)),
-                )
-                for number, insertion in enumerate(additions)
-            ],
-            key=lambda entry: entry[:3],
-        )
-        new = {
-            position: additions[entry[2]]
-            for position, entry in enumerate(order)
-            if entry[3].span.line < 0
-        }
-        return [entry[3] for entry in order], new
-
-    def _links(
-        self,
-        events: Sequence[E],
-        lookup: EventIndex,
-        dropped: Set[int],
-        alive: Set[int],
-        new: Set[int],
-    ) -> dict[int, dict[str, str | None]]:
-        """The new link values of every kept event that names a removed one or follows a new one."""
-        kept_ancestors: dict[int, str | None] = {}
-        links: dict[int, dict[str, str | None]] = {}
-        before: str | None = None  # the uuid of the last kept event of the live conversation
-        nearest: str | None = None  # the uuid of the kept event before that
-        follows_new = is_moved = False
-        for index, event in enumerate(events):
-            if index in dropped:
-                continue
-            changes: dict[str, str | None] = {}
-            for field in self.links:
-                target = lookup.find(index, field)
-                if target in dropped:
-                    kept_ancestor = _kept_ancestor(events, lookup, dropped, target, kept_ancestors)
-                    if kept_ancestor is not None or field not in self.lasting:
-                        changes[field] = kept_ancestor
-            if (
-                index in alive and event.uuid is not None and event.uuid == before
-            ):  # another line of the same event
-                if is_moved:
-                    changes[self.above] = nearest
-            elif index in alive:
-                parent = lookup.parent(index)
-                if index in new or follows_new:
-                    changes[self.above] = before
-                elif parent in dropped:
-                    changes[self.above] = before or changes.get(self.above)
-                elif parent not in alive and before is not None:
-                    changes[self.above] = before  # only its call linked it to the thread
-                follows_new, is_moved = index in new, self.above in changes
-                if event.uuid is not None:
-                    before, nearest = event.uuid, before
+        above = self.graph.above
+        links: dict[int, dict[str, Any]] = {}
+        for index, event in enumerate(self.events):
+            changes = self._renamed(index) if index not in self.dropped and event.value else {}
             if changes:
                 links[index] = changes
+        before: str | None = None  # the id of the last kept event of the live conversation
+        nearest: str | None = None  # the id of the kept event before that
+        follows_new = is_moved = False
+        for index in sorted(self.alive - self.dropped):
+            event = self.events[index]
+            if not event.value:  # a line that is not an object
+                continue
+            if event.id is not None and event.id == before:  # another line of the same event
+                if is_moved:
+                    links.setdefault(index, {})[above] = nearest
+                continue
+            if index in self.new or follows_new:
+                links.setdefault(index, {})[above] = before
+            elif self.graph.is_path and self._lost_parent(index, before):
+                inherited = links.get(index, {}).get(above)
+                links.setdefault(index, {})[above] = before or inherited
+            follows_new, is_moved = index in self.new, above in links.get(index, {})
+            if event.id is not None:
+                before, nearest = event.id, before
         return links
 
+    def _renamed(self, index: int) -> dict[str, Any]:
+        """The fields of an event that name a removed event, with its nearest kept ancestor."""
+        changes: dict[str, Any] = {}
+        for field in self.graph.links:
+            target = self.lookup.find(index, field)
+            if target in self.dropped:
+                kept_ancestor = self._kept_ancestor(target)
+                if kept_ancestor is not None or field not in self.graph.lasting:
+                    changes[field] = kept_ancestor
+        return changes
 
-def _kept_ancestor(
-    events: Sequence[Event],
-    lookup: EventIndex,
-    dropped: Set[int],
-    index: int | None,
-    cache: dict[int, str | None],
-) -> str | None:
-    """The uuid of the nearest kept ancestor; `known` caches the results."""
-    way: dict[int, None] = {}  # ordered; stops at a cycle
-    while index is not None and index in dropped and index not in cache and index not in way:
-        way[index] = None
-        index = lookup.parent(index)
-    kept_ancestor = None
-    if index is not None:
-        kept_ancestor = cache.get(index) if index in dropped else events[index].uuid
-    cache.update(dict.fromkeys(way, kept_ancestor))
-    return kept_ancestor
+    def _lost_parent(self, index: int, before: str | None) -> bool:
+        """Whether the parent of a live event is removed, or not live and so only linked by id."""
+        parent = self.lookup.parent(index)
+        return parent in self.dropped or (parent not in self.alive and before is not None)
+
+    def _kept_ancestor(self, index: int | None) -> str | None:
+        """The id of the nearest kept ancestor of a removed event."""
+        cache, dropped = self._kept_ancestors, self.dropped
+        way: dict[int, None] = {}  # ordered; stops at a cycle
+        while index is not None and index in dropped and index not in cache and index not in way:
+            way[index] = None
+            index = self.lookup.parent(index)
+        kept_ancestor = None
+        if index is not None:
+            kept_ancestor = cache.get(index) if index in dropped else self.events[index].id
+        cache.update(dict.fromkeys(way, kept_ancestor))
+        return kept_ancestor
+
+    def edited(self, links: dict[int, dict[str, Any]]) -> Edit:
+        """The edit with new link values, by the index of their event."""
+        members = {span: dict(changes) for span, changes in self.edit.members.items()}
+        linked: dict[int, Insertion] = {}
+        for index, changes in links.items():
+            insertion = self.new.get(index)
+            if insertion is None:
+                members.setdefault(self.events[index].span, {}).update(changes)
+            else:
+                linked[id(insertion)] = replace(insertion, value=insertion.value | changes)
+        return replace(
+            self.edit,
+            removed=self.edit.removed | {self.events[index].span for index in self.dropped},
+            inserted=[linked.get(id(insertion), insertion) for insertion in self.edit.inserted],
+            members=members,
+        )

@@ -29,7 +29,7 @@ class Wrapped(NamedTuple):
     """The output text of a tool, the JSON around it, and whether it reports an error."""
 
     text: str
-    wrapper: Wrapper
+    wrapper: Wrapper | None
     is_error: bool | None
 
 

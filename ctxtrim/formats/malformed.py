@@ -9,22 +9,15 @@ from typing import Any, NamedTuple
 
 from ctxtrim.model import Line
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import BLANK, NOT_JSON, document, split
+from ctxtrim.text.records import BLANK, NOT_JSON, value_of
 
 _NAMES = ("role", "type", "from")
 _IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "parentUuid")
 _LISTS = ("content", "parts", "messages", "contents", "tool_calls", "toolCalls", "blocks")
 _TEXTS = ("text", "value", "output")
 _MESSAGE = (
-    "content",
-    "parts",
-    "tool_calls",
-    "function_call",
-    "toolCalls",
-    "summary",
-    "text",
-    "output",
-)
+    "content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output",
+)  # fmt: skip
 _FREE = ("input", "args", "arguments", "extra", "extras", "metadata", "usage", "response")
 """Members of any type; their contents are not checked."""
 _PARENTS = ("parentId", "parentUuid")
@@ -40,11 +33,9 @@ class Malformed(NamedTuple):
 def malformed(lines: Sequence[Line]) -> Malformed | None:
     """The first malformed value of some lines; None if there is none."""
     values = [
-        (line.number, (document(line.data) or split(line.data, line.number)[0]).value)
+        (line.number, value)
         for line in lines
-    ]
-    values = [
-        (number, value) for number, value in values if value is not BLANK and value is not NOT_JSON
+        if (value := value_of(line.data)) is not BLANK and value is not NOT_JSON
     ]
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ctxtrim.model import Media, MediaKind
+from ctxtrim.model import Media, MediaKind, Part, Span
+from ctxtrim.text.records import dump
 from ctxtrim.tokens.media.headers import byte_size, image_size, media_type, pdf_pages, wav_seconds
 
 Block = Mapping[str, Any]
@@ -22,6 +23,17 @@ def input_text(text: str) -> dict[str, Any]:
 def output_text(text: str) -> dict[str, Any]:
     """A text as a block of an answer in OpenAI's Responses."""
     return {"type": "output_text", "text": text}
+
+
+def block_part(value: Any, span: Span, spell: Callable[[str], Any] = text_block) -> Part:
+    """An attachment block; any other block counts as its whole JSON text and is never edited.
+
+    `spell` writes a text that replaces the attachment.
+    """
+    media = media_of(value) if isinstance(value, dict) else None
+    if media is not None:
+        return Part("attachment", media=media, block=span, text_block=spell)
+    return Part("text", dump(value), block=span)
 
 
 def media_of(block: Block) -> Media | None:

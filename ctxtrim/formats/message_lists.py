@@ -10,27 +10,40 @@
 The elements of one conversation may be in several lists, as in `request.input + response.output`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtrim.formats.base import (
+    Edit,
     Format,
     Insertion,
     Layout,
-    Relink,
-    Relinked,
     Site,
     Visibility,
     no_links,
+    no_owner,
 )
-from ctxtrim.model import Line, Message, RequestOptions, Source, Span, Transcript, Usage
-from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
-from ctxtrim.text.records import Record, document, split
+from ctxtrim.formats.fields import metadata_in, string
+from ctxtrim.model import (
+    Line,
+    Message,
+    Part,
+    RequestOptions,
+    Role,
+    Source,
+    Span,
+    Transcript,
+    Usage,
+)
+from ctxtrim.text.json_paths import Path, Place, conversations, patterns
+from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
 
-Tells = Callable[[object], bool]
+Tells = Callable[[Any], bool]
 
 
 class Element(NamedTuple):
@@ -42,7 +55,7 @@ class Element(NamedTuple):
 
 
 @dataclass
-class Found:
+class ListContents:
     """The messages of a list and the facts collected while reading it, in order.
 
     `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
@@ -55,6 +68,14 @@ class Found:
     model: str | None = None
     id: str | None = None
     tools: str | None = None
+
+    def add(self, role: Role, parts: Iterable[Part], value: Any, whole: Span) -> None:
+        """Add the message of an element, with the metadata of a tool result."""
+        metadata = metadata_in(value) if role == "tool" else ()
+        index = len(self.messages)
+        self.messages.append(
+            Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,))
+        )
 
 
 @dataclass(frozen=True)
@@ -88,43 +109,46 @@ class Envelope:
         )
 
 
+def model_and_id(value: dict[str, Any], span: Span) -> Envelope:
+    """The model and id next to the messages."""
+    return Envelope(model=string(value.get("model")), id=string(value.get("id")))
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The rules of one format for message lists.
 
     `knows`: whether a value is an element of such a list. `read`: adds the messages of some
-    elements to a `Found`. `envelope`: the fields of the object around a list, at a span. `places`:
-    the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether elements
-    and their envelope certainly belong to this dialect; for dialects whose `knows` also accepts
-    elements of others. `is_foreign`: whether an element shows that its whole list belongs to
-    another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a header
-    line before elements, one per line. `takes`: whether the surroundings of a list show that it
-    belongs to this dialect. `admits`: whether a value may be an element once the format of the file
-    is known; None means `knows`. `texts`: ends of paths at which a string may replace a list, as
-    its only element. `separate`: the insertions, including separators that keep messages from
+    elements to a `ListContents`. `envelope`: the fields of the object around a list, at a span.
+    `places`: the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether
+    elements and their envelope certainly belong to this dialect; for dialects whose `knows` also
+    accepts elements of others. `is_foreign`: whether an element shows that its whole list belongs
+    to another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a
+    header line before elements, one per line. `takes`: whether the surroundings of a list show that
+    it belongs to this dialect. `admits`: whether a value may be an element once the format of the
+    file is known; None means `knows`. `texts`: ends of paths at which a string may replace a list,
+    as its only element. `separate`: the insertions, including separators that keep messages from
     running together after an edit. `records_calls` is that of `Transcript`; `owner`, `insert`,
     `relink`, `visibility`, `must_alternate` and `text_block` are those of `Format`.
     """
 
     name: str
     knows: Callable[[object], bool]
-    read: Callable[[Sequence[Element], Found], None]
-    envelope: Callable[[dict[str, Any], Span], Envelope]
-    owner: Callable[[Path], Path | None]
+    read: Callable[[Sequence[Element], ListContents], None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
-    places: tuple[str, ...]
+    envelope: Callable[[dict[str, Any], Span], Envelope] = model_and_id
+    owner: Callable[[Path], Path | None] = no_owner
+    places: tuple[str, ...] = ("messages", "[*].messages", "")
     takes_empty: bool = False
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     is_foreign: Callable[[object], bool] | None = None
     records_calls: bool = True
-    relink: Relink = no_links
+    relink: Callable[[Edit], Edit] = no_links
     opens: Tells = lambda value: False
     takes: Callable[[Place], bool] = lambda place: False
     admits: Tells | None = None
     texts: tuple[Path, ...] = ()
-    separate: (
-        Callable[[Sequence[Element], Set[Span], Sequence[Insertion]], Sequence[Insertion]] | None
-    ) = None
+    separate: Callable[[Sequence[Element], Edit], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
@@ -132,69 +156,165 @@ class Dialect:
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
     """The format of a dialect's lists, at their usual paths or at one given path."""
-    known = [patterns(place) for place in dialect.places] if path is None else [patterns(path)]
-
-    def looks(value: object, is_own: Callable[[Place], bool]) -> Layout | None:
-        if any(_conversations(dialect, known, value, is_own)):
-            return "conversation"
-        return (
-            "events"
-            if path is None and isinstance(value, dict) and is_own(Place((), [value], {}, (), ()))
-            else None
-        )
-
-    def sniff(value: object) -> Layout | None:
-        found = looks(value, lambda place: _claims(dialect, place))
-        return "events" if found is None and path is None and dialect.opens(value) else found
-
-    def takes(value: object) -> Layout | None:
-        return looks(value, lambda place: _is_ours(dialect, place))
-
-    def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
-        talks = _talks(dialect, known, [record.value for record in records])
-        return [_transcript(dialect, talk, lines) for talk in talks]
-
-    def relink(
-        lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-    ) -> Relinked:
-        if dialect.separate is not None:
-            values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
-            elements = [
-                element for talk in _talks(dialect, known, values) for element in talk.elements
-            ]
-            inserted = dialect.separate(elements, removed, inserted)
-        replaced = {insertion.span for insertion in inserted if insertion.replaces}
-        emptied: dict[Span, dict[str, Any]] = {}
-        for span in removed - replaced:
-            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
-                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
-        return Relinked(emptied, removed, inserted)
-
-    def placed(path: str) -> Format:
-        return list_format(dialect, path)
-
-    shared = takes if dialect.claims is not None else None
-    relinks = relink if dialect.texts or dialect.separate else dialect.relink
+    lists = _Lists(dialect, dialect.places if path is None else (path,), path is None)
     return Format(
         dialect.name,
-        sniff,
-        read,
+        lists.sniff,
+        lists.read,
         dialect.owner,
         dialect.insert,
-        relinks,
-        shared,
-        placed,
+        lists.relink,
+        lists.takes if dialect.claims is not None else None,
+        lambda path: list_format(dialect, path),
         dialect.visibility,
         dialect.must_alternate,
         dialect.text_block,
     )
 
 
+class _Talk(NamedTuple):
+    """One conversation: elements, envelope, JSON path, and the number of foreign elements."""
+
+    elements: list[Element]
+    envelope: Envelope
+    pointer: Path
+    foreign: int = 0
+
+
+class _Lists:
+    """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own."""
+
+    def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
+        self._dialect = dialect
+        self._known = [patterns(place) for place in places]
+        self._has_lines = has_lines
+
+    def sniff(self, value: object) -> Layout | None:
+        """The layout of a value that certainly belongs to the dialect."""
+        layout = self._layout(value, self._claims)
+        is_header = layout is None and self._has_lines and self._dialect.opens(value)
+        return "events" if is_header else layout
+
+    def takes(self, value: object) -> Layout | None:
+        """The layout of a value that the dialect can read."""
+        return self._layout(value, self._is_ours)
+
+    def _layout(self, value: object, is_own: Tells) -> Layout | None:
+        if any(self._conversations(value, is_own)):
+            return "conversation"
+        is_element = self._has_lines and isinstance(value, dict)
+        return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
+
+    def _claims(self, place: Place) -> bool:
+        """Whether a list certainly belongs to the dialect."""
+        dialect, items = self._dialect, place.items
+        if dialect.takes(place):
+            return True
+        if isinstance(items, str):
+            return False
+        if dialect.claims is not None:
+            return dialect.claims(items, place.envelope)
+        return self._holds(items[:_HEAD], dialect.knows) if items else dialect.takes_empty
+
+    def _is_ours(self, place: Place) -> bool:
+        """Whether the dialect can read a list, judged by the list alone."""
+        dialect, items = self._dialect, place.items
+        if dialect.takes(place):
+            return True
+        if isinstance(items, str):
+            return False
+        if not items:  # emptied by a stage
+            return dialect.takes_empty or dialect.admits is not None
+        return self._holds(items, dialect.admits or dialect.knows)
+
+    def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
+        return not any(map(self._is_foreign, items)) and any(map(tells, items))
+
+    def _is_foreign(self, value: object) -> bool:
+        return self._dialect.is_foreign is not None and self._dialect.is_foreign(value)
+
+    def _conversations(self, value: object, is_own: Tells) -> Iterator[list[Place]]:
+        """The conversations in a value, each as its lists, if a list belongs to the dialect."""
+        for paths in self._known:
+            for lists in conversations(value, paths):
+                own = [
+                    place
+                    for place in lists
+                    if isinstance(place.items, list) or place.path[-1:] in self._dialect.texts
+                ]
+                if any(map(is_own, own)):
+                    yield own
+
+    def _talks(self, values: Iterable[Any]) -> Iterator[_Talk]:
+        """Every conversation in some values. Single elements form one conversation, the last."""
+        dialect = self._dialect
+        admits = dialect.admits or dialect.knows
+        loose: list[Element] = []
+        for line, value in enumerate(values):
+            is_element = dialect.admits is not None and dialect.knows(value)
+            found = [] if is_element else list(self._conversations(value, self._is_ours))
+            for lists in found:
+                envelope = Envelope()
+                for place in lists:
+                    envelope |= dialect.envelope(place.envelope, Span(line, place.home))
+                elements = [element for place in lists for element in _elements(line, place)]
+                yield _Talk(elements, envelope, _pointer(lists))
+            if not found and isinstance(value, dict):
+                loose.append(Element(value, Span(line), Span(line)))
+        if any(admits(element.value) for element in loose):
+            ours = [element for element in loose if not self._is_foreign(element.value)]
+            yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
+
+    def read(self, records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+        """The conversations in some records."""
+        talks = self._talks([record.value for record in records])
+        return [self._transcript(talk, lines) for talk in talks]
+
+    def _transcript(self, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
+        envelope = talk.envelope
+        found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
+        self._dialect.read(talk.elements, found)
+        messages = tuple(found.messages)
+        return Transcript(
+            messages,
+            Source(lines, messages),
+            envelope.tools or found.tools,
+            envelope.tool_choice,
+            envelope.model or found.model,
+            envelope.id or found.id,
+            talk.pointer,
+            found.uncounted,
+            tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+            self._dialect.records_calls,
+            options=envelope.options,
+        )
+
+    def relink(self, edit: Edit) -> Edit:
+        """The edit of the dialect, with an empty list in the place of a removed text."""
+        dialect = self._dialect
+        edit = dialect.relink(edit)
+        if dialect.separate is not None:
+            elements = [element for talk in self._talks(edit.values) for element in talk.elements]
+            edit = replace(edit, inserted=dialect.separate(elements, edit))
+        emptied: dict[Span, dict[str, Any]] = {}
+        for span in edit.removed - {insert.span for insert in edit.inserted if insert.replaces}:
+            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
+                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
+        return replace(edit, members={**edit.members, **emptied})
+
+
+def each_as(
+    spell: Callable[[Message], Any],
+) -> Callable[[Sequence[Message], Site], list[Insertion]]:
+    """Inserts each message as the element that `spell` makes. See `insert_elements`."""
+    return lambda run, site: insert_elements(run, site, spell)
+
+
 def insert_elements(
     run: Sequence[Message], site: Site, spell: Callable[[Message], Any]
 ) -> list[Insertion]:
     """Messages as separate elements: results after their call, others before the next message."""
-    if site.later is not None and not (run[0].role == "tool" and site.earlier is not None):
+    if site.later is not None and not site.follows(run):
         return [Insertion(spell(message), site.later.spans[0]) for message in run]
     span = next(
         filter(_is_element, (message.spans[-1] for message in (site.earlier, site.any) if message)),
@@ -206,101 +326,6 @@ def insert_elements(
 def _is_element(span: Span) -> bool:
     """Whether a span is an element of a list or a line, rather than a member next to the list."""
     return not span.path or isinstance(span.path[-1], int)
-
-
-def _claims(dialect: Dialect, place: Place) -> bool:
-    """Whether a list certainly belongs to a dialect."""
-    if dialect.takes(place):
-        return True
-    if isinstance(place.items, str):
-        return False
-    if dialect.claims is not None:
-        return dialect.claims(place.items, place.envelope)
-    if not place.items:
-        return dialect.takes_empty
-    return _holds(dialect, place.items[:_HEAD], dialect.knows)
-
-
-def _is_ours(dialect: Dialect, place: Place) -> bool:
-    """Whether a dialect can read a list, judged by the list alone."""
-    if dialect.takes(place):
-        return True
-    if not place.items:
-        # emptied by a stage
-        return place.items == [] and (dialect.takes_empty or dialect.admits is not None)
-    return not isinstance(place.items, str) and _holds(
-        dialect, place.items, dialect.admits or dialect.knows
-    )
-
-
-def _holds(dialect: Dialect, items: Sequence[Any], tells: Tells) -> bool:
-    if dialect.is_foreign is not None and any(map(dialect.is_foreign, items)):
-        return False
-    return any(map(tells, items))
-
-
-class _Talk(NamedTuple):
-    """One conversation: its elements, envelope and JSON path, and the number of
-    foreign elements.
-    """
-
-    elements: list[Element]
-    envelope: Envelope
-    pointer: Path
-    foreign: int = 0
-
-
-def _conversations(
-    dialect: Dialect,
-    known: Iterable[Sequence[Pattern]],
-    value: object,
-    is_own: Callable[[Place], bool],
-) -> Iterator[list[Place]]:
-    """The conversations in a value, each as its lists, if a list belongs to the dialect."""
-    for paths in known:
-        for lists in conversations(value, paths):
-            own = [
-                place
-                for place in lists
-                if isinstance(place.items, list) or place.path[-1:] in dialect.texts
-            ]
-            if any(map(is_own, own)):
-                yield own
-
-
-def _talks(
-    dialect: Dialect, known: Sequence[Sequence[Pattern]], values: Sequence[Any]
-) -> Iterator[_Talk]:
-    """Every conversation in some values. Single elements form one conversation, the last."""
-    admits = dialect.admits or dialect.knows
-    loose: list[Element] = []
-    for line, value in enumerate(values):
-        is_element = dialect.admits is not None and dialect.knows(value)
-        found = (
-            []
-            if is_element
-            else list(
-                _conversations(dialect, known, value, lambda listing: _is_ours(dialect, listing))
-            )
-        )
-        for lists in found:
-            envelope = Envelope()
-            for place in lists:
-                envelope |= dialect.envelope(place.envelope, Span(line, place.home))
-            yield _Talk(
-                [element for place in lists for element in _elements(line, place)],
-                envelope,
-                _pointer(lists),
-            )
-        if not found and isinstance(value, dict):
-            loose.append(Element(value, Span(line), Span(line)))
-    if any(admits(element.value) for element in loose):
-        ours = [
-            element
-            for element in loose
-            if dialect.is_foreign is None or not dialect.is_foreign(element.value)
-        ]
-        yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
 
 
 def _elements(line: int, place: Place) -> Iterator[Element]:
@@ -320,23 +345,3 @@ def _pointer(lists: Sequence[Place]) -> Path:
         return first[:-1] if first and isinstance(first[-1], str) else first
     same = [len(set(keys)) == 1 for keys in zip(first, *others, strict=False)]
     return first[: same.index(False) if False in same else len(same)]
-
-
-def _transcript(dialect: Dialect, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
-    envelope = talk.envelope
-    found = Found(list(envelope.preamble), uncounted=talk.foreign)
-    dialect.read(talk.elements, found)
-    messages = tuple(found.messages)
-    return Transcript(
-        messages,
-        Source(lines, messages),
-        envelope.tools or found.tools,
-        envelope.tool_choice,
-        envelope.model or found.model,
-        envelope.id or found.id,
-        talk.pointer,
-        found.uncounted,
-        tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
-        dialect.records_calls,
-        options=envelope.options,
-    )

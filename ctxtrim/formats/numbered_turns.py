@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import metadata_in, role_in, string
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
 
 ROLES: dict[object, Role] = {
     "user": "user",
@@ -31,8 +31,7 @@ def knows(value: object) -> bool:
     """Whether a value is a message of one of the four types, with a text and a turn number."""
     return (
         isinstance(value, dict)
-        and isinstance(value.get("type"), str)
-        and value["type"] in ROLES
+        and role_in(value, "type", ROLES) is not None
         and isinstance(value.get("content"), str)
         and type(value.get("turn")) is int
     )
@@ -43,7 +42,7 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     return any(map(knows, items))
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element. Elements without a text or a turn are counted as unknown."""
     for value, span, whole in elements:
         if knows(value):
@@ -55,31 +54,12 @@ def read(elements: Sequence[Element], found: Found) -> None:
 def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Message:
     role, content_span, turn = ROLES[value["type"]], span.inside("content"), value["turn"]
     if role != "tool":
-        return Message(
-            role,
-            (Part("text", value["content"], span=content_span),),
-            index=index,
-            spans=(whole,),
-            turn=turn,
-        )
-    trace, name = value.get("traceId"), value.get("toolName")
-    trace, name = (text if isinstance(text, str) else None for text in (trace, name))
+        part = Part("text", value["content"], span=content_span)
+        return Message(role, (part,), index=index, spans=(whole,), turn=turn)
+    trace, name = string(value.get("traceId")), string(value.get("toolName"))
     part = Part("tool_result", value["content"], trace, name, span=content_span)
-    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+    metadata = metadata_in(value)
     return Message(role, (part,), metadata=metadata, index=index, spans=(whole,), turn=turn)
-
-
-def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The model and id next to the messages."""
-    model, name = value.get("model"), value.get("id")
-    return Envelope(
-        model=model if isinstance(model, str) else None, id=name if isinstance(name, str) else None
-    )
-
-
-def owner(array: Path) -> Path | None:
-    """None: contents are texts."""
-    return None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -92,7 +72,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 
 def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
-    text, result = "".join(part.text for part in message.parts), message.result
+    text, result = text_of(message.parts), message.result
     kind = next(name for name, role in ROLES.items() if role == message.role)
     value = {
         "id": event_id(neighbour.get("id"), text, number),
@@ -107,6 +87,5 @@ def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dic
 
 
 DIALECT = Dialect(
-    "context", knows, read, envelope, owner, insert, ("messages", "[*].messages", ""),
-    takes_empty=True, claims=claims, records_calls=False,
-)  # fmt: skip
+    "context", knows, read, insert, takes_empty=True, claims=claims, records_calls=False
+)

@@ -19,7 +19,7 @@ from ctxtrim.formats.base import Format, Layout
 from ctxtrim.model import Line, Span, Transcript
 from ctxtrim.stage import Finding
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, Record, document, split
+from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
 from ctxtrim.text.splice import locate
 
 HEAD = 64  # values inspected to detect the format
@@ -103,7 +103,7 @@ def open_reading(
     `max_size` bytes.
     """
     records = _records(iter(lines), max_size)
-    head: list[Record] = []
+    head: list[JsonRecord] = []
     first: list[_Vote | None] = []
     size = 0
     for record in records:
@@ -175,7 +175,7 @@ def _is_line(data: bytes) -> bool:
     return b"\n" not in data.strip()
 
 
-def _records(lines: Iterator[bytes], max_size: int) -> Iterator[Record]:
+def _records(lines: Iterator[bytes], max_size: int) -> Iterator[JsonRecord]:
     """The records of a file.
 
     If its first value continues after the line, the whole file may be one document.
@@ -219,10 +219,10 @@ def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
 
 
 def _by_line(
-    dialect: Format | None, formats: Sequence[Format], records: Iterable[Record]
+    dialect: Format | None, formats: Sequence[Format], records: Iterable[JsonRecord]
 ) -> Iterator[Chunk]:
     """One chunk for each line of the file. Values glued together on one line share a chunk."""
-    together: list[Record] = []
+    together: list[JsonRecord] = []
     for record in records:
         if together and together[0].number != record.number:
             yield _line_chunk(dialect, formats, together)
@@ -232,7 +232,9 @@ def _by_line(
         yield _line_chunk(dialect, formats, together)
 
 
-def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: list[Record]) -> Chunk:
+def _line_chunk(
+    dialect: Format | None, formats: Sequence[Format], together: list[JsonRecord]
+) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
     chunk = _chunk(dialect, together)
     if not chunk.transcripts:
@@ -242,9 +244,11 @@ def _line_chunk(dialect: Format | None, formats: Sequence[Format], together: lis
     return chunk
 
 
-def _at_once(dialect: Format | None, records: Iterable[Record], max_size: int) -> Iterator[Chunk]:
+def _at_once(
+    dialect: Format | None, records: Iterable[JsonRecord], max_size: int
+) -> Iterator[Chunk]:
     """One chunk, or none for an empty file; an `InputError` if the file is too large."""
-    together: list[Record] = []
+    together: list[JsonRecord] = []
     size = 0
     for record in records:
         together.append(record)
@@ -257,7 +261,7 @@ def _at_once(dialect: Format | None, records: Iterable[Record], max_size: int) -
         yield _chunk(dialect, together)
 
 
-def _chunk(dialect: Format | None, records: list[Record]) -> Chunk:
+def _chunk(dialect: Format | None, records: list[JsonRecord]) -> Chunk:
     lines = tuple(Line(record.data, record.number) for record in records)
     if dialect is None:
         return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
@@ -311,7 +315,7 @@ def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
     ]
 
 
-def _oddities(records: list[Record]) -> Iterator[Finding]:
+def _oddities(records: list[JsonRecord]) -> Iterator[Finding]:
     """Findings for lines that are not JSON, and for values glued together."""
     previous = 0
     for record in records:

@@ -11,7 +11,7 @@ from ctxtrim.formats.json_in_string import unwrapped
 from ctxtrim.formats.reading import Chunk
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
-from ctxtrim.text.records import Record, document, split
+from ctxtrim.text.records import JsonRecord, document, split
 
 
 def written_chunk(
@@ -60,7 +60,7 @@ def check(
     and shortened JSON may read as a wrapper around its output. The model reads the same text in
     both cases.
     """
-    records: list[Record] = []
+    records: list[JsonRecord] = []
     for data in written:
         whole = document(data) if len(lines) == 1 else None
         records += [whole] if whole else split(data, 1)
@@ -85,7 +85,7 @@ def check(
     return found
 
 
-def _read(dialect: Format, records: Sequence[Record]) -> list[Transcript]:
+def _read(dialect: Format, records: Sequence[JsonRecord]) -> list[Transcript]:
     """The transcripts in some records that contain messages."""
     again = dialect.transcripts(
         records, tuple(Line(record.data, record.number) for record in records)

@@ -14,11 +14,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.fields import role_in, string
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
+from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 from ctxtrim.text.splice import locate
 
@@ -45,28 +44,24 @@ _TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 
 def knows(value: object) -> bool:
     """Whether a value is a message with a known `from` and a string `value`."""
-    if (
-        not isinstance(value, dict)
-        or not isinstance(value.get("from"), str)
-        or value["from"] not in ROLES
-    ):
-        return False
-    return isinstance(value.get("value"), str)
+    return (
+        isinstance(value, dict)
+        and role_in(value, "from", ROLES) is not None
+        and isinstance(value.get("value"), str)
+    )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
     for number, (value, span, whole) in enumerate(elements):
         name = value.get("from") if isinstance(value, dict) else None
-        role = ROLES.get(name) if isinstance(name, str) else None
+        role = role_in(value, "from", ROLES)
         if role is None or not isinstance(value.get("value"), str):
             found.uncounted += name is not None
             continue
         text, inner_span = value["value"], span.inside("value")
-        metadata: tuple[tuple[str, int], ...] = ()
         if role == "tool":
             parts = [Part("tool_result", text, span=inner_span)]
-            metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
         elif name == "function_call":
             parts = calls_in(text, inner_span)
         else:
@@ -77,10 +72,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
                 and _is_result(elements[number + 1 : number + 2])
             ):
                 parts += [_tagged(call) for call in _TAGGED.findall(text)]
-        index = len(found.messages)
-        found.messages.append(
-            Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,))
-        )
+        found.add(role, parts, value, whole)
 
 
 def _tagged(text: str) -> Part:
@@ -92,11 +84,7 @@ def _tagged(text: str) -> Part:
 def _is_result(elements: Sequence[Element]) -> bool:
     """Whether the first of some elements is a tool result."""
     first = elements[0].value if elements else None
-    return (
-        isinstance(first, dict)
-        and isinstance(first.get("from"), str)
-        and ROLES.get(first["from"]) == "tool"
-    )
+    return role_in(first, "from", ROLES) == "tool"
 
 
 def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
@@ -122,14 +110,7 @@ def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
         arguments, start = call.get(keys[path]), starts.get((*path, keys[path]))
         if start is not None and isinstance(arguments, (dict, list)):
             arguments = text[start : _DECODER.raw_decode(text, start)[1]]
-        spelled = (
-            arguments
-            if isinstance(arguments, str)
-            else ""
-            if arguments is None
-            else dump(arguments)
-        )
-        parts.append(Part("tool_call", spelled, None, call["name"], block=block))
+        parts.append(call_part(arguments, None, call["name"], None, block))
     return parts
 
 
@@ -156,45 +137,24 @@ def tools_in(value: Any) -> str | None:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, model and id next to the messages. A system prompt there comes first."""
-    model, name, system = value.get("model"), value.get("id"), value.get("system")
-    preamble: tuple[Message, ...] = ()
-    if isinstance(system, str) and system:
-        inner_span = span.inside("system")
-        preamble = (
-            Message(
-                "system", (Part("text", system, span=inner_span),), index=0, spans=(inner_span,)
-            ),
-        )
     return Envelope(
         tools_in(value.get("tools")),
-        model=model if isinstance(model, str) else None,
-        id=name if isinstance(name, str) else None,
-        preamble=preamble,
+        model=string(value.get("model")),
+        id=string(value.get("id")),
+        preamble=system_prompt(value.get("system") or None, span.inside("system")),
     )
 
 
-def owner(array: Path) -> Path | None:
-    """None: messages have no arrays."""
-    return None
-
-
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a separate element."""
-    return insert_elements(run, site, _json_value)
-
-
 def _json_value(message: Message) -> dict[str, Any]:
-    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
-    return {"from": _SPELLED[message.role], "value": text}
+    return {"from": _SPELLED[message.role], "value": text_of(message.parts)}
 
 
 DIALECT = Dialect(
     "sharegpt",
     knows,
     read,
-    envelope,
-    owner,
-    insert,
+    each_as(_json_value),
+    envelope=envelope,
     places=("conversations", "[*].conversations", ""),
     must_alternate=True,
 )

@@ -1,9 +1,9 @@
 """Recorded token usage, in the forms that providers and clients write."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ctxtrim.model import Usage
+from ctxtrim.model import Message, Span, Usage
 
 _REASONS = ("stopReason", "stop_reason", "finish_reason", "finishReason")
 _BROKEN_OFF = ("error", "aborted", "cancelled", "canceled", "deferred")
@@ -16,6 +16,16 @@ def is_complete(answer: Mapping[str, Any]) -> bool:
     """
     is_broken_off = any(answer.get(key) in _BROKEN_OFF for key in _REASONS)
     return not (is_broken_off or answer.get("error") or answer.get("isApiErrorMessage"))
+
+
+def answers_by_span(messages: Iterable[Message]) -> dict[Span, int | None]:
+    """The index of each answer, by each of its spans."""
+    return {
+        span: message.index
+        for message in messages
+        if message.role == "assistant"
+        for span in message.spans
+    }
 
 
 def openai_usage(value: Any, message: int | None = None) -> Usage | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxtrim.conversation.edits import (
     AddText,
-    Edit,
+    MessageEdit,
     RemovePart,
     ReplacePart,
     ReplaceText,
@@ -23,15 +23,15 @@ from ctxtrim.conversation.edits import (
     message_edits,
 )
 from ctxtrim.errors import BUG, SelfCheckError
-from ctxtrim.formats.base import Format, Insertion, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Site
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import document, split
+from ctxtrim.text.records import value_of
 from ctxtrim.text.splice import splice
 
 
 @dataclass
-class _Edits:
+class _LineEdit:
     """The edits of one line.
 
     `members`: by the path of an object, members to change or add. `elements`: by the path of an
@@ -52,14 +52,18 @@ class _Edits:
         self.members.setdefault(path, {}).update(members)
 
 
-class _Lines:
-    """The edited lines, each parsed on first access."""
+class _Values(Sequence[Any]):
+    """The JSON values of some lines, each parsed on first access."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        self._value = cache(
-            lambda index: (document(lines[index].data) or split(lines[index].data, 1)[0]).value
-        )
+        self._value = cache(lambda index: value_of(lines[index].data))
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._value(range(len(self.lines))[index])
 
     def at(self, span: Span) -> Any:
         """The value at a span; None if there is none."""
@@ -82,8 +86,8 @@ def rewrite(
 
     `without`: indices of lines to leave out.
     """
-    edits = defaultdict(_Edits, {index: _Edits(remove={()}) for index in without})
-    source = _Lines(lines)
+    edits = defaultdict(_LineEdit, {index: _LineEdit(remove={()}) for index in without})
+    source = _Values(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
         check(transcript, dialect.name)
@@ -105,12 +109,12 @@ def rewrite(
             for message in transcript.messages
             for span in message.spans
         }
-        relinked = dialect.relink(lines, removed, kept, inserted)
+        relinked = dialect.relink(Edit(source, removed, kept, inserted))
         for edit in edits.values():
             edit.remove = set()
         for span in relinked.removed:
             edits[span.line].remove.add(span.path)
-        for span, members in relinked.values.items():
+        for span, members in relinked.members.items():
             edits[span.line].change(span.path, members)
             edits[span.line].remove -= {
                 (*span.path, key) for key in members
@@ -120,7 +124,7 @@ def rewrite(
     return _assemble(dialect, source, edits)
 
 
-def _insert(insertion: Insertion, edit: _Edits) -> None:
+def _insert(insertion: Insertion, edit: _LineEdit) -> None:
     path = insertion.span.path
     if insertion.replaces:
         edit.replace[path] = insertion.value
@@ -137,7 +141,7 @@ def _insert(insertion: Insertion, edit: _Edits) -> None:
         (edit.after if insertion.is_after else edit.before).append(insertion.value)
 
 
-def _insertions(dialect: Format, transcript: Transcript, source: _Lines) -> Iterator[Insertion]:
+def _insertions(dialect: Format, transcript: Transcript, source: _Values) -> Iterator[Insertion]:
     """The insertions for each run of new messages."""
     run: list[Message] = []
     earlier: Message | None = None
@@ -156,7 +160,7 @@ def _insertions(dialect: Format, transcript: Transcript, source: _Lines) -> Iter
 
 
 def _collect(
-    dialect: Format, transcript: Transcript, source: _Lines, edits: defaultdict[int, _Edits]
+    dialect: Format, transcript: Transcript, source: _Values, edits: defaultdict[int, _LineEdit]
 ) -> None:
     """The edits of a transcript by line, without inserted messages."""
     kept = {message.index: message for message in transcript.messages}
@@ -177,7 +181,7 @@ def _collect(
             edits[span.line].change(span.path, members)
 
 
-def _apply(dialect: Format, edit: Edit, edits: defaultdict[int, _Edits]) -> None:
+def _apply(dialect: Format, edit: MessageEdit, edits: defaultdict[int, _LineEdit]) -> None:
     """Add one edit that the format supports to the edits of its line."""
     match edit:
         case ReplaceText(Part(span=Span() as span), new):
@@ -197,7 +201,7 @@ def _apply(dialect: Format, edit: Edit, edits: defaultdict[int, _Edits]) -> None
 
 
 def _with_owners(
-    dialect: Format, source: _Lines, line: int, removed: set[Path], filled: Set[Span]
+    dialect: Format, source: _Values, line: int, removed: set[Path], filled: Set[Span]
 ) -> set[Path]:
     """The removed paths, and the owners of arrays that become empty."""
     removed = set(removed)
@@ -211,7 +215,9 @@ def _with_owners(
     return removed
 
 
-def _assemble(dialect: Format, source: _Lines, edits: Mapping[int, _Edits]) -> tuple[bytes, ...]:
+def _assemble(
+    dialect: Format, source: _Values, edits: Mapping[int, _LineEdit]
+) -> tuple[bytes, ...]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
     lines = source.lines
     end = b"\r\n" if lines and lines[0].data.endswith(b"\r\n") else b"\n"
@@ -237,14 +243,14 @@ def _assemble(dialect: Format, source: _Lines, edits: Mapping[int, _Edits]) -> t
     return tuple(written)
 
 
-_NOTHING = _Edits()
+_NOTHING = _LineEdit()
 
 
 def _line(value: Any, neighbour: Line) -> bytes:
     return _Spelling.of(neighbour.data)(value).encode()
 
 
-def _edited(dialect: Format, source: _Lines, index: int, edit: _Edits) -> bytes:
+def _edited(dialect: Format, source: _Values, index: int, edit: _LineEdit) -> bytes:
     line = source.lines[index]
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data
@@ -291,7 +297,7 @@ Both halves of a split message carry them; others stay with one half.
 
 
 def _halves(
-    dialect: Format, source: _Lines, array: Span, values: Sequence[Any], spell: "_Spelling"
+    dialect: Format, source: _Values, array: Span, values: Sequence[Any], spell: "_Spelling"
 ) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data

@@ -14,7 +14,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Change, Outcome, change_of, setting
 from ctxtrim.structure import checks
-from ctxtrim.structure.rule import Conversation
+from ctxtrim.structure.rule import CheckedMessages
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
@@ -38,7 +38,7 @@ class Repair:
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name the messages that were dropped, lost a call or were inserted."""
         shape = self.counter.shape(transcript.messages)
-        conversation = Conversation(
+        conversation = CheckedMessages(
             transcript.messages, shape, records_calls=transcript.records_calls
         )
         protected = pins.pinned(transcript.messages, shape, self.pin)

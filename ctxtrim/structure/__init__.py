@@ -6,7 +6,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Severity
 from ctxtrim.structure import anthropic, checks, gemini, openai, openai_responses, strict
-from ctxtrim.structure.rule import Conversation, Profile, Rule
+from ctxtrim.structure.rule import CheckedMessages, Profile, Rule
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
@@ -19,11 +19,7 @@ PROFILES: dict[str, Profile] = {
     )
 }
 
-PAIRING: Sequence[Rule] = (
-    Rule("tool-result-without-call", checks.result_without_call, ""),
-    Rule("call-without-result", checks.call_without_result, ""),
-    Rule("call-without-result", checks.pending_call, "", for_request=True),
-)
+PAIRING: Sequence[Rule] = checks.pairing("", "")
 """Rules of all providers: every call has its result and every result its call."""
 
 
@@ -34,7 +30,7 @@ def findings(
 
     A breach of a rule that only applies to requests is a warning in recordings.
     """
-    conversation = Conversation(
+    conversation = CheckedMessages(
         transcript.messages, shape, transcript.tools is not None, transcript.records_calls
     )
     found = [

@@ -9,28 +9,24 @@ from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _UNANSWERED = (
-    "`tool_use` ids were found without `tool_result` blocks immediately after. Each "
-    "`tool_use` block must have a "
-    "corresponding `tool_result` block in the next message. [anthropics/claude-code#2697]"
+    "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` "
+    "block must have a corresponding `tool_result` block in the next message. "
+    "[anthropics/claude-code#2697]"
 )
 PROFILE = Profile(
     "anthropic",
     (
-        Rule(
-            "tool-result-without-call",
-            checks.result_without_call,
-            "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` "
-            "block must have a "
-            "corresponding `tool_use` block in the previous message. [EchoBird#106]",
+        *checks.pairing(
+            "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must "
+            "have a corresponding `tool_use` block in the previous message. [EchoBird#106]",
+            _UNANSWERED,
         ),
-        Rule("call-without-result", checks.call_without_result, _UNANSWERED),
-        Rule("call-without-result", checks.pending_call, _UNANSWERED, for_request=True),
         Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
         Rule(
             "text-after-call",
             checks.text_after_call,
-            "refused with status 400: text may not follow `tool_use` [sst/opencode, "
-            "recorded request]",
+            "refused with status 400: text may not follow `tool_use` [sst/opencode, recorded "
+            "request]",
         ),
         Rule(
             "duplicate-call-id",
@@ -45,9 +41,8 @@ PROFILE = Profile(
         Rule(
             "thinking-only-message",
             checks.only_reasoning,
-            "all messages must have non-empty content except for the optional final "
-            "assistant message "
-            "[vercel/ai#13430]",
+            "all messages must have non-empty content except for the optional final assistant "
+            "message [vercel/ai#13430]",
         ),
         Rule(
             "first-not-user",
@@ -57,9 +52,8 @@ PROFILE = Profile(
         Rule(
             "roles-not-alternating",
             checks.not_alternating,
-            'messages: roles must alternate between "user" and "assistant", but found '
-            'multiple "user" roles in a row '
-            "[baibot#13]",
+            'messages: roles must alternate between "user" and "assistant", but found multiple '
+            '"user" roles in a row [baibot#13]',
             "warning",
         ),
         Rule(
@@ -71,9 +65,8 @@ PROFILE = Profile(
         Rule(
             "ends-with-assistant",
             checks.ends_with_assistant,
-            "This model does not support assistant message prefill. The conversation must "
-            "end with a user message. "
-            "[copilot-api#261]",
+            "This model does not support assistant message prefill. The conversation must end with "
+            "a user message. [copilot-api#261]",
             for_request=True,
         ),
         Rule(

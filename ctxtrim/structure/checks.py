@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 
 from ctxtrim.model import Message, Part
-from ctxtrim.structure.rule import Breach, Conversation
+from ctxtrim.structure.rule import Breach, CheckedMessages, Rule
 
 Breaches = Iterator[Breach]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def result_without_call(conversation: Conversation) -> Breaches:
+def result_without_call(conversation: CheckedMessages) -> Breaches:
     """Tool results without a call before them, in formats that record calls."""
     for position, message in conversation.sent:
         if (
@@ -26,7 +26,7 @@ def result_without_call(conversation: Conversation) -> Breaches:
             )
 
 
-def call_without_result(conversation: Conversation) -> Breaches:
+def call_without_result(conversation: CheckedMessages) -> Breaches:
     """Calls without a result, although the conversation continued."""
     return (
         _unanswered(position, call)
@@ -35,7 +35,7 @@ def call_without_result(conversation: Conversation) -> Breaches:
     )
 
 
-def pending_call(conversation: Conversation) -> Breaches:
+def pending_call(conversation: CheckedMessages) -> Breaches:
     """Calls of the last message that wait for their results."""
     return (
         _unanswered(position, call, " yet")
@@ -48,7 +48,7 @@ def _unanswered(position: int, call: Part, yet: str = "") -> Breach:
     return Breach(position, f"call {call.call_id} of {call.name} has no result{yet}")
 
 
-def _last_spoken(conversation: Conversation) -> int:
+def _last_spoken(conversation: CheckedMessages) -> int:
     """The position of the last message that is not a result."""
     return max(
         (
@@ -60,7 +60,7 @@ def _last_spoken(conversation: Conversation) -> int:
     )
 
 
-def result_apart(conversation: Conversation) -> Breaches:
+def result_apart(conversation: CheckedMessages) -> Breaches:
     """Tool results with other messages between them and their call."""
     for position, message in conversation.sent:
         home = conversation.shape.exchange[position]
@@ -78,7 +78,7 @@ def result_apart(conversation: Conversation) -> Breaches:
             )
 
 
-def duplicate_call_id(conversation: Conversation) -> Breaches:
+def duplicate_call_id(conversation: CheckedMessages) -> Breaches:
     """Ids that two calls share."""
     seen: set[str] = set()
     for position, message in conversation.sent:
@@ -89,7 +89,7 @@ def duplicate_call_id(conversation: Conversation) -> Breaches:
                 seen.add(call.call_id)
 
 
-def arguments_no_json(conversation: Conversation) -> Breaches:
+def arguments_no_json(conversation: CheckedMessages) -> Breaches:
     """Arguments that are not the JSON text of an object."""
     for position, message in conversation.sent:
         for call in message.calls:
@@ -107,14 +107,14 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def no_content(conversation: Conversation) -> Breaches:
+def no_content(conversation: CheckedMessages) -> Breaches:
     """Messages without any content."""
     for position, message in conversation.sent:
         if not message.parts:
             yield Breach(position, f"the {message.role} message has no content")
 
 
-def blank_text(conversation: Conversation) -> Breaches:
+def blank_text(conversation: CheckedMessages) -> Breaches:
     """Texts of only white space. The last assistant message may be empty."""
     for position, message in conversation.sent:
         is_last = position == conversation.sent[-1][0] and message.role == "assistant"
@@ -126,21 +126,21 @@ def blank_text(conversation: Conversation) -> Breaches:
             yield Breach(position, f"the {message.role} message has an empty text")
 
 
-def only_reasoning(conversation: Conversation) -> Breaches:
+def only_reasoning(conversation: CheckedMessages) -> Breaches:
     """Assistant messages that contain only thinking."""
     for position, message in conversation.sent:
         if message.parts and all(part.kind == "reasoning" for part in message.parts):
             yield Breach(position, "the assistant message contains only thinking")
 
 
-def reasoning_at_end(conversation: Conversation) -> Breaches:
+def reasoning_at_end(conversation: CheckedMessages) -> Breaches:
     """Reasoning at the end of an answer."""
     for position, message in conversation.sent:
         if message.parts and message.parts[-1].kind == "reasoning":
             yield Breach(position, "the reasoning ends its answer")
 
 
-def text_after_call(conversation: Conversation) -> Breaches:
+def text_after_call(conversation: CheckedMessages) -> Breaches:
     """Texts after a call in the same message."""
     for position, message in conversation.sent:
         kinds = [part.kind for part in message.parts]
@@ -148,7 +148,7 @@ def text_after_call(conversation: Conversation) -> Breaches:
             yield Breach(position, "a text follows a tool call in the same message")
 
 
-def first_not_user(conversation: Conversation) -> Breaches:
+def first_not_user(conversation: CheckedMessages) -> Breaches:
     """A first message, system messages aside, that is not from the user."""
     first = next(
         (position for position, message in conversation.sent if message.role != "system"), None
@@ -160,7 +160,7 @@ def first_not_user(conversation: Conversation) -> Breaches:
         )
 
 
-def not_alternating(conversation: Conversation) -> Breaches:
+def not_alternating(conversation: CheckedMessages) -> Breaches:
     """Two consecutive messages of one role.
 
     Results belong to their call; either role may follow them.
@@ -174,7 +174,7 @@ def not_alternating(conversation: Conversation) -> Breaches:
         before = message
 
 
-def call_after_model(conversation: Conversation) -> Breaches:
+def call_after_model(conversation: CheckedMessages) -> Breaches:
     """Calls right after another message of the model."""
     before: Message | None = None
     for position, message in conversation.sent:
@@ -183,7 +183,7 @@ def call_after_model(conversation: Conversation) -> Breaches:
         before = message
 
 
-def system_not_first(conversation: Conversation) -> Breaches:
+def system_not_first(conversation: CheckedMessages) -> Breaches:
     """System messages after a message of another role."""
     begun = False
     for position, message in conversation.sent:
@@ -192,21 +192,21 @@ def system_not_first(conversation: Conversation) -> Breaches:
         begun |= message.role != "system"
 
 
-def ends_with_assistant(conversation: Conversation) -> Breaches:
+def ends_with_assistant(conversation: CheckedMessages) -> Breaches:
     """A conversation that ends with an assistant message without calls."""
     last, message = conversation.sent[-1] if conversation.sent else (-1, None)
     if message is not None and message.role == "assistant" and not any(message.calls):
         yield Breach(last, "the last message is from the assistant, so there is nothing to answer")
 
 
-def lone_surrogate(conversation: Conversation) -> Breaches:
+def lone_surrogate(conversation: CheckedMessages) -> Breaches:
     """Half of a UTF-16 surrogate pair, which UTF-8 cannot encode."""
     for position, message in conversation.sent:
         if any(_SURROGATE.search(part.text) for part in message.parts if not part.text.isascii()):
             yield Breach(position, "a text contains half of a surrogate pair")
 
 
-def calls_without_tools(conversation: Conversation) -> Breaches:
+def calls_without_tools(conversation: CheckedMessages) -> Breaches:
     """Calls in a request without tool schemas."""
     if not conversation.has_tools:
         first = next(
@@ -214,3 +214,12 @@ def calls_without_tools(conversation: Conversation) -> Breaches:
         )
         if first is not None:
             yield Breach(first, "there are tool calls but no tool schemas")
+
+
+def pairing(no_call: str, no_result: str) -> tuple[Rule, ...]:
+    """The rules that pair calls and results, with the provider's error messages."""
+    return (
+        Rule("tool-result-without-call", result_without_call, no_call),
+        Rule("call-without-result", call_without_result, no_result),
+        Rule("call-without-result", pending_call, no_result, for_request=True),
+    )

@@ -12,23 +12,19 @@ _RESPONSE = (
     "[langchain#27799]"
 )
 _PARTS = (
-    "Please ensure that the number of function response parts is equal to the number of "
-    "function call parts of the "
-    "function call turn."
+    "Please ensure that the number of function response parts is equal to the number of function "
+    "call parts of the function call turn."
 )
 PROFILE = Profile(
     "gemini",
     (
-        Rule("tool-result-without-call", checks.result_without_call, _RESPONSE),
-        Rule("call-without-result", checks.call_without_result, _PARTS),
-        Rule("call-without-result", checks.pending_call, _PARTS, for_request=True),
+        *checks.pairing(_RESPONSE, _PARTS),
         Rule("tool-result-not-adjacent", checks.result_apart, _RESPONSE),
         Rule(
             "call-after-model",
             checks.call_after_model,
-            "Please ensure that function call turn comes immediately after a user turn or "
-            "after a function response "
-            "turn. [google-gemini/gemini-cli#26486]",
+            "Please ensure that function call turn comes immediately after a user turn or after a "
+            "function response turn. [google-gemini/gemini-cli#26486]",
         ),
         Rule(
             "empty-content",
@@ -38,15 +34,15 @@ PROFILE = Profile(
         Rule(
             "first-not-user",
             checks.first_not_user,
-            "Please ensure that multiturn requests alternate between user and model, "
-            "beginning with user.",
+            "Please ensure that multiturn requests alternate between user and model, beginning "
+            "with user.",
             "warning",
         ),
         Rule(
             "ends-with-assistant",
             checks.ends_with_assistant,
-            "Please ensure that multiturn requests end with a user turn or a function "
-            "response. [crewAI#6973]",
+            "Please ensure that multiturn requests end with a user turn or a function response. "
+            "[crewAI#6973]",
             for_request=True,
         ),
     ),

@@ -8,22 +8,17 @@ from ctxtrim.structure import checks
 from ctxtrim.structure.rule import Profile, Rule
 
 _UNANSWERED = (
-    "An assistant message with 'tool_calls' must be followed by tool messages responding "
-    "to each 'tool_call_id'. "
-    "[pydantic/pydantic-ai#2360]"
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+    "'tool_call_id'. [pydantic/pydantic-ai#2360]"
 )
 PROFILE = Profile(
     "openai",
     (
-        Rule(
-            "tool-result-without-call",
-            checks.result_without_call,
+        *checks.pairing(
             "messages with role 'tool' must be a response to a preceeding message with "
-            "'tool_calls'. "
-            "[BerriAI/litellm#4931]",
+            "'tool_calls'. [BerriAI/litellm#4931]",
+            _UNANSWERED,
         ),
-        Rule("call-without-result", checks.call_without_result, _UNANSWERED),
-        Rule("call-without-result", checks.pending_call, _UNANSWERED, for_request=True),
         Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
         Rule(
             "empty-content",
@@ -33,8 +28,8 @@ PROFILE = Profile(
         Rule(
             "arguments-not-json",
             checks.arguments_no_json,
-            "invalid params, by stricter providers behind the same interface; OpenAI "
-            "takes them [codegraff#752]",
+            "invalid params, by stricter providers behind the same interface; OpenAI takes them "
+            "[codegraff#752]",
             "warning",
         ),
     ),

@@ -11,7 +11,7 @@ from ctxtrim.stage import Severity
 
 
 @dataclass(frozen=True)
-class Conversation:
+class CheckedMessages:
     """The messages of a transcript and their shape.
 
     `has_tools`: the request contains tool schemas. `records_calls` is that of `Transcript`.
@@ -48,7 +48,7 @@ class Rule(NamedTuple):
     """
 
     code: str
-    breaches: Callable[[Conversation], Iterable[Breach]]
+    breaches: Callable[[CheckedMessages], Iterable[Breach]]
     answer: str
     severity: Severity = "error"
     for_request: bool = False

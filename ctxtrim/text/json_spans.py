@@ -3,26 +3,13 @@
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 Range = tuple[int, int]
 """A range of a text: start and end, in characters."""
-
-
-_decoder = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans are needed, not numbers
-_value = _decoder.raw_decode
-_space = re.compile(r"[ \t\r\n]*").match
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
-
-_SPACE = r"[ \t\r\n]*+"
-_STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
-_SCALAR = rf"{_STRING}|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null"
-_ELEMENT = re.compile(rf"{_SPACE}({_SCALAR}){_SPACE}[,\]]")
-_MEMBER = re.compile(rf"{_SPACE}({_STRING}){_SPACE}:{_SPACE}({_SCALAR}){_SPACE}[,}}]")
-"""An array element or object member without nested containers, and the comma or
-bracket after it.
-"""
 
 Member = tuple[int, int, int]
 """The start of a member's key, the start of its value, and their end.
@@ -30,64 +17,83 @@ Member = tuple[int, int, int]
 For elements both starts are equal.
 """
 
+_decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans are needed
+_scan = _decoder.scan_once
+_SPACE = re.compile(r"[ \t\r\n]*")
+_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
+_SEPARATOR = re.compile(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
+
 
 def skip(text: str, position: int) -> int:
     """The first position at or after a position that is not white space."""
-    if text[position : position + 1] > " ":
-        return position
-    found = _space(text, position)
-    return found.end() if found else position
+    space = _SPACE.match(text, position)
+    return space.end() if space else position
 
 
-def _string(text: str, start: int) -> tuple[object, int]:
-    """The string at a position, and its end."""
-    if text[start : start + 1] != '"':
-        raise ValueError("expected a string")
-    return _value(text, start)
+def value_end(text: str, start: int) -> int:
+    """The end of the value at a position. Raises a `ValueError` if there is none."""
+    try:
+        end: int = _scan(text, start)[1]
+    except StopIteration:
+        raise ValueError("expected a value") from None
+    return end
 
 
-def members(text: str, start: int) -> tuple[list[Member], int]:
-    """The members of the object or array that starts at a position, in order, and its end.
+class Members(NamedTuple):
+    """The members of an object or array, in order, their keys or indices, and its end."""
+
+    spans: Sequence[Member]
+    keys: Sequence[str | int]
+    end: int
+
+
+def members(text: str, start: int) -> Members:
+    """The members of the object or array that starts at a position.
 
     Raises a `ValueError` if there is no valid one, and a `RecursionError` if something in it is
     nested too deeply.
     """
     is_object = text[start] == "{"
-    simple = (_MEMBER if is_object else _ELEMENT).match
     closing = "}" if is_object else "]"
-    found: list[Member] = []
+    spans: list[Member] = []
+    keys: list[str | int] = []
     position = skip(text, start + 1)
-    if text[position : position + 1] == closing:
-        return [], position + 1
+    if text.startswith(closing, position):
+        return Members((), (), position + 1)
     while True:
-        match = simple(text, position)
-        if match is not None:
-            spans = match.regs
-            position = spans[0][1]
-            found.append((spans[1][0], *spans[-1]))
-        else:
-            begin = value = skip(text, position)
-            if is_object:
-                value = skip(text, _string(text, begin)[1])
-                if text[value : value + 1] != ":":
-                    raise ValueError("expected a colon")
-                value = skip(text, value + 1)
-            end = _value(text, value)[1]
-            found.append((begin, value, end))
-            position = skip(text, end) + 1
-        if text[position - 1 : position] != ",":
-            if text[position - 1 : position] != closing:
-                raise ValueError("expected a comma")
-            return found, position
+        begin = position
+        if is_object:
+            key, position = _key(text, begin)
+            keys.append(key)
+        end = value_end(text, position)
+        spans.append((begin, position, end))
+        separator = _SEPARATOR.match(text, end)
+        if separator is not None and separator[1] == closing:
+            return Members(spans, keys if is_object else range(len(spans)), separator.end(1))
+        if separator is None or separator[1] != ",":
+            raise ValueError("expected a comma")
+        position = separator.end()
 
 
-def document(text: str) -> tuple[list[Member], Range] | None:
+def _key(text: str, start: int) -> tuple[str, int]:
+    """The key at a position, and the start of its value."""
+    if not text.startswith('"', start):
+        raise ValueError("expected a string")
+    key, end = _scan(text, start)
+    colon = _COLON.match(text, end)
+    if colon is None:
+        raise ValueError("expected a colon")
+    return key, colon.end()
+
+
+def document(text: str) -> tuple[Sequence[Member], Range] | None:
     """The members of a text that is one object or array, and its range; None for other texts."""
     start = skip(text, 0)
     if text[start : start + 1] not in ("[", "{"):
         return None
     try:
-        found, end = members(text, start)
+        found, _, end = members(text, start)
     except (ValueError, RecursionError):
         return None
     return (found, (start, end)) if skip(text, end) == len(text) else None

@@ -1,4 +1,4 @@
-"""Splits bytes into JSON values, one `Record` each. The joined records are the original bytes.
+"""Splits bytes into JSON values, one `JsonRecord` each. The joined records are the original bytes.
 
 orjson decodes most values. Python's own parser decodes what orjson rejects (lone surrogates, NaN, a
 byte order mark), and integers of more than 64 bits, which orjson would turn into floats. Two values
@@ -74,7 +74,7 @@ _decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 
 @dataclass(slots=True)
-class Record:
+class JsonRecord:
     """One JSON value and its bytes, including the white space around it."""
 
     data: bytes
@@ -84,34 +84,38 @@ class Record:
     is_glued: bool = False
 
 
-def split(line: bytes, number: int) -> list[Record]:
+def split(line: bytes, number: int) -> list[JsonRecord]:
     """The records of one line: one, or several if values are glued together."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:
         return _split_slowly(line, number)
-    return _split_slowly(line, number) if _has_long_integer(line) else [Record(line, number, value)]
+    return (
+        _split_slowly(line, number)
+        if _has_long_integer(line)
+        else [JsonRecord(line, number, value)]
+    )
 
 
-def _split_slowly(line: bytes, number: int) -> list[Record]:
+def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
     """The records of a line that orjson rejects: blank, invalid or glued values, or only valid for
     Python's parser.
     """
     if not line.strip():
-        return [Record(line, number, BLANK)]
+        return [JsonRecord(line, number, BLANK)]
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 at byte {error.start + 1} of the line"
         return [
-            Record(
+            JsonRecord(
                 line,
                 number,
                 NOT_JSON,
                 "a zip archive: unpack it first" if line.startswith(ZIP) else reason,
             )
         ]
-    found: list[Record] = []
+    found: list[JsonRecord] = []
     start = 0
     while start < len(text):
         begin = start + (text[start] == "\ufeff")
@@ -126,9 +130,9 @@ def _split_slowly(line: bytes, number: int) -> list[Record]:
                 # a log line that starts with a number
                 raise json.JSONDecodeError("extra data", text, end)
         except (ValueError, RecursionError) as error:
-            found.append(Record(text[start:].encode(), number, NOT_JSON, _reason(error, text)))
+            found.append(JsonRecord(text[start:].encode(), number, NOT_JSON, _reason(error, text)))
             break
-        found.append(Record(text[start:end].encode(), number, value))
+        found.append(JsonRecord(text[start:end].encode(), number, value))
         start = end
     for record in found:
         record.is_glued = len(found) > 1
@@ -139,7 +143,7 @@ DEEPEST: Final = 500
 """Maximum nesting levels. orjson reads twice as many, but Python's encoder cannot write them."""
 
 
-def give_up_if_deep(record: Record) -> None:
+def give_up_if_deep(record: JsonRecord) -> None:
     """Replace the value of a record that is nested deeper than `DEEPEST` by a problem."""
     level = [record.value]
     for _ in range(DEEPEST):
@@ -162,7 +166,7 @@ def dump(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def document(data: bytes) -> Record | None:
+def document(data: bytes) -> JsonRecord | None:
     """A whole file as one record if it is a single JSON value, else None.
 
     A document that ends or breaks after its first line is a record without a value, with the line
@@ -171,20 +175,25 @@ def document(data: bytes) -> Record | None:
     try:
         value = orjson.loads(data)
         if not _has_long_integer(data):
-            return Record(data, 1, value)
+            return JsonRecord(data, 1, value)
     except orjson.JSONDecodeError:
         pass
     try:
-        return Record(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))
+        return JsonRecord(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))
     except json.JSONDecodeError as error:
         second = (
             data[data.find(b"\n", len(data) - len(data.lstrip())) + 1 :].lstrip().split(b"\n", 1)[0]
         )
         if error.lineno == 1 or not second or split(second, 1)[-1].value is not NOT_JSON:
             return None
-        return Record(data, error.lineno, NOT_JSON, _document_reason(error))
+        return JsonRecord(data, error.lineno, NOT_JSON, _document_reason(error))
     except (ValueError, RecursionError):
         return None
+
+
+def value_of(data: bytes) -> Any:
+    """The value of a document, or the first value of a line."""
+    return (document(data) or split(data, 1)[0]).value
 
 
 def _document_reason(error: json.JSONDecodeError) -> str:

@@ -9,15 +9,12 @@ import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ctxtrim.text.json_paths import Path
+from ctxtrim.text.json_spans import Member, Members, members, skip, value_end
 
 Patch = tuple[int, int, str]  # replace text[start:end]
-
-_scan = json.JSONDecoder(
-    parse_int=str, parse_float=str
-).raw_decode  # only spans are needed, not numbers
-_SPACE = " \t\r\n"
 
 
 @dataclass
@@ -54,14 +51,14 @@ def splice(
         _at(root, path).replacement = new
     for path in remove:
         _at(root, path).is_removed = True
-    for path, members in (add or {}).items():
-        _at(root, path).added = members
+    for path, added in (add or {}).items():
+        _at(root, path).added = added
     for path, elements in (insert or {}).items():
         _at(root, path).inserted = elements
     for path, elements in (cut or {}).items():
         _at(root, path).cuts = elements
     patches: list[Patch] = []
-    _value(text, _skip(text, text.startswith("\ufeff")), root, (), patches)
+    _value(text, skip(text, text.startswith("\ufeff")), root, (), patches)
     pieces: list[str] = []
     done = 0
     for start, end, new in sorted(patches):
@@ -76,16 +73,10 @@ def _at(root: _Wish, path: Path) -> _Wish:
     return root
 
 
-def _skip(text: str, position: int) -> int:
-    while text[position] in _SPACE:
-        position += 1
-    return position
-
-
 def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
     """Collect the patches for the value that starts at `start`."""
     if wish.replacement is not None:
-        patches.append((start, _scan(text, start)[1], wish.replacement))
+        patches.append((start, value_end(text, start), wish.replacement))
     elif wish.inside or wish.added or wish.inserted or wish.cuts:
         if text[start] not in "[{":
             raise KeyError(path)
@@ -93,47 +84,74 @@ def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch])
 
 
 def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    members, values, colon = _members(text, start)
+    found = members(text, start)
+    inside = found.spans
+    values = _values(found)
     for key, inner in wish.inside.items():
         if key not in values:
             raise KeyError((*path, key))
         if not inner.is_removed:
             _value(text, values[key], inner, (*path, key), patches)
-    is_removed = [key in wish.inside and wish.inside[key].is_removed for _, _, key in members]
-    kept = [index for index, is_gone in enumerate(is_removed) if not is_gone]
-    if not kept and members:
-        patches.append((members[0][0], members[-1][1], ""))
-    elif kept:
-        if kept[0] > 0:
-            patches.append((members[0][0], members[kept[0]][0], ""))
-        for index in range(kept[0], len(members)):
-            if is_removed[index]:
-                patches.append((members[index - 1][1], members[index][1], ""))
+    removed = {key for key, inner in wish.inside.items() if inner.is_removed}
+    kept = [index for index, key in enumerate(found.keys) if key not in removed]
+    patches += _removals(inside, kept)
     if wish.added:
-        between = text[members[0][1] : members[1][0]] if len(members) > 1 else ", "
-        new = between.join(f"{json.dumps(key)}{colon}{value}" for key, value in wish.added)
-        end = members[-1][1] if members else start + 1
-        patches.append((end, end, between + new if kept else new))
+        patches.append(_addition(text, start, inside, bool(kept), wish.added))
     if wish.inserted:
-        patches += _insertions(text, start, members, kept, wish.inserted)
-    for index, new in wish.cuts:
-        patches.append((members[index - 1][1], members[index][0], new))
+        patches += _insertions(text, start, inside, kept, wish.inserted)
+    patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
+
+
+def _values(found: Members) -> dict[str | int, int]:
+    """The starts of the values by key. If a key occurs twice, the last value counts."""
+    return {key: value for key, (_, value, _) in zip(found.keys, found.spans, strict=True)}
+
+
+def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
+    """Patches without the members that are not kept, each with the comma before or after it."""
+    if not kept:
+        if inside:
+            yield inside[0][0], inside[-1][2], ""
+        return
+    if kept[0] > 0:
+        yield inside[0][0], inside[kept[0]][0], ""
+    for earlier, later in pairwise((*kept, len(inside))):
+        for index in range(earlier + 1, later):
+            yield inside[index - 1][2], inside[index][2], ""
+
+
+def _addition(
+    text: str,
+    start: int,
+    inside: Sequence[Member],
+    has_kept: bool,
+    added: Sequence[tuple[str, str]],
+) -> Patch:
+    """The patch for new members at the end of an object, spelled like the others."""
+    between, colon, end = ", ", ": ", start + 1
+    if inside:
+        begin, value, end = inside[-1]
+        colon = text[value_end(text, begin) : value]
+    if len(inside) > 1:
+        between = text[inside[0][2] : inside[1][0]]
+    new = between.join(f"{json.dumps(key)}{colon}{value}" for key, value in added)
+    return end, end, between + new if has_kept else new
 
 
 def _insertions(
     text: str,
     start: int,
-    members: Sequence[tuple[int, int, str | int]],
+    inside: Sequence[Member],
     kept: Sequence[int],
     inserted: Sequence[tuple[int, str]],
 ) -> Iterator[Patch]:
     """Patches for new elements, each before the first kept element at or after its index, separated
     alike.
     """
-    if len(members) > 1:
-        between = text[members[0][1] : members[1][0]]
+    if len(inside) > 1:
+        between = text[inside[0][2] : inside[1][0]]
     else:
-        between = "," + (text[start + 1 : members[0][0]] if members else "")
+        between = "," + (text[start + 1 : inside[0][0]] if inside else "")
     places: dict[int | None, list[str]] = {}
     for index, new in inserted:
         following = bisect_left(kept, index)
@@ -141,41 +159,12 @@ def _insertions(
     for before, additions in places.items():
         new = between.join(additions)
         if before is not None:
-            yield members[before][0], members[before][0], new + between
+            yield inside[before][0], inside[before][0], new + between
         elif kept:
-            yield members[kept[-1]][1], members[kept[-1]][1], between + new
+            yield inside[kept[-1]][2], inside[kept[-1]][2], between + new
         else:
-            position = members[0][0] if members else start + 1
+            position = inside[0][0] if inside else start + 1
             yield position, position, new
-
-
-def _members(
-    text: str, start: int
-) -> tuple[list[tuple[int, int, str | int]], dict[str | int, int], str]:
-    """The members of a container: (start, end, key) of each, the start of each key's value, and the
-    colon style.
-
-    If a key occurs twice, the last value counts.
-    """
-    is_object = text[start] == "{"
-    members: list[tuple[int, int, str | int]] = []
-    values: dict[str | int, int] = {}
-    colon = ": "
-    position = _skip(text, start + 1)
-    while text[position] not in "]}":
-        begin = position
-        key: str | int = len(members)
-        if is_object:
-            key, after = _scan(text, position)
-            position = _skip(text, _skip(text, after) + 1)
-            colon = text[after:position]
-        values[key] = position
-        position = _scan(text, position)[1]
-        members.append((begin, position, key))
-        position = _skip(text, position)
-        if text[position] == ",":
-            position = _skip(text, position + 1)
-    return members, values, colon
 
 
 def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
@@ -184,15 +173,15 @@ def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
     for path in paths:
         _at(root, path).replacement = ""
     found: dict[Path, int] = {}
-    _locate(text, _skip(text, text.startswith("\ufeff")), root, (), found)
+    _locate(text, skip(text, text.startswith("\ufeff")), root, (), found)
     return found
 
 
 def _locate(text: str, start: int, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
     if wish.replacement is not None:
         found[path] = start
-    if wish.inside:
-        values = _members(text, start)[1]
+    if wish.inside and text[start] in "[{":
+        values = _values(members(text, start))
         for key, inner in wish.inside.items():
             begin = values.get(key)
             if begin is not None:

@@ -9,10 +9,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
-from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.formats.fields import elements, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
@@ -39,9 +38,7 @@ def block(value: Any, span: Span) -> Part:
         if kind == "redacted_thinking":
             return Part("reasoning", str(value.get("data", "")), block=span)
         if kind == "tool_use":
-            call_id, name = value.get("id"), value.get("name")
-            call_id = call_id if isinstance(call_id, str) else None
-            name = name if isinstance(name, str) else None
+            call_id, name = string(value.get("id")), string(value.get("name"))
             return Part("tool_call", dump(value.get("input")), call_id, name, block=span)
         media = media_of(value) if kind in ("image", "document") else None
         if media is not None:
@@ -62,26 +59,17 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
 
     A result without content has an empty text and cannot be rewritten.
     """
-    call_id, name, content = value.get("tool_use_id"), value.get("name"), value.get("content")
-    call_id = call_id if isinstance(call_id, str) else None
-    name = name if isinstance(name, str) and call_id is None else None
+    call_id, content = string(value.get("tool_use_id")), value.get("content")
+    name = string(value.get("name")) if call_id is None else None
     is_error = value["is_error"] if isinstance(value.get("is_error"), bool) else None
-
-    def text_of(text: str, text_span: Span | None = None, element: Span | None = None) -> Part:
-        return Part("tool_result", text, call_id, name, is_error, None, text_span, element)
-
     if isinstance(content, str):
-        return (text_of(content, span.inside("content")),)
-    parts: list[Part] = []
-    for position, inner in enumerate(content if isinstance(content, list) else ()):
-        part = block(inner, span.inside("content", position))
-        if part.media is None:
-            parts.append(text_of(part.text, part.span, part.block))
-        else:
-            parts.append(replace(part, call_id=call_id))
-    if not any(part.kind == "tool_result" for part in parts):
-        parts.insert(0, text_of(""))
-    return tuple(parts)
+        parts = [Part("text", content, span=span.inside("content"))]
+    else:
+        parts = [
+            block(inner, span.inside("content", position))
+            for position, inner in enumerate(elements(content))
+        ]
+    return result_parts(parts, call_id, name, is_error)
 
 
 def is_injected(text: str) -> bool:
@@ -107,8 +95,7 @@ def user_messages(
             if run:
                 yield Message("user", tuple(run), index=index, spans=tuple(spans))
                 index, run, spans = index + 1, [], []
-            metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-            parts = result(value, span)
+            parts, metadata = result(value, span), metadata_in(value)
             yield Message(
                 "tool", parts, parts[0].name, metadata=metadata, index=index, spans=(span,)
             )

@@ -6,7 +6,7 @@ line may contain several results. `claude_code_thread` finds the live lines, `ev
 their links.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,31 +17,26 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     ENVELOPE,
     GRAPH,
     SYNTHETIC,
-    Event,
+    ClaudeEvent,
     events_in,
     is_compaction,
     with_companions,
 )
-from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.fields import elements, first_string, members
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.formats.usage import anthropic_usage, is_complete
-from ctxtrim.model import Line, Message, Part, Source, Span, Transcript, Usage
+from ctxtrim.formats.usage import answers_by_span, anthropic_usage, is_complete
+from ctxtrim.model import Line, Message, Part, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, document, dump, split
+from ctxtrim.text.records import JsonRecord, dump
 
 CLEARED = "[Old tool result content cleared]"
 """The text that the client sends for a cleared result (named by a `microcompact_boundary`)."""
 
 _TYPES = (
-    "user",
-    "assistant",
-    "system",
-    "progress",
-    "attachment",
-    "summary",
-    "file-history-snapshot",
-)
+    "user", "assistant", "system", "progress", "attachment", "summary", "file-history-snapshot",
+)  # fmt: skip
 
 
 def sniff(value: object) -> Layout | None:
@@ -64,58 +59,38 @@ def _is_event(value: object) -> bool:
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """
     events = list(events_in([record.value for record in records]))
     current = GRAPH.live(events)
     messages = tuple(with_companions(tuple(_messages(current, _cleared(events))), events))
-    if not messages:
-        return []
     cut = max((event.span for event in events if _is_cut(event)), default=Span(-1))
     since = [event for event in current if event.span > cut]
     models = [event.message.get("model") for event in events if event.kind == "assistant"]
-    model = next(
-        (name for name in reversed(models) if isinstance(name, str) and name != SYNTHETIC), None
+    return session(
+        messages,
+        lines,
+        model=first_string(name for name in reversed(models) if name != SYNTHETIC),
+        id=first_string(event.value.get("sessionId") for event in events),
+        usages=tuple(_usages(since, messages)),
     )
-    session = next(
-        (
-            event.value["sessionId"]
-            for event in events
-            if isinstance(event.value.get("sessionId"), str)
-        ),
-        None,
-    )
-    return [
-        Transcript(
-            messages,
-            Source(lines, messages),
-            model=model,
-            id=session,
-            usages=tuple(_usages(since, messages)),
-        )
-    ]
 
 
-def _is_cut(event: Event) -> bool:
+def _is_cut(event: ClaudeEvent) -> bool:
     """Whether earlier usage is outdated because the client compacted the context or cleared
     results.
     """
     return is_compaction(event) or "microcompactMetadata" in event.value
 
 
-def _usages(events: Sequence[Event], messages: Sequence[Message]) -> Iterator[Usage]:
+def _usages(events: Sequence[ClaudeEvent], messages: Sequence[Message]) -> Iterator[Usage]:
     """The usage of each answer.
 
     Every line of a message repeats its usage; the last line has the right one.
     """
-    answers = {
-        span: message.index
-        for message in messages
-        if message.role == "assistant"
-        for span in message.spans
-    }
+    answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
     for event in events:
         is_answer = (
@@ -149,7 +124,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             else Insertion(_event_of(message, neighbour, number), cut, cuts=True)
             for number, message in enumerate(run)
         ]
-    is_after = after is None or (run[0].role == "tool" and before is not None)
+    is_after = site.follows(run)
     span = (before if is_after else after) or _event(site.any.spans[0])
     neighbour = site.value_of(span)
     return [
@@ -185,21 +160,17 @@ def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[
     )
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits with updated links.
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links.
 
     The first half of a split event keeps its uuid; the rest is a new event.
     """
-    cuts = {insertion.span: _event(insertion.span) for insertion in inserted if insertion.cuts}
+    cuts = {insertion.span: _event(insertion.span) for insertion in edit.inserted if insertion.cuts}
     if not cuts:
-        return GRAPH.relink(lines, removed, kept, inserted)
-    dropped, additions = set(removed), [insertion for insertion in inserted if not insertion.cuts]
-    values = [
-        record.value for record in (document(line.data) or split(line.data, 1)[0] for line in lines)
-    ]
-    events = {event.span: event for event in events_in(values)}
+        return GRAPH.relink(edit)
+    dropped = set(edit.removed)
+    additions = [insertion for insertion in edit.inserted if not insertion.cuts]
+    events = {event.span: event for event in events_in(edit.values)}
     for home in dict.fromkeys(cuts.values()):
         content = events[home].message["content"]
         places = sorted(int(span.path[-1]) for span in cuts if cuts[span] == home)
@@ -207,14 +178,14 @@ def relink(
             span = home.inside("message", "content", first)
             additions += [
                 replace(insertion, span=home, is_after=True, cuts=False)
-                for insertion in inserted
+                for insertion in edit.inserted
                 if insertion.span == span and insertion.cuts
             ]
             blocks = [home.inside("message", "content", position) for position in range(first, end)]
-            rest = [content[int(block.path[-1])] for block in blocks if block not in removed]
+            rest = [content[int(block.path[-1])] for block in blocks if block not in edit.removed]
             additions.append(Insertion(_rest_of(events[home].value, rest), home, is_after=True))
             dropped.update(blocks)
-    return GRAPH.relink(lines, dropped, kept, additions)
+    return GRAPH.relink(replace(edit, removed=dropped, inserted=additions))
 
 
 def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
@@ -233,19 +204,19 @@ FORMAT = Format(
 )
 
 
-def _cleared(events: Sequence[Event]) -> set[str]:
+def _cleared(events: Sequence[ClaudeEvent]) -> set[str]:
     """The ids of calls whose results the client has cleared from the context."""
     cleared: set[str] = set()
     for event in events:
-        details = event.value.get("microcompactMetadata")
-        if isinstance(details, dict) and isinstance(details.get("compactedToolIds"), list):
-            cleared.update(name for name in details["compactedToolIds"] if isinstance(name, str))
+        details = members(event.value.get("microcompactMetadata"))
+        names = elements(details.get("compactedToolIds"))
+        cleared.update(name for name in names if isinstance(name, str))
     return cleared
 
 
-def _messages(events: Sequence[Event], cleared: set[str]) -> Iterator[Message]:
+def _messages(events: Sequence[ClaudeEvent], cleared: set[str]) -> Iterator[Message]:
     """The messages of the live events, each at its first line."""
-    spread: dict[str, list[Event]] = {}
+    spread: dict[str, list[ClaudeEvent]] = {}
     for event in events:
         if event.kind == "assistant" and event.message_id:
             spread.setdefault(event.message_id, []).append(event)
@@ -269,12 +240,12 @@ def _messages(events: Sequence[Event], cleared: set[str]) -> Iterator[Message]:
                 index += 1
 
 
-def _attachment(event: Event, index: int) -> Message:
+def _attachment(event: ClaudeEvent, index: int) -> Message:
     part = Part("text", dump(event.value["attachment"]))
     return Message("user", (part,), None, True, index=index, spans=(event.span,))
 
 
-def _user(event: Event, index: int, cleared: set[str]) -> Iterator[Message]:
+def _user(event: ClaudeEvent, index: int, cleared: set[str]) -> Iterator[Message]:
     """The messages of a user line."""
     content = event.message.get("content")
     if isinstance(content, str):
@@ -284,7 +255,7 @@ def _user(event: Event, index: int, cleared: set[str]) -> Iterator[Message]:
         )
         return
     span = event.span.inside("message", "content")
-    for message in user_messages(content if isinstance(content, list) else (), span, index):
+    for message in user_messages(elements(content), span, index):
         if message.role == "tool":
             yield _cleared_if_named(message, cleared)
         else:
@@ -302,16 +273,16 @@ def _cleared_if_named(message: Message, cleared: set[str]) -> Message:
     return replace(message, parts=(replace(result, text=CLEARED, span=None, block=None),))
 
 
-def _origin(event: Event, text: str) -> tuple[bool, bool]:
+def _origin(event: ClaudeEvent, text: str) -> tuple[bool, bool]:
     """Whether the client wrote a text, and whether it is a summary of everything before."""
     is_summary = bool(event.value.get("isCompactSummary"))
     return is_summary or bool(event.value.get("isMeta")) or is_injected(text), is_summary
 
 
-def _content(event: Event) -> Iterator[Part]:
+def _content(event: ClaudeEvent) -> Iterator[Part]:
     """The parts of one assistant line."""
     content = event.message.get("content")
     if isinstance(content, str):
         yield Part("text", content, span=event.span.inside("message", "content"))
-    for position, value in enumerate(content if isinstance(content, list) else ()):
+    for position, value in enumerate(elements(content)):
         yield block(value, event.span.inside("message", "content", position))

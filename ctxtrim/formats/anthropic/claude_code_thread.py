@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats import event_links
-from ctxtrim.formats.event_links import EventGraph, EventIndex, text
+from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
+from ctxtrim.formats.fields import elements, string
 from ctxtrim.model import Companion, Message, Span
 
 ENVELOPE = (
@@ -34,7 +34,7 @@ _VISIBLE = (
 )  # fmt: skip
 
 
-class Event(event_links.Event):
+class ClaudeEvent(SessionEvent):
     """One event of the session, with the facts that are needed often.
 
     `kind` is its type; a summary with a user message counts as that message. `message` is empty if
@@ -48,9 +48,9 @@ class Event(event_links.Event):
         super().__init__(value, span)
         self.is_sidechain = value.get("isSidechain") is True
         kind, message = value.get("type"), value.get("message")
-        self.kind = "user" if kind == "summary" and message is not None else text(kind)
+        self.kind = "user" if kind == "summary" and message is not None else string(kind)
         self.message: dict[str, Any] = message if isinstance(message, dict) else {}
-        self.message_id = text(self.message.get("id"))
+        self.message_id = string(self.message.get("id"))
         if self.kind == "attachment":
             attachment = value.get("attachment")
             self.speaks = self.is_context = (
@@ -65,18 +65,18 @@ class Event(event_links.Event):
         self.is_context = self.speaks and self.message.get("model") != SYNTHETIC and not is_hidden
 
 
-def events_in(values: Sequence[Any]) -> Iterator[Event]:
+def events_in(values: Sequence[Any]) -> Iterator[ClaudeEvent]:
     """The events among the values of some lines. A document contains them under `loglines`."""
     for line, value in enumerate(values):
         if isinstance(value, dict) and isinstance(value.get("loglines"), list):
             for index, item in enumerate(value["loglines"]):
                 if isinstance(item, dict):
-                    yield Event(item, Span(line, ("loglines", index)))
+                    yield ClaudeEvent(item, Span(line, ("loglines", index)))
         elif isinstance(value, dict):
-            yield Event(value, Span(line))
+            yield ClaudeEvent(value, Span(line))
 
 
-def _thread(events: Sequence[Event]) -> set[int]:
+def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     """The live events: those of the context, and those that link them."""
     speaking = [index for index, event in enumerate(events) if event.speaks]
     main = [index for index in speaking if not events[index].is_sidechain] or speaking
@@ -112,23 +112,20 @@ def _thread(events: Sequence[Event]) -> set[int]:
     return chain
 
 
-def is_compaction(event: Event) -> bool:
+def is_compaction(event: ClaudeEvent) -> bool:
     """Whether an event is a compaction: the client summarized everything before it."""
     return event.value.get("subtype") == "compact_boundary"
 
 
-def _after_compaction(events: Sequence[Event]) -> int:
+def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
     return max((index + 1 for index, event in enumerate(events) if is_compaction(event)), default=0)
 
 
-def _field_values(event: Event, kind: str, field: str) -> list[str]:
+def _field_values(event: ClaudeEvent, kind: str, field: str) -> list[str]:
     """The values of a field of all blocks of a kind."""
-    content = event.message.get("content")
-    if not isinstance(content, list):
-        return []
     names = (
         block.get(field)
-        for block in content
+        for block in elements(event.message.get("content"))
         if isinstance(block, dict) and block.get("type") == kind
     )
     return [name for name in names if isinstance(name, str)]
@@ -139,22 +136,24 @@ def _home(span: Span) -> Span:
     return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
 
 
-def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Iterator[Message]:
+def with_companions(
+    messages: Sequence[Message], events: Sequence[ClaudeEvent]
+) -> Iterator[Message]:
     """The messages with their companion lines: file snapshots of a prompt, progress of a call."""
     prompts: dict[str | None, list[Companion]] = {}
     calls: dict[str | None, list[Companion]] = {}
     for event in events:
         if event.kind == "file-history-snapshot":
-            prompts.setdefault(text(event.value.get("messageId")), []).append(
+            prompts.setdefault(string(event.value.get("messageId")), []).append(
                 Companion(event.span, event.kind)
             )
         elif event.kind == "progress":
             call = event.value.get("parentToolUseID") or event.value.get("toolUseID")
-            calls.setdefault(text(call), []).append(Companion(event.span, event.kind))
+            calls.setdefault(string(call), []).append(Companion(event.span, event.kind))
     if not prompts and not calls:
         yield from messages
         return
-    uuids = {event.span: event.uuid for event in events if event.uuid is not None}
+    uuids = {event.span: event.id for event in events if event.id is not None}
     for message in messages:
         names = dict.fromkeys(uuids.get(span) for span in message.spans)
         found = [
@@ -165,8 +164,8 @@ def with_companions(messages: Sequence[Message], events: Sequence[Event]) -> Ite
 
 
 GRAPH = EventGraph(
+    ClaudeEvent,
     events_in,
-    Event,
     _thread,
     _home,
     links=("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"),

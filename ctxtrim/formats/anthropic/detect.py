@@ -17,13 +17,8 @@ ROLES = ("user", "assistant", "system")
 _DATED = re.compile(r"_20\d{6}$")
 
 _BLOCKS = (
-    "tool_use",
-    "tool_result",
-    "redacted_thinking",
-    "server_tool_use",
-    "mcp_tool_use",
-    "compaction",
-)
+    "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
+)  # fmt: skip
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
 _FOREIGN_KEYS = frozenset(
     (
@@ -36,14 +31,8 @@ _FOREIGN_KEYS = frozenset(
     )
 )
 _FOREIGN_BLOCKS = (
-    "image_url",
-    "input_audio",
-    "input_text",
-    "output_text",
-    "input_image",
-    "file",
-    "toolCall",
-)
+    "image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall",
+)  # fmt: skip
 
 
 def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, inner, is_foreign, knows
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.event_links import EventGraph, SessionEvent
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
-from ctxtrim.formats.parents import relink
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Message, Part, Role, Span
@@ -43,7 +45,7 @@ _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user 
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
     start = len(found.messages)
     before: list[Span] = []
@@ -84,10 +86,9 @@ def _by_order(messages: Sequence[Message]) -> Iterator[Message]:
         yield message
 
 
-def _note(message: Mapping[str, Any], found: Found) -> None:
-    """Record the model and usage of an answer. Cline names the model next to the message."""
-    info = message.get("modelInfo")
-    model = message.get("model", info.get("modelId") if isinstance(info, dict) else None)
+def _note(message: Mapping[str, Any], found: ListContents) -> None:
+    """JsonRecord the model and usage of an answer. Cline names the model next to the message."""
+    model = message.get("model", members(message.get("modelInfo")).get("modelId"))
     found.model = model if isinstance(model, str) else found.model
     if "usage" in message and is_complete(message):
         usage = anthropic_usage(message["usage"], len(found.messages) - 1)
@@ -129,32 +130,19 @@ def _messages(
 ) -> Iterator[Message]:
     """The messages in the content of an element, from block `first` on."""
     if role == "user" and isinstance(content, list) and content:
-        for message in user_messages(content, span, index, first):
-            yield replace(message, is_injected=True) if _is_client(message) else message
-    elif not first or first < len(content):
-        parts = _parts(content, span, first)
-        spans = (
-            (whole,)
-            if not first
-            else tuple(span.inside(position) for position in range(first, len(content)))
-        )
-        message = Message(role, parts, index=index, spans=spans)
-        yield (
-            replace(message, is_injected=True)
-            if role == "user" and _is_client(message)
-            else message
-        )
+        messages = list(user_messages(content, span, index, first))
+    elif not first:
+        messages = [Message(role, _parts(content, span), index=index, spans=(whole,))]
+    else:
+        rest = tuple(span.inside(position) for position in range(first, len(content)))
+        parts = _parts(content, span)[first:]
+        messages = [Message(role, parts, index=index, spans=rest)] if rest else []
+    for message in messages:
+        yield replace(message, is_injected=True) if _is_client(message) else message
 
 
-def _parts(content: Any, span: Span, first: int = 0) -> tuple[Part, ...]:
-    if isinstance(content, str):
-        return (Part("text", content, span=span),)
-    if isinstance(content, list):
-        return tuple(
-            block(content[position], span.inside(position))
-            for position in range(first, len(content))
-        )
-    return () if content is None else (Part("text", dump(content)),)
+def _parts(content: Any, span: Span) -> tuple[Part, ...]:
+    return content_parts(content, span, block)
 
 
 def _is_client(message: Message) -> bool:
@@ -171,14 +159,14 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model, id and usage next to the messages, and the system prompt as a
     message.
     """
-    tools, model, name, system = (value.get(key) for key in ("tools", "model", "id", "system"))
+    tools, system = value.get("tools"), value.get("system")
     home = span.inside("system")
     spoken = isinstance(system, (str, list)) and bool(system)
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
         _choice(value.get("tool_choice")),
-        model if isinstance(model, str) else None,
-        name if isinstance(name, str) else None,
+        string(value.get("model")),
+        string(value.get("id")),
         anthropic_usage(value.get("usage")),
         (Message("system", _parts(system, home), index=0, spans=(home,)),) if spoken else (),
         anthropic_options(value),
@@ -189,8 +177,7 @@ def _choice(choice: Any) -> str | None:
     """The name of the tool that must be called, or a word like `auto` or `none`."""
     if not isinstance(choice, dict):
         return None
-    word = choice.get("name", choice.get("type"))
-    return word if isinstance(word, str) else None
+    return string(choice.get("name", choice.get("type")))
 
 
 def owner(array: Path) -> Path | None:
@@ -274,7 +261,29 @@ def _json_value(
     return envelope | {"id": name, "parentId": None, "message": {"role": role, "content": blocks}}
 
 
+def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            yield SessionEvent(value, Span(line), "id")
+
+
+_GRAPH = EventGraph(
+    lambda value, span: SessionEvent(value, span, "id"),
+    _lines,
+    lambda events: {index for index, event in enumerate(events) if event.id is not None},
+    links=("parentId",),
+    above="parentId",
+    is_path=False,
+)
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links, if elements name their parents as Droid writes them."""
+    is_linked = any(isinstance(value, dict) and "parentId" in value for value in edit.values)
+    return _GRAPH.relink(edit) if is_linked else edit
+
+
 DIALECT = Dialect(
-    "anthropic", knows, read, envelope, owner, insert, PLACES, takes_empty=True, claims=claims,
+    "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
     is_foreign=is_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

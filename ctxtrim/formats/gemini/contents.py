@@ -9,7 +9,9 @@ their signatures by length.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ctxtrim.formats import fields
 from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     SPELLED,
@@ -20,10 +22,11 @@ from ctxtrim.formats.gemini.parts import (
     is_media,
     messages_of,
     part_of,
+    pieces_in,
     text_part,
 )
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.model import Message, Span
@@ -32,11 +35,7 @@ from ctxtrim.text.records import dump
 
 _SYSTEM = ("systemInstruction", "system_instruction")
 # keys that an inserted event copies from its neighbour
-_EVENT = (
-    "invocation_id",
-    "invocationId",
-    "timestamp",
-)
+_EVENT = ("invocation_id", "invocationId", "timestamp")
 
 
 def knows(value: object) -> bool:
@@ -46,7 +45,7 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each content.
 
     Partial events of a streamed message are skipped; the full one follows.
@@ -57,15 +56,12 @@ def read(elements: Sequence[Element], found: Found) -> None:
             continue
         name = inner.get("role")
         role = ROLES.get(name) if name is None or isinstance(name, str) else None
-        parts = inner.get("parts")
         if role is None:
             found.uncounted += 1
             continue
         if value.get("partial") is True:
             continue
-        pieces = [
-            (part, home.inside("parts", position)) for position, part in enumerate(parts or ())
-        ]
+        pieces = pieces_in(inner.get("parts"), home.inside("parts"))
         messages = messages_of(role, pieces, (whole,), len(found.messages))
         if role == "assistant" and is_complete(value):
             usage = gemini_usage(
@@ -95,16 +91,12 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     if isinstance(value.get("config"), dict):
         around.append((value["config"], span.inside("config")))
     members = {key: inner for outer, _ in reversed(around) for key, inner in outer.items()}
-    tools, model, name = (
-        members.get("tools"),
-        members.get("model", members.get("modelVersion")),
-        members.get("id"),
-    )
+    tools = members.get("tools")
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
         _choice(members),
-        model if isinstance(model, str) else None,
-        name if isinstance(name, str) else None,
+        string(members.get("model", members.get("modelVersion"))),
+        string(members.get("id")),
         gemini_usage(members.get("usageMetadata", members.get("usage_metadata"))),
         tuple(_system(around)),
         gemini_options(members),
@@ -118,13 +110,9 @@ def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
             if isinstance(inner, str):
                 pieces = [(inner, inner_span)]
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
-                pieces = [
-                    (part, inner_span.inside("parts", position))
-                    for position, part in enumerate(inner["parts"])
-                ]
-            elif isinstance(inner, dict) and isinstance(
-                inner.get("parts"), dict
-            ):  # the API also accepts a single part
+                pieces = pieces_in(inner["parts"], inner_span.inside("parts"))
+            # the API also accepts a single part
+            elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):
                 pieces = [(inner["parts"], inner_span.inside("parts"))]
             else:
                 continue
@@ -135,14 +123,12 @@ def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
 
 def _choice(members: dict[str, Any]) -> str | None:
     """The name of the only allowed function, or a word like `auto` or `none`."""
-    config = members.get("toolConfig", members.get("tool_config"))
-    inner = (
+    config = fields.members(members.get("toolConfig", members.get("tool_config")))
+    inner = fields.members(
         config.get("functionCallingConfig", config.get("function_calling_config"))
-        if isinstance(config, dict)
-        else 0
     )
-    mode = inner.get("mode") if isinstance(inner, dict) else None
-    if not isinstance(inner, dict) or not isinstance(mode, str):
+    mode = inner.get("mode")
+    if not isinstance(mode, str):
         return None
     names = inner.get("allowedFunctionNames", inner.get("allowed_function_names"))
     only = names[0] if isinstance(names, list) and len(names) == 1 else None
@@ -193,19 +179,13 @@ DIALECT = Dialect(
     "gemini",
     knows,
     read,
-    envelope,
-    owner,
     insert,
+    envelope=envelope,
+    owner=owner,
     places=(
-        "contents",
-        "history",
-        "events",
-        "request.contents",
-        "[*].contents",
-        "[*].history",
-        "[*].events",
-        "",
+        "contents", "history", "events", "request.contents", "[*].contents", "[*].history",
+        "[*].events", "",
     ),
     must_alternate=True,
     text_block=text_part,
-)
+)  # fmt: skip

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.gemini.gemini_cli_log import Entry, is_same, relink, replayed
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, is_same, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     Piece,
     call_of,
@@ -22,13 +23,13 @@ from ctxtrim.formats.gemini.parts import (
     is_media,
     member,
     messages_of,
-    metadata_of,
     part_of,
     part_value,
+    pieces_in,
     result_of,
 )  # fmt: skip
 from ctxtrim.formats.ids import event_id
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
@@ -59,7 +60,7 @@ def opens(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each entry, in the order in which they first appeared."""
     entries = replayed(elements)
     copies = _copies(entries)
@@ -68,9 +69,7 @@ def read(elements: Sequence[Element], found: Found) -> None:
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
-            calls.update(
-                {call["id"]: number for call in _calls(value) if isinstance(call.get("id"), str)}
-            )
+            calls.update(dict.fromkeys(_call_ids(value), number))
             _model(entry, copies.get(number, set()), found)
         elif kind == "user":
             for message in _user(entry):
@@ -83,9 +82,10 @@ def read(elements: Sequence[Element], found: Found) -> None:
     )
 
 
-def _calls(value: dict[str, Any]) -> list[dict[str, Any]]:
-    calls = value.get("toolCalls")
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+def _call_ids(value: dict[str, Any]) -> list[str]:
+    """The ids of the calls in a model message."""
+    ids = (members(call).get("id") for call in elements(value.get("toolCalls")))
+    return [name for name in ids if isinstance(name, str)]
 
 
 def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
@@ -93,23 +93,17 @@ def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
     key = "content" if "content" in value else "parts"
     content, inner_span = value.get(key), span.inside(key)
     if isinstance(content, list):
-        return [(part, inner_span.inside(index)) for index, part in enumerate(content)]
+        return pieces_in(content, inner_span)
     return [] if content is None else [(content, inner_span)]
 
 
-def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
+def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
     """The ids of the calls of each entry whose results a user message repeats."""
     calls: dict[str, int] = {}
     copies: dict[int, set[str]] = {}
     for number, entry in enumerate(entries):
         if entry.value.get("type") in _MODEL:
-            calls.update(
-                {
-                    call["id"]: number
-                    for call in _calls(entry.value)
-                    if isinstance(call.get("id"), str)
-                }
-            )
+            calls.update(dict.fromkeys(_call_ids(entry.value), number))
         elif entry.value.get("type") == "user" and isinstance(entry.value.get("content"), list):
             for part in entry.value["content"]:
                 name = (member(part, ("functionResponse",)) or {}).get("id")
@@ -118,7 +112,7 @@ def _copies(entries: Sequence[Entry]) -> dict[int, set[str]]:
     return copies
 
 
-def _model(entry: Entry, copied: Set[str], found: Found) -> None:
+def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
     """A model message and its results."""
     value, span = entry.value, entry.span
     model = value.get("model")
@@ -135,9 +129,7 @@ def _model(entry: Entry, copied: Set[str], found: Found) -> None:
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
     waiting = [position for position, part in enumerate(parts) if part.kind == "tool_call"]
-    for position, call in enumerate(
-        value["toolCalls"] if isinstance(value.get("toolCalls"), list) else ()
-    ):
+    for position, call in enumerate(elements(value.get("toolCalls"))):
         if not isinstance(call, dict):
             continue
         part = call_of(call, span.inside("toolCalls", position))
@@ -158,16 +150,11 @@ def _model(entry: Entry, copied: Set[str], found: Found) -> None:
 
 def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The model's thoughts, as the client sends them back."""
-    thoughts = value.get("thoughts")
-    for position, thought in enumerate(thoughts if isinstance(thoughts, list) else ()):
+    for position, thought in enumerate(elements(value.get("thoughts"))):
         if isinstance(thought, dict):
-            subject, text = thought.get("subject"), thought.get("description")
-            title = [f"**{subject}**"] if subject else []
-            yield Part(
-                "reasoning",
-                " ".join([*title, str(text or "")]),
-                block=span.inside("thoughts", position),
-            )
+            subject, text = thought.get("subject"), str(thought.get("description") or "")
+            text = f"**{subject}** {text}" if subject else text
+            yield Part("reasoning", text, block=span.inside("thoughts", position))
 
 
 def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator[Message]:
@@ -178,15 +165,13 @@ def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator
         part = Part(
             "tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span
         )
-        yield Message("tool", (part,), metadata=metadata_of(call), spans=(call_span,))
+        yield Message("tool", (part,), metadata=metadata_in(call), spans=(call_span,))
         return
     pieces = [(result, result_span)] if isinstance(result, dict) else []
-    if isinstance(result, list):
-        pieces = [(part, result_span.inside(piece_span)) for piece_span, part in enumerate(result)]
+    pieces += pieces_in(result, result_span)
     parts: list[Part] = []
-    homes: list[
-        tuple[dict[str, Any], Span]
-    ] = []  # spans to remove with the result, and homes of its metadata
+    # spans to remove with the result, and homes of its metadata
+    homes: list[tuple[dict[str, Any], Span]] = []
     for piece, piece_span in pieces:
         response = member(piece, ("functionResponse",))
         call_id = call_part.call_id
@@ -202,12 +187,10 @@ def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator
     if parts:
         if not any(part.kind == "tool_result" for part in parts):
             parts.insert(0, Part("tool_result", "", call_part.call_id, call_part.name, is_error))
-        # only a function response has an error flag, so a text next to it would read back
-        # differently
-        else:
+        else:  # only a function response has an error flag: a text next to it would differ
             parts = [replace(part, text_block=None) for part in parts]
         spans = tuple(span for _, span in homes)
-        yield Message("tool", tuple(parts), metadata=metadata_of(homes[0][0]), spans=spans)
+        yield Message("tool", tuple(parts), metadata=metadata_in(homes[0][0]), spans=spans)
 
 
 def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
@@ -221,7 +204,7 @@ def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
     )
 
 
-def _user(entry: Entry) -> list[Message]:
+def _user(entry: LoggedMessage) -> list[Message]:
     pieces = _pieces(entry.value, entry.span)
     first = pieces[0][0] if pieces else ""
     text = first.get("text") if isinstance(first, dict) else first
@@ -232,12 +215,15 @@ def _user(entry: Entry) -> list[Message]:
     (message,) = messages  # only list elements can be removed alone
     parts = tuple(replace(part, block=None) for part in message.parts)
     return [
-        replace(message, parts=parts, metadata=metadata_of(entry.value), spans=tuple(entry.lines))
+        replace(message, parts=parts, metadata=metadata_in(entry.value), spans=tuple(entry.lines))
     ]
 
 
 def _take(
-    message: Message, calls: dict[str, int], answered: dict[tuple[int, str], int], found: Found
+    message: Message,
+    calls: dict[str, int],
+    answered: dict[tuple[int, str], int],
+    found: ListContents,
 ) -> None:
     """Read a user message.
 
@@ -256,8 +242,7 @@ def _take(
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The id of the session. Its messages name the model."""
-    name = value.get("sessionId")
-    return Envelope(id=name if isinstance(name, str) else None)
+    return Envelope(id=string(value.get("sessionId")))
 
 
 def owner(array: Path) -> Path | None:
@@ -300,10 +285,9 @@ DIALECT = Dialect(
     "gemini-cli",
     knows,
     read,
-    envelope,
-    owner,
     insert,
-    places=("messages", "[*].messages", ""),
+    envelope=envelope,
+    owner=owner,
     relink=relink,
     opens=opens,
     must_alternate=True,

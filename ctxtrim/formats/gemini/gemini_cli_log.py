@@ -10,21 +10,20 @@ A message keeps the position of its first version. Removing it also removes its 
 which would otherwise be read again.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Insertion, Relinked
+from ctxtrim.formats.base import Edit
 from ctxtrim.formats.gemini.parts import call_of, part_of
 from ctxtrim.formats.message_lists import Element
-from ctxtrim.model import Line, Part, Span
-from ctxtrim.text.records import document, split
+from ctxtrim.model import Part, Span
 
 
 @dataclass
-class Entry:
+class LoggedMessage:
     """The final version of a message, its span, and all lines that contain a version of it."""
 
     value: dict[str, Any]
@@ -32,9 +31,9 @@ class Entry:
     lines: list[Span]
 
 
-def replayed(elements: Sequence[Element]) -> list[Entry]:
+def replayed(elements: Sequence[Element]) -> list[LoggedMessage]:
     """The final messages of a log. The elements of a list are returned as they are."""
-    entries: dict[object, Entry] = {}
+    entries: dict[object, LoggedMessage] = {}
     for number, (value, span, whole) in enumerate(elements):
         if not isinstance(value, dict):
             continue
@@ -45,11 +44,13 @@ def replayed(elements: Sequence[Element]) -> list[Entry]:
             entries[name].value, entries[name].span = value, span
             entries[name].lines.append(whole)
         else:
-            entries[name] = Entry(value, span, [whole])
+            entries[name] = LoggedMessage(value, span, [whole])
     return list(entries.values())
 
 
-def _change(entries: dict[object, Entry], value: dict[str, Any], span: Span, number: int) -> None:
+def _change(
+    entries: dict[object, LoggedMessage], value: dict[str, Any], span: Span, number: int
+) -> None:
     """Apply an element of a list, or a log line that changes other messages."""
     update, target = value.get("$set"), value.get("$rewindTo")
     if isinstance(target, str):
@@ -62,36 +63,30 @@ def _change(entries: dict[object, Entry], value: dict[str, Any], span: Span, num
             inner_span = span.inside("$set", "messages", index)
             if isinstance(item, dict):
                 name = item["id"] if isinstance(item.get("id"), str) else (number, index)
-                entries[name] = Entry(item, inner_span, [inner_span])
+                entries[name] = LoggedMessage(item, inner_span, [inner_span])
     elif "type" in value:
-        entries[number] = Entry(value, span, [span])
+        entries[number] = LoggedMessage(value, span, [span])
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits including older versions of removed messages.
+def relink(edit: Edit) -> Edit:
+    """The edit including older versions of removed messages.
 
     Insertions go to the first version's position. Removing a call also removes its copy in the
     content of its message.
     """
-    values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
-    entries = replayed(
-        [Element(value, Span(line), Span(line)) for line, value in enumerate(values)]
+    messages = replayed(
+        [Element(value, Span(line), Span(line)) for line, value in enumerate(edit.values)]
     )
-    more = {span for entry in entries if entry.span in removed for span in entry.lines}
-    for span in removed:
+    more = {span for message in messages if message.span in edit.removed for span in message.lines}
+    for span in edit.removed:
         if span.path[-2:-1] == ("toolCalls",):
-            more |= set(_same_call(values[span.line], span))
-    first = {entry.span: entry.lines[0] for entry in entries}
-    return Relinked(
-        {},
-        removed | more,
-        [
-            replace(insertion, span=first.get(insertion.span, insertion.span))
-            for insertion in inserted
-        ],
-    )
+            more |= set(_same_call(edit.values[span.line], span))
+    first = {message.span: message.lines[0] for message in messages}
+    inserted = [
+        replace(insertion, span=first.get(insertion.span, insertion.span))
+        for insertion in edit.inserted
+    ]
+    return replace(edit, removed=edit.removed | more, inserted=inserted)
 
 
 def _same_call(value: Any, call: Span) -> Iterator[Span]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.fields import elements, metadata_in, string
+from ctxtrim.formats.media_blocks import block_part, media_of
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -40,38 +41,28 @@ _KNOWN = (
     "thoughtSignature", "videoMetadata", "video_metadata",
 )  # fmt: skip
 # members of a response
-_TEXTS = (
-    "output",
-    "result",
-    "content",
-    "text",
-    "stdout",
-    "message",
-    "report",
-    "error",
-)
+_TEXTS = ("output", "result", "content", "text", "stdout", "message", "report", "error")
 
 
 def is_content(value: object) -> bool:
     """Whether a value has a Gemini role and parts."""
-    if (
-        not isinstance(value, dict)
-        or not isinstance(value.get("parts"), list)
-        or "content" in value
-    ):
+    if not isinstance(value, dict) or "content" in value:
         return False
-    role, parts = value.get("role"), value["parts"]
-    if (
-        not (isinstance(role, str) or len(value) == 1)
-        or role not in ROLES
-        or not all(map(_is_part, parts))
-    ):
+    role, parts = value.get("role"), value.get("parts")
+    if not isinstance(parts, list) or not (isinstance(role, str) or len(value) == 1):
+        return False
+    if role not in ROLES or not all(map(_is_part, parts)):
         return False
     return bool(parts) or ROLES[role] == "assistant"
 
 
 def _is_part(value: object) -> bool:
     return isinstance(value, dict) and "type" not in value and any(key in value for key in _KNOWN)
+
+
+def pieces_in(parts: Any, span: Span) -> list[Piece]:
+    """The elements of a list of parts at a span; none for other values."""
+    return [(part, span.inside(index)) for index, part in enumerate(elements(parts))]
 
 
 def messages_of(
@@ -132,7 +123,7 @@ def _part_of(value: Any, span: Span, calls: bool) -> Part:
     if isinstance(value, str):
         return Part("text", value, span=span, block=span)
     if not isinstance(value, dict):
-        return Part("text", dump(value), block=span)
+        return block_part(value, span)
     text = value.get("text")
     if isinstance(text, str):
         if value.get("thought") is True:
@@ -141,22 +132,14 @@ def _part_of(value: Any, span: Span, calls: bool) -> Part:
     call = member(value, _CALL)
     if call is not None and calls:
         return call_of(call, span)
-    media = media_of(value)
-    if media is not None:
-        return Part("attachment", media=media, block=span, text_block=text_part)
-    return Part("text", dump(value), block=span)
+    return block_part(value, span, text_part)
 
 
 def call_of(call: dict[str, Any], block: Span) -> Part:
     """A call with a name, an arguments object, and an optional id. `block` is removed with it."""
-    arguments, call_id, name = call.get("args"), call.get("id"), call.get("name")
-    return Part(
-        "tool_call",
-        "" if arguments is None else dump(arguments),
-        call_id if isinstance(call_id, str) else None,
-        name if isinstance(name, str) else None,
-        block=block,
-    )
+    arguments = call.get("args")
+    text = "" if arguments is None else dump(arguments)
+    return Part("tool_call", text, string(call.get("id")), string(call.get("name")), block=block)
 
 
 def member(value: Any, keys: tuple[str, ...]) -> dict[str, Any] | None:
@@ -166,31 +149,18 @@ def member(value: Any, keys: tuple[str, ...]) -> dict[str, Any] | None:
     return next((value[key] for key in keys if isinstance(value.get(key), dict)), None)
 
 
-def response_of(value: Any) -> dict[str, Any] | None:
-    """The function response in a part, or None."""
-    return member(value, _RESPONSE)
-
-
-def result_of(
-    value: dict[str, Any], part_span: Span, index: int, call_id: str | None = None
-) -> Message:
-    """The tool result in a function response part.
-
-    `call_id` is the default if the response has no id.
-    """
+def result_of(value: dict[str, Any], part_span: Span, index: int) -> Message:
+    """The tool result in a function response part."""
     key = next(key for key in _RESPONSE if isinstance(value.get(key), dict))
     inner, response_span = value[key], part_span.inside(key)
-    name, own = inner.get("name"), inner.get("id")
-    call_id = own if isinstance(own, str) else call_id
-    name = name if isinstance(name, str) else None
+    call_id, name = string(inner.get("id")), string(inner.get("name"))
     text, text_span, rest, is_error = _response_text(
         inner.get("response"), response_span.inside("response")
     )
     parts = [Part("tool_result", text, call_id, name, is_error, None, text_span)]
     if rest is not None:
         parts.append(Part("text", rest, call_id))
-    more = inner.get("parts")
-    for position, item in enumerate(more if isinstance(more, list) else ()):
+    for position, item in enumerate(elements(inner.get("parts"))):
         media = media_of(item) if isinstance(item, dict) else None
         block = response_span.inside("parts", position)
         if media is None:
@@ -199,14 +169,8 @@ def result_of(
             )
         else:
             parts.append(Part("attachment", "", call_id, media=media, block=block))
-    return Message(
-        "tool", tuple(parts), metadata=metadata_of(value), index=index, spans=(part_span,)
-    )
-
-
-def metadata_of(value: dict[str, Any]) -> tuple[tuple[str, int], ...]:
-    """The metadata that a stage wrote next to a result."""
-    return tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+    metadata = metadata_in(value)
+    return Message("tool", tuple(parts), metadata=metadata, index=index, spans=(part_span,))
 
 
 def _response_text(response: Any, span: Span) -> tuple[str, Span | None, str | None, bool | None]:
@@ -244,7 +208,7 @@ def text_part(text: str) -> dict[str, Any]:
 def part_value(message: Message) -> dict[str, Any]:
     """A message as one part."""
     result = message.result
-    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
+    text = text_of(message.parts)
     if result is None:
         return text_part(text)
     response = {"id": result.call_id, "name": result.name, "response": {"output": text}}

@@ -6,14 +6,14 @@ message. A `chat_compression` contains the contents that replace everything befo
 telemetry, snapshots and `toolCallResult` are never sent.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats import event_links
-from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
-from ctxtrim.formats.event_links import EventGraph, EventIndex, text
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
+from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
@@ -22,21 +22,18 @@ from ctxtrim.formats.gemini.parts import (
     insert_contents,
     is_media,
     messages_of,
+    pieces_in,
     text_part,
 )
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.usage import gemini_usage
-from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.model import Line, Message, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, dump, split
+from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = ("user", "assistant", "tool_result", "system")
 # subtypes of events outside the conversation
-_SIDE = (
-    "session_artifact_",
-    "session_sources_",
-    "managed_session_",
-)
+_SIDE = ("session_artifact_", "session_sources_", "managed_session_")
 _HIDDEN = ("code_mode_tool_result", "realtime_message")
 _SAID = (None, "mid_turn_user_message", "cron")  # subtypes of messages that a person wrote
 _ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
@@ -44,7 +41,7 @@ _HISTORY = ("systemPayload", "compressedHistory")
 _PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
 
 
-class Event(event_links.Event):
+class QwenEvent(SessionEvent):
     """One event of the session.
 
     `pieces`: the parts of its message; `history`: the contents of a compression.
@@ -54,21 +51,18 @@ class Event(event_links.Event):
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         super().__init__(value, span)
-        self.kind, self.subtype = text(value.get("type")), text(value.get("subtype"))
+        self.kind, self.subtype = string(value.get("type")), string(value.get("subtype"))
         self.is_sidechain = value.get("isSidechain") is True
-        self.is_conversation = self.uuid is not None and not (self.subtype or "").startswith(_SIDE)
-        message, payload = value.get("message"), value.get("systemPayload")
-        parts = message.get("parts") if isinstance(message, dict) else None
+        self.is_conversation = self.id is not None and not (self.subtype or "").startswith(_SIDE)
         self.pieces: list[Piece] = []
         self.history: list[Any] | None = None
         if self.kind == "system":
-            if self.subtype == "chat_compression" and isinstance(payload, dict):
-                history = payload.get("compressedHistory")
-                self.history = history if isinstance(history, list) else None
-        elif self.kind in _TYPES and isinstance(parts, list) and self.subtype not in _HIDDEN:
-            self.pieces = [
-                (part, span.inside("message", "parts", index)) for index, part in enumerate(parts)
-            ]
+            history = members(value.get("systemPayload")).get("compressedHistory")
+            if self.subtype == "chat_compression" and isinstance(history, list):
+                self.history = history
+        elif self.kind in _TYPES and self.subtype not in _HIDDEN:
+            parts = members(value.get("message")).get("parts")
+            self.pieces = pieces_in(parts, span.inside("message", "parts"))
         self.is_context = bool(self.pieces)
 
 
@@ -87,13 +81,13 @@ def sniff(value: object) -> Layout | None:
     )
 
 
-def _events(values: Sequence[Any]) -> Iterator[Event]:
+def _events(values: Sequence[Any]) -> Iterator[QwenEvent]:
     for line, value in enumerate(values):
         if isinstance(value, dict):
-            yield Event(value, Span(line))
+            yield QwenEvent(value, Span(line))
 
 
-def _thread(events: Sequence[Event]) -> set[int]:
+def _thread(events: Sequence[QwenEvent]) -> set[int]:
     """The events from the last one back to the last compression, with all lines of each."""
     indices = [index for index, event in enumerate(events) if event.is_conversation]
     main = [index for index in indices if not events[index].is_sidechain] or indices
@@ -105,14 +99,14 @@ def _thread(events: Sequence[Event]) -> set[int]:
         chain.add(index)
         if events[index].history is not None:
             break
-    uuids = {events[index].uuid for index in chain}
-    return chain | {index for index in main if events[index].uuid in uuids}
+    uuids = {events[index].id for index in chain}
+    return chain | {index for index in main if events[index].id in uuids}
 
 
-GRAPH = EventGraph(_events, Event, _thread, lambda span: Span(span.line))
+GRAPH = EventGraph(QwenEvent, _events, _thread)
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """
@@ -120,33 +114,25 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
     thread = [events[index] for index in sorted(_thread(events))]
     messages: list[Message] = []
     usages: list[Usage] = []
-    together: dict[str | None, list[Event]] = {}
+    together: dict[str | None, list[QwenEvent]] = {}
     for event in thread:
         if event.is_context:
-            together.setdefault(event.uuid, []).append(event)
+            together.setdefault(event.id, []).append(event)
         elif event.history is not None:
             messages += _compressed(event, len(messages))
     for group in together.values():
         usages += _usage(group, len(messages))
         messages += _messages(group, len(messages))
-    if not messages:
-        return []
-    models = (text(event.value.get("model")) for event in reversed(thread))
-    ids = (text(event.value.get("sessionId")) for event in thread)
-    return [
-        Transcript(
-            tuple(messages),
-            Source(lines, tuple(messages)),
-            model=next(filter(None, models), None),
-            id=next(filter(None, ids), None),
-            usages=tuple(usages),
-        )
-    ]
+    models = (event.value.get("model") or None for event in reversed(thread))
+    ids = (event.value.get("sessionId") or None for event in thread)
+    return session(
+        messages, lines, model=first_string(models), id=first_string(ids), usages=tuple(usages)
+    )
 
 
-def _messages(group: Sequence[Event], index: int) -> list[Message]:
+def _messages(group: Sequence[QwenEvent], index: int) -> list[Message]:
     """The messages of all lines of one event."""
-    role = ROLES.get(text(group[0].value["message"].get("role")), "user")
+    role = ROLES.get(string(group[0].value["message"].get("role")), "user")
     pieces = (piece for event in group for piece in event.pieces)
     is_injected = group[0].subtype not in _SAID
     return messages_of(
@@ -154,25 +140,25 @@ def _messages(group: Sequence[Event], index: int) -> list[Message]:
     )
 
 
-def _usage(group: Sequence[Event], index: int) -> Iterator[Usage]:
+def _usage(group: Sequence[QwenEvent], index: int) -> Iterator[Usage]:
     """The recorded usage of an answer, from its last line that has one."""
     if group[0].kind == "assistant":
         for event in reversed(group):
             usage = gemini_usage(event.value.get("usageMetadata"), index)
             if usage is not None:
-                yield replace(usage, model=text(event.value.get("model")))
+                yield replace(usage, model=string(event.value.get("model")))
                 return
 
 
-def _compressed(event: Event, index: int) -> list[Message]:
+def _compressed(event: QwenEvent, index: int) -> list[Message]:
     """The messages of a compression, which replace all messages before it."""
     found: list[Message] = []
     for position, content in enumerate(event.history or ()):
         parts = content.get("parts") if isinstance(content, dict) else None
         if isinstance(parts, list):
             span = event.span.inside(*_HISTORY, position)
-            pieces = [(part, span.inside("parts", number)) for number, part in enumerate(parts)]
-            role = ROLES.get(text(content.get("role")), "user")
+            pieces = pieces_in(parts, span.inside("parts"))
+            role = ROLES.get(string(content.get("role")), "user")
             found += messages_of(role, pieces, (span,), index + len(found))
     return found
 
@@ -216,19 +202,17 @@ def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dic
     return value | {"message": content}
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits with updated links, and with prompt ids kept parallel to the contents of a
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links, and with prompt ids kept parallel to the contents of a
     compression.
     """
-    relinked = GRAPH.relink(lines, removed, kept, inserted)
-    dropped = {span for span in relinked.removed if span.path[:-1] == _HISTORY}
-    new = [insertion for insertion in relinked.inserted if insertion.span.path[:-1] == _HISTORY]
-    prompts: dict[int, int] = {}
-    for line in {span.line for span in dropped} | {insertion.span.line for insertion in new}:
-        ids = split(lines[line].data, 1)[0].value["systemPayload"].get("promptIds")
-        prompts[line] = len(ids) if isinstance(ids, list) else 0
+    edit = GRAPH.relink(edit)
+    dropped = {span for span in edit.removed if span.path[:-1] == _HISTORY}
+    new = [insertion for insertion in edit.inserted if insertion.span.path[:-1] == _HISTORY]
+    prompts = {
+        line: len(elements(edit.values[line]["systemPayload"].get("promptIds")))
+        for line in {span.line for span in (*dropped, *(insertion.span for insertion in new))}
+    }
     prompt_spans = {
         _prompt_span(span) for span in dropped if int(span.path[-1]) < prompts[span.line]
     }
@@ -237,9 +221,7 @@ def relink(
         for insertion in new
         if int(insertion.span.path[-1]) < prompts[insertion.span.line]
     ]
-    return replace(
-        relinked, removed=relinked.removed | prompt_spans, inserted=[*relinked.inserted, *more]
-    )
+    return replace(edit, removed=edit.removed | prompt_spans, inserted=[*edit.inserted, *more])
 
 
 def _prompt_span(span: Span) -> Span:

@@ -7,15 +7,13 @@ Messages with other roles are not read and stay unchanged.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
-from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.media_blocks import input_text, media_of, text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.fields import elements, metadata_in, role_in, string
+from ctxtrim.formats.media_blocks import block_part, input_text, text_block
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
+from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -39,11 +37,7 @@ _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_ca
 
 def knows(value: object) -> bool:
     """Whether a value is a message with a known role and no content of another format."""
-    if (
-        not isinstance(value, dict)
-        or not isinstance(value.get("role"), str)
-        or value["role"] not in ROLES
-    ):
+    if not isinstance(value, dict) or role_in(value, "role", ROLES) is None:
         return False
     content = value.get("content")
     if isinstance(content, list):
@@ -62,32 +56,32 @@ def _is_foreign(block: object) -> bool:
 
 def is_foreign(value: object) -> bool:
     """Whether a message has Anthropic's calls or results, which edits as text would separate."""
-    content = value.get("content") if isinstance(value, dict) else None
-    return isinstance(content, list) and any(
+    blocks = elements(value.get("content")) if isinstance(value, dict) else ()
+    return any(
         isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
-        for block in content
+        for block in blocks
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message per element.
 
     The usage on user messages is skipped: it counts a simulated user's prompt.
     """
     before: dict[str, Any] = {}
-    for value, span, whole in elements:
-        role = value.get("role") if isinstance(value, dict) else None
-        role_name = ROLES.get(role) if isinstance(role, str) else None
-        if role_name is None:
-            found.uncounted += role is not None and role not in _ASIDE
+    for value, span, whole in items:
+        role = role_in(value, "role", ROLES)
+        if role is None:
+            name = value.get("role") if isinstance(value, dict) else None
+            found.uncounted += name is not None and name not in _ASIDE
             continue
-        if role_name == "user" and _is_observation(value, before):
-            role_name = "tool"
+        if role == "user" and _is_observation(value, before):
+            role = "tool"
         before = value
-        if role_name == "assistant" and "usage" in value and is_complete(value):
+        if role == "assistant" and "usage" in value and is_complete(value):
             usage = openai_usage(value["usage"], len(found.messages))
             found.usages += [usage] if usage else []
-        found.messages.append(_message(role_name, value, span, whole, len(found.messages)))
+        found.messages.append(_message(role, value, span, whole, len(found.messages)))
 
 
 def _is_observation(value: dict[str, Any], before: dict[str, Any]) -> bool:
@@ -114,12 +108,11 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model and id next to the messages."""
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")
-    model, name = value.get("model"), value.get("id")
     return Envelope(
         dump(tools) if isinstance(tools, (list, dict)) else None,
         choice(value),
-        model if isinstance(model, str) else None,
-        name if isinstance(name, str) else None,
+        string(value.get("model")),
+        string(value.get("id")),
         openai_usage(value.get("usage")),
         options=chat_options(value),
     )
@@ -134,13 +127,8 @@ def owner(array: Path) -> Path | None:
     return array[:-1] if array[-1] == "content" else None
 
 
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a separate element."""
-    return insert_elements(run, site, _json_value)
-
-
 def _json_value(message: Message) -> dict[str, Any]:
-    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
+    text = text_of(message.parts)
     result = message.result
     if result is None:
         return {"role": message.role, "content": text}
@@ -168,10 +156,10 @@ DIALECT = Dialect(
     "openai-chat",
     knows,
     read,
-    envelope,
-    owner,
-    insert,
-    PLACES,
+    each_as(_json_value),
+    envelope=envelope,
+    owner=owner,
+    places=PLACES,
     takes_empty=True,
     is_foreign=is_foreign,
 )
@@ -187,94 +175,58 @@ def choice(envelope: dict[str, Any]) -> str | None:
             if isinstance(function, dict)
             else choice.get("name", choice.get("type"))
         )
-    return choice if isinstance(choice, str) else None
+    return string(choice)
 
 
 def _message(role: Role, value: dict[str, Any], span: Span, whole: Span, index: int) -> Message:
-    spans = (whole,)
-    line, path = span
-    name = value.get("name")
-    name = name if isinstance(name, str) else None
+    name = string(value.get("name"))
+    parts = content_parts(value.get("content"), span.inside("content"), _block)
     if role == "tool":
-        metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-        return Message(
-            role,
-            _result(value, name, line, path),
-            name,
-            metadata=metadata,
-            index=index,
-            spans=spans,
-        )
-    parts = _content(value.get("content"), line, (*path, "content"))
+        is_error = bool(value["error"]) if "error" in value else None
+        parts = result_parts(parts, _result_call_id(value), name, is_error)
+        metadata = metadata_in(value)
+        return Message(role, parts, name, metadata=metadata, index=index, spans=(whole,))
     if role == "assistant" or "tool_calls" in value:
-        for key in ("reasoning_content", "reasoning"):
-            if isinstance(value.get(key), str):
-                inner_span = Span(line, (*path, key))
-                parts = (Part("reasoning", value[key], span=inner_span, block=inner_span), *parts)
-        sealed = _sealed(value.get("reasoning_details"))
-        if sealed:
-            parts = (Part("reasoning", sealed=sealed), *parts)
+        parts = (*_reasoning(value, span), *parts)
         if isinstance(value.get("refusal"), str):
             parts = (*parts, Part("text", value["refusal"]))
-        parts = (*parts, *_calls(value, line, path))
+        parts = (*parts, *_calls(value, span))
     is_demo = value.get("is_demo") is True
     action = _action(value) if role == "assistant" else None
     return Message(
-        role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
+        role, parts, name, is_demo, index=index, spans=(whole,), action=action, is_demo=is_demo
     )
+
+
+def _reasoning(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The reasoning of an answer, encrypted first."""
+    sealed = _sealed(value.get("reasoning_details"))
+    if sealed:
+        yield Part("reasoning", sealed=sealed)
+    for key in ("reasoning", "reasoning_content"):
+        if isinstance(value.get(key), str):
+            home = span.inside(key)
+            yield Part("reasoning", value[key], span=home, block=home)
 
 
 def _sealed(details: Any) -> int:
     """The number of characters of encrypted reasoning (OpenRouter's `reasoning_details`)."""
-    blocks = details if isinstance(details, list) else ()
     texts = [
         block.get(key)
-        for block in blocks
+        for block in elements(details)
         if isinstance(block, dict)
         for key in ("data", "signature")
     ]
     return sum(len(text) for text in texts if isinstance(text, str))
 
 
-def _content(content: Any, line: int, path: Path) -> tuple[Part, ...]:
-    if isinstance(content, str):
-        return (Part("text", content, span=Span(line, path)),)
-    if content is None:
-        return ()
-    if not isinstance(content, list):
-        return (Part("text", dump(content)),)
-    return tuple(_block(block, line, (*path, index)) for index, block in enumerate(content))
-
-
-def _block(block: Any, line: int, path: Path) -> Part:
-    span = Span(line, path)
-    if isinstance(block, dict):
-        kind = block.get("type")
-        if kind in _TEXTS and isinstance(block.get("text"), str):
-            return Part("text", block["text"], span=Span(line, (*path, "text")), block=span)
-        if kind == "reasoning" and isinstance(block.get("reasoning"), str):  # inspect
-            return Part(
-                "reasoning", block["reasoning"], span=Span(line, (*path, "reasoning")), block=span
-            )
-        media = media_of(block)
-        if media is not None:
-            spell = input_text if kind == "input_image" else text_block
-            return Part("attachment", media=media, block=span, text_block=spell)
-    return Part("text", dump(block), block=span)
-
-
-def _result(value: dict[str, Any], name: str | None, line: int, path: Path) -> tuple[Part, ...]:
-    call_id = _result_call_id(value)
-    is_error = bool(value["error"]) if "error" in value else None
-    parts = _content(value.get("content"), line, (*path, "content"))
-    if not any(part.kind == "text" for part in parts):
-        parts = (Part("text"), *parts)
-    return tuple(
-        Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
-        if part.kind == "text"
-        else replace(part, call_id=call_id, name=name)
-        for part in parts
-    )
+def _block(block: Any, span: Span) -> Part:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind in _TEXTS and isinstance(block.get("text"), str):
+        return Part("text", block["text"], span=span.inside("text"), block=span)
+    if kind == "reasoning" and isinstance(block.get("reasoning"), str):  # inspect
+        return Part("reasoning", block["reasoning"], span=span.inside("reasoning"), block=span)
+    return block_part(block, span, input_text if kind == "input_image" else text_block)
 
 
 def _result_call_id(value: dict[str, Any]) -> str | None:
@@ -282,42 +234,27 @@ def _result_call_id(value: dict[str, Any]) -> str | None:
 
     SWE-agent writes a list of ids, tau2 the message's own id.
     """
-    ids = value.get("tool_call_ids")
-    call_id = value.get(
-        "tool_call_id", ids[0] if isinstance(ids, list) and ids else value.get("id")
-    )
-    return call_id if isinstance(call_id, str) else None
+    ids = elements(value.get("tool_call_ids"))
+    return string(value.get("tool_call_id", ids[0] if ids else value.get("id")))
 
 
-def _calls(value: dict[str, Any], line: int, path: Path) -> tuple[Part, ...]:
-    calls = value.get("tool_calls")
-    found: list[Part] = []
-    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+def _calls(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    for index, call in enumerate(elements(value.get("tool_calls"))):
         if isinstance(call, dict):
-            call_id = call.get("id")
+            block = span.inside("tool_calls", index)
             inner = next(
                 (key for key in ("function", "custom") if isinstance(call.get(key), dict)), None
             )
             # inspect and others write name and arguments next to the id
-            function = call[inner] if inner else call
+            function, home = (call[inner], block.inside(inner)) if inner else (call, block)
             key = "input" if inner == "custom" else "arguments"
-            block = Span(line, (*path, "tool_calls", index))
-            span = block.inside(*((inner,) if inner else ()), key)
-            found.append(
-                _call(function, key, call_id if isinstance(call_id, str) else None, span, block)
-            )
+            yield _call(function, key, call.get("id"), home, block)
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
-        block = Span(line, (*path, "function_call"))
-        found.append(_call(legacy, "arguments", None, block.inside("arguments"), block))
-    return tuple(found)
+        block = span.inside("function_call")
+        yield _call(legacy, "arguments", None, block, block)
 
 
-def _call(function: dict[str, Any], key: str, call_id: str | None, span: Span, block: Span) -> Part:
-    arguments, name = function.get(key), function.get("name", function.get("function"))
-    name = name if isinstance(name, str) else None
-    if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=span, block=block)
-    return Part(
-        "tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block
-    )
+def _call(function: dict[str, Any], key: str, call_id: object, span: Span, block: Span) -> Part:
+    name = function.get("name", function.get("function"))
+    return call_part(function.get(key), call_id, name, span.inside(key), block)

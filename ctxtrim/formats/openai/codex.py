@@ -7,21 +7,21 @@ rollout. The `instructions` of a `session_meta` belong to the user: such session
 as the first user message.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Format, Insertion, Layout, Relinked, Site
-from ctxtrim.formats.message_lists import Element, Found, insert_elements
-from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.fields import members, metadata_in, string
+from ctxtrim.formats.message_lists import Element, ListContents
+from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
-from ctxtrim.formats.usage import responses_usage
-from ctxtrim.model import Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.formats.usage import answers_by_span, responses_usage
+from ctxtrim.model import Line, Message, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, document, dump, split
+from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
@@ -64,31 +64,23 @@ def takes(value: object) -> Layout | None:
     return "events" if is_bare else None
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
-    session = _Session()
-    for line, record in enumerate(records):
-        if isinstance(record.value, dict):
-            _take(session, record.value, line)
-    found = Found()
-    read_items(session.items, found)
+    state = _session([record.value for record in records])
+    found = ListContents()
+    read_items(state.items, found)
     if not found.messages:
         return []
     messages = tuple(_with_metadata(message, records) for message in found.messages)
-    usages = tuple(_usages(session, messages))
-    return [
-        Transcript(
-            messages,
-            Source(lines, messages),
-            session.tools,
-            None,
-            session.model,
-            session.id,
-            (),
-            found.uncounted,
-            usages,
-        )
-    ]
+    return session(
+        messages,
+        lines,
+        tools=state.tools,
+        model=state.model,
+        id=state.id,
+        uncounted=found.uncounted,
+        usages=tuple(_usages(state, messages)),
+    )
 
 
 @dataclass
@@ -133,6 +125,15 @@ class _Session:
             }
 
 
+def _session(values: Sequence[Any]) -> _Session:
+    """The state after all lines."""
+    session = _Session()
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            _take(session, value, line)
+    return session
+
+
 def _take(session: _Session, value: dict[str, Any], line: int) -> None:
     """Apply one line to the session."""
     kind, payload = value.get("type"), value.get("payload")
@@ -143,12 +144,11 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
     elif kind == "session_meta":
         _take_meta(session, payload, line)
     elif kind == "turn_context":
-        session.model = _text(payload.get("model")) or session.model
+        session.model = string(payload.get("model")) or session.model
     elif kind == "compacted":
         session.compact(payload, line)
     elif kind == "event_msg" and payload.get("type") == "token_count":
-        info = payload.get("info")
-        usage = responses_usage(info.get("last_token_usage")) if isinstance(info, dict) else None
+        usage = responses_usage(members(payload.get("info")).get("last_token_usage"))
         if usage is not None:
             session.usages[len(session.items)] = replace(usage, model=session.model)
     elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
@@ -158,10 +158,10 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
 
 def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
     """Read the first line of a session. A fork repeats the one of its parent session."""
-    session.id = session.id or _text(payload.get("id"))
+    session.id = session.id or string(payload.get("id"))
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
     session.tools = session.tools or (dump(tools) if tools else None)
-    text = _text(instructions.get("text")) if isinstance(instructions, dict) else None
+    text = string(members(instructions).get("text"))
     if text and session.instructions is None:
         whole = Span(line, ("payload", "base_instructions"))
         session.instructions = Element(text, whole.inside("text"), whole)
@@ -171,19 +171,15 @@ def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
 def _take_bare(session: _Session, value: dict[str, Any], line: int) -> None:
     """Read a line without an envelope: the header or an item."""
     if kind_of(value) == "unsent":
-        text = _text(value.get("instructions"))
-        session.id = session.id or (_text(value.get("id")) if "instructions" in value else None)
+        text = string(value.get("instructions"))
+        session.id = session.id or (string(value.get("id")) if "instructions" in value else None)
         if text and session.instructions is None:
             span = Span(line, ("instructions",))
             session.instructions = Element(text, span, span)
             session.items.append(session.instructions)
     elif kind_of(value) != "unknown":
         session.items.append(Element(value, Span(line), Span(line)))
-        session.model = _text(value.get("model")) or session.model
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+        session.model = string(value.get("model")) or session.model
 
 
 def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
@@ -206,25 +202,19 @@ def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> 
         )
 
 
-def _with_metadata(message: Message, records: Sequence[Record]) -> Message:
+def _with_metadata(message: Message, records: Sequence[JsonRecord]) -> Message:
     """The message with metadata that a stage wrote next to its item, if the item
     has its own line.
     """
     if message.role != "tool" or message.spans[0].path:
         return message
-    value = records[message.spans[0].line].value
-    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+    metadata = metadata_in(records[message.spans[0].line].value)
     return replace(message, metadata=metadata) if metadata else message
 
 
 def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
-    answers = {
-        span: message.index
-        for message in messages
-        if message.role == "assistant"
-        for span in message.spans
-    }
+    answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
     for position, usage in session.usages.items():
         before = (item.whole for item in reversed(session.items[:position]))
@@ -243,25 +233,12 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a line, or as an item inside a compaction."""
-
-    def spell(message: Message) -> dict[str, Any]:
-        result = message.result
-        neighbour = (site.earlier or site.any).spans[-1]
-        return json_value(
-            message, call_item(result.call_id, neighbour, site.value_of) if result else None
-        )
-
     found = []
-    for insertion in insert_elements(run, site, spell):
+    for insertion in insert_items(run, site):
         path = insertion.span.path
         span = insertion.span if path and isinstance(path[-1], int) else Span(insertion.span.line)
-        found.append(
-            replace(
-                insertion,
-                value=_line(insertion.value, span, site.value_of(Span(span.line))),
-                span=span,
-            )
-        )
+        value = _line(insertion.value, span, site.value_of(Span(span.line)))
+        found.append(replace(insertion, value=value, span=span))
     return found
 
 
@@ -275,27 +252,23 @@ def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
     )
 
 
-def relink(
-    lines: Sequence[Line], removed: Set[Span], kept: Set[Span], inserted: Sequence[Insertion]
-) -> Relinked:
-    """The edits with separators between answers.
+def relink(edit: Edit) -> Edit:
+    """The edit with separators between answers.
 
     A dropped summary becomes empty: its line still ends the history before it.
     """
-    values = [(document(line.data) or split(line.data, 1)[0]).value for line in lines]
-    session = _Session()
-    for line, value in enumerate(values):
-        if isinstance(value, dict):
-            _take(session, value, line)
-    emptied = {span for span in removed if span.path == _SUMMARY}
-    members: Mapping[Span, Mapping[str, Any]] = {
-        Span(span.line, ("payload",)): {"message": ""} for span in emptied
-    }
+    items = _session(edit.values).items
+    emptied = {span for span in edit.removed if span.path == _SUMMARY}
 
     def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
-        return _line(item, neighbour, values[neighbour.line])
+        return _line(item, neighbour, edit.values[neighbour.line])
 
-    return Relinked(members, removed - emptied, separate(session.items, removed, inserted, spell))
+    return replace(
+        edit,
+        removed=edit.removed - emptied,
+        inserted=separate(items, edit, spell),
+        members={Span(span.line, ("payload",)): {"message": ""} for span in emptied},
+    )
 
 
 FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.media_blocks import media_of, text_block
-from ctxtrim.formats.message_lists import insert_elements
-from ctxtrim.model import Line, Message, Part, Role, Source, Span, Transcript
-from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record, dump
+from ctxtrim.formats.base import Format, Layout, no_owner, session
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.message_lists import each_as
+from ctxtrim.formats.message_parts import result_parts, text_of
+from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = ("thread.started", "turn.started", "turn.completed", "turn.failed")
 _ITEMS = ("item.started", "item.updated", "item.completed")
@@ -25,7 +25,6 @@ _SPEAKERS: dict[str, Role] = {
     "user_message": "user",
     "system_message": "system",
 }
-_ASIDE = ("error",)
 
 
 def sniff(value: object) -> Layout | None:
@@ -39,7 +38,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if is_item or value.get("type") in _TYPES else None
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the stream."""
     found: list[Message] = []
     thread: str | None = None
@@ -48,14 +47,13 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
         if isinstance(value, dict) and isinstance(value.get("thread_id"), str):
             thread = thread or value["thread_id"]
         elif sniff(value) and value["type"] == "item.completed":
-            metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+            metadata = metadata_in(value)
             for message in _messages(value["item"], Span(line, ("item",))):
                 noted = metadata if message.role == "tool" else ()
                 found.append(
                     replace(message, index=len(found), spans=(Span(line),), metadata=noted)
                 )
-    messages = tuple(found)
-    return [Transcript(messages, Source(lines, messages), id=thread)] if messages else []
+    return session(found, lines, id=thread)
 
 
 def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:
@@ -64,91 +62,56 @@ def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:
     An unknown item counts as its JSON.
     """
     kind, text = item["type"], item.get("text")
+    call_id = string(item.get("id"))
     if kind == "command_execution":
-        code, output = item.get("exit_code"), item.get("aggregated_output")
+        code, output = item.get("exit_code"), string(item.get("aggregated_output"))
         is_error = bool(code) if isinstance(code, int) else None
-        text, span = (
-            (output, item_span.inside("aggregated_output"))
-            if isinstance(output, str)
-            else ("", None)
-        )
+        span = item_span.inside("aggregated_output") if output is not None else None
         yield Message("assistant", (_call(item, "shell", "command", item_span),))
-        yield Message("tool", (Part("tool_result", text, _id(item), None, is_error, span=span),))
+        result = Part("tool_result", output or "", call_id, None, is_error, span=span)
+        yield Message("tool", (result,))
     elif kind == "mcp_tool_call":
-        name = ".".join(
-            value for value in (item.get("server"), item.get("tool")) if isinstance(value, str)
-        )
+        names = (string(item.get("server")), string(item.get("tool")))
+        name = ".".join(value for value in names if value is not None)
         yield Message("assistant", (_call(item, name, "arguments", item_span),))
-        yield Message("tool", tuple(_returned(item, item_span)))
+        yield Message("tool", _returned(item, item_span, call_id))
     elif kind == "reasoning" and isinstance(text, str):
         yield Message("assistant", (Part("reasoning", text),))
     elif kind in _SPEAKERS and isinstance(text, str):
         yield Message(_SPEAKERS[kind], (Part("text", text, span=item_span.inside("text")),))
-    elif kind not in _ASIDE:
+    elif kind != "error":
         yield Message("assistant", (Part("text", dump(item)),))
-
-
-def _id(item: dict[str, Any]) -> str | None:
-    return item["id"] if isinstance(item.get("id"), str) else None
 
 
 def _call(item: dict[str, Any], name: str, key: str, span: Span) -> Part:
     arguments = item.get(key)
-    if isinstance(arguments, str):
-        return Part("tool_call", arguments, _id(item), name, span=span.inside(key))
-    return Part("tool_call", dump(arguments), _id(item), name)
+    text = arguments if isinstance(arguments, str) else dump(arguments)
+    home = span.inside(key) if isinstance(arguments, str) else None
+    return Part("tool_call", text, string(item.get("id")), name, span=home)
 
 
-def _returned(item: dict[str, Any], span: Span) -> Iterator[Part]:
+def _returned(item: dict[str, Any], span: Span, call_id: str | None) -> tuple[Part, ...]:
     """The parts of an MCP server's answer, or its error."""
-    error, result = item.get("error"), item.get("result")
-    if isinstance(error, dict) and isinstance(error.get("message"), str):
-        yield Part(
-            "tool_result",
-            error["message"],
-            _id(item),
-            None,
-            True,
-            span=span.inside("error", "message"),
-        )
-        return
-    content = result.get("content") if isinstance(result, dict) else None
-    blocks = content if isinstance(content, list) else []
-    if not any(isinstance(block, dict) and media_of(block) is None for block in blocks):
-        yield Part("tool_result", "", _id(item))
-    for index, block in enumerate(blocks):
-        inner_span = span.inside("result", "content", index)
-        media = media_of(block) if isinstance(block, dict) else None
-        if media is not None:
-            yield Part(
-                "attachment", "", _id(item), media=media, block=inner_span, text_block=text_block
-            )
-        elif isinstance(block, dict) and isinstance(block.get("text"), str):
-            yield Part(
-                "tool_result",
-                block["text"],
-                _id(item),
-                span=inner_span.inside("text"),
-                block=inner_span,
-            )
-        else:
-            yield Part("tool_result", dump(block), _id(item), block=inner_span)
+    error = members(item.get("error")).get("message")
+    if isinstance(error, str):
+        home = span.inside("error", "message")
+        return (Part("tool_result", error, call_id, None, True, span=home),)
+    home = span.inside("result", "content")
+    blocks = enumerate(elements(members(item.get("result")).get("content")))
+    return result_parts([_block(block, home.inside(index)) for index, block in blocks], call_id)
 
 
-def owner(array: Path) -> Path | None:
-    """None: no object is removed with an array."""
-    return None
-
-
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a completed item."""
-    return insert_elements(run, site, _json_value)
+def _block(block: Any, span: Span) -> Part:
+    part = block_part(block, span)
+    if part.media is None and isinstance(block, dict) and isinstance(block.get("text"), str):
+        return Part("text", block["text"], span=span.inside("text"), block=span)
+    return part
 
 
 def _json_value(message: Message) -> dict[str, Any]:
-    text = "".join(part.text for part in message.parts)
+    text = text_of(message.parts)
     kind = next((kind for kind, role in _SPEAKERS.items() if role == message.role), "agent_message")
     return {"type": "item.completed", "item": {"type": kind, "text": text}}
 
 
-FORMAT = Format("codex-exec", sniff, read, owner, insert)
+FORMAT = Format("codex-exec", sniff, read, no_owner, each_as(_json_value))

@@ -1,10 +1,11 @@
 """Inserts items into item lists, and separators between answers."""
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion
-from ctxtrim.formats.message_lists import Element
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.message_lists import Element, insert_elements
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.openai.items import Kind, State, after, answers, begins, home, kind_of
 from ctxtrim.model import Message, Span
 
@@ -15,26 +16,32 @@ Spell = Callable[[dict[str, Any], Span], Any]
 """Writes an item in the form of the item at a span."""
 
 
-def json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
+def _json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
     """A message as an item. `call` is the item of the call that a result answers, if known."""
-    text = "".join(part.text for part in message.parts)
+    text = text_of(message.parts)
     result = message.result
     if result is None:
         kind = "output_text" if message.role == "assistant" else "input_text"
         return {"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]}
     if result.call_id is None:
         return {"type": "tool_result", "name": result.name, "result": text}
-    kind = (
-        "custom_tool_call"
-        if call is not None and call.get("type") == "custom_tool_call"
-        else "function_call"
-    )
+    is_custom = call is not None and call.get("type") == "custom_tool_call"
+    kind = "custom_tool_call" if is_custom else "function_call"
     return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}
 
 
-def call_item(
-    call_id: str | None, neighbour: Span, value_of: Callable[[Span], Any]
-) -> dict[str, Any] | None:
+def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
+    """Each message as an item."""
+    neighbour = (site.earlier or site.any).spans[-1]
+
+    def spell(message: Message) -> dict[str, Any]:
+        result = message.result
+        return _json_value(message, _call_item(result.call_id, neighbour, site) if result else None)
+
+    return insert_elements(run, site, spell)
+
+
+def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, Any] | None:
     """The call with an id, searched backwards from an item or its line."""
     line, path = neighbour
     places = (
@@ -43,7 +50,7 @@ def call_item(
         else (Span(index) for index in range(line, -1, -1))
     )
     for place in places:
-        item = _item(value_of(place))
+        item = _item(site.value_of(place))
         if isinstance(item, dict) and item.get("call_id") == call_id and kind_of(item) == "call":
             return item
     return None
@@ -54,12 +61,10 @@ def _item(value: Any) -> Any:
     return value.get("payload", value) if isinstance(value, dict) else value
 
 
-def separate(
-    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion], spell: Spell
-) -> list[Insertion]:
+def separate(elements: Sequence[Element], edit: Edit, spell: Spell) -> list[Insertion]:
     """The insertions, with separators between answers that an edit would make adjacent."""
     kept = (
-        [insertion.whole for insertion in items if insertion.whole not in removed]
+        [element.whole for element in items if element.whole not in edit.removed]
         for kind, items in answers(elements)
         if kind == "text"
     )
@@ -67,12 +72,12 @@ def separate(
     line_spans = {element.whole for element in elements}
     found = [
         insertion
-        for insertion in inserted
+        for insertion in edit.inserted
         if insertion.span not in line_spans or insertion.replaces
     ]
     state: State = None
     array: Span | None = None
-    for element, insertion in _sequence(elements, removed, inserted):
+    for element, insertion in _sequence(elements, edit):
         kind = kind_of(element.value)
         if kind in ("unsent", "unknown"):
             continue
@@ -102,17 +107,14 @@ def _lacking(kind: Kind, state: State) -> int:
 
 
 def _sequence(
-    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]
+    elements: Sequence[Element], edit: Edit
 ) -> Iterator[tuple[Element, Insertion | None]]:
     """The items after the edit; inserted items with their insertion."""
-    around: dict[tuple[Span, bool], list[Insertion]] = {}
-    for insertion in inserted:
-        if not insertion.replaces:
-            around.setdefault((insertion.span, insertion.is_after), []).append(insertion)
+    around = edit.around
     for element in elements:
         for insertion in around.get((element.whole, False), ()):
             yield Element(_item(insertion.value), element.span, element.whole), insertion
-        if element.whole not in removed:
+        if element.whole not in edit.removed:
             yield element, None
         for insertion in around.get((element.whole, True), ()):
             yield Element(_item(insertion.value), element.span, element.whole), insertion

@@ -1,54 +1,42 @@
 """Reads the parts of Responses items: texts, reasoning, calls and outputs."""
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from ctxtrim.formats.json_in_string import failed, unwrapped
-from ctxtrim.formats.media_blocks import input_text, media_of, output_text
-from ctxtrim.model import Media, Part, Span
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.json_in_string import Wrapped, failed, unwrapped
+from ctxtrim.formats.media_blocks import block_part, input_text, media_of, output_text
+from ctxtrim.formats.message_parts import call_part, content_parts
+from ctxtrim.model import Kind, Media, Part, Span
 from ctxtrim.text.records import dump
 
 # calls that always have an output
-_PAIRED = (
-    "function_call",
-    "custom_tool_call",
-    "local_shell_call",
-    "tool_call",
-)
+_PAIRED = ("function_call", "custom_tool_call", "local_shell_call", "tool_call")
 _ARGUMENTS = ("arguments", "input", "action", "operation")
 
 
-def content(value: dict[str, Any], span: Span) -> Iterator[Part]:
-    """The parts of a message's content: a string, or a list of blocks."""
+def content(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
+    """The parts of a message's content."""
     key = "content" if "content" in value else "message"
-    inner = value.get(key)
-    if isinstance(inner, str):
-        yield Part("text", inner, span=span.inside(key))
-    elif isinstance(inner, list):
-        for index, block in enumerate(inner):
-            yield _block(block, span.inside(key, index), value.get("role") == "assistant")
-    elif inner is not None:
-        yield Part("text", dump(inner))
+    block = _answer_block if value.get("role") == "assistant" else _block
+    return content_parts(value.get(key), span.inside(key), block)
 
 
-def _block(block: Any, span: Span, is_answer: bool = False) -> Part:
-    """A block of any content.
+def _answer_block(block: Any, span: Span) -> Part:
+    return _block(block, span, output_text)
 
-    An unknown block counts as its whole JSON text and is never edited.
-    """
+
+def _block(block: Any, span: Span, spell: Callable[[str], Any] = input_text) -> Part:
+    """A block of any content."""
     if isinstance(block, dict):
         if isinstance(block.get("text"), str):
-            kind: Literal["reasoning", "text"] = (
-                "reasoning" if block.get("type") == "reasoning" else "text"
-            )
+            kind: Kind = "reasoning" if block.get("type") == "reasoning" else "text"
             return Part(kind, block["text"], span=span.inside("text"), block=span)
         if isinstance(block.get("refusal"), str):
             return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
-        media = media_of(block)
-        if media is not None:
-            spell = output_text if is_answer else input_text
-            return Part("attachment", media=media, block=span, text_block=spell)
-    return Part("text", dump(block), block=span)
+    return block_part(block, span, spell)
 
 
 def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:
@@ -93,19 +81,11 @@ def _blocks(content: Any) -> Iterator[Any]:
 
 
 def _call(value: dict[str, Any], span: Span, whole: Span) -> Part:
-    function = value.get("function")
-    name = value.get("name", function.get("name") if isinstance(function, dict) else None)
+    name = value.get("name", members(value.get("function")).get("name"))
     if not isinstance(name, str):
         name = value["type"].removesuffix("_call")
     key = next((key for key in _ARGUMENTS if key in value), "arguments")
-    arguments = value.get(key)
-    if isinstance(arguments, str):
-        return Part(
-            "tool_call", arguments, call_id(value), name, span=span.inside(key), block=whole
-        )
-    return Part(
-        "tool_call", "" if arguments is None else dump(arguments), call_id(value), name, block=whole
-    )
+    return call_part(value.get(key), call_id(value), name, span.inside(key), whole)
 
 
 def call_id(value: dict[str, Any]) -> str | None:
@@ -126,59 +106,43 @@ def _built_in(value: dict[str, Any]) -> Iterator[Part]:
     if media is not None:
         yield Part("attachment", media=media)
         return
-    outputs = value.get("outputs")
-    pictures = (
-        [output for output in outputs if isinstance(output, dict) and "url" in output]
-        if isinstance(outputs, list)
-        else []
-    )
+    outputs = elements(value.get("outputs"))
+    pictures = [output for output in outputs if isinstance(output, dict) and "url" in output]
     for picture in pictures:
         yield Part("attachment", media=media_of({"type": "image", "image": picture["url"]}))
-    rest = (
-        [output for output in outputs if output not in pictures]
-        if pictures and outputs
-        else outputs
-    )
-    yield Part("text", dump(value | {"outputs": rest} if pictures else value))
+    if pictures:
+        value = value | {"outputs": [output for output in outputs if output not in pictures]}
+    yield Part("text", dump(value))
 
 
 def output(value: Any, span: Span, answers: str | None, name: str | None) -> Iterator[Part]:
     """The parts of an output: a string, an object with a text, or a list of blocks."""
     if isinstance(value, str):
-        inner = unwrapped(value)
-        if inner is None:
-            yield Part("tool_result", value, answers, name, span=span)
-        else:
-            yield Part(
-                "tool_result",
-                inner.text,
-                answers,
-                name,
-                inner.is_error,
-                span=span,
-                wrapper=inner.wrapper,
-            )
-        return
-    if isinstance(value, dict) and isinstance(value.get("content"), str):
-        success = value.get("success")
-        is_error = not success if isinstance(success, bool) else None
+        inner = unwrapped(value) or Wrapped(value, None, None)
         yield Part(
-            "tool_result", value["content"], answers, name, is_error, span=span.inside("content")
+            "tool_result",
+            inner.text,
+            answers,
+            name,
+            inner.is_error,
+            span=span,
+            wrapper=inner.wrapper,
         )
         return
-    blocks = [_block(value, span)] if isinstance(value, dict) else []
-    if isinstance(value, list):
-        blocks = [_block(block, span.inside(index)) for index, block in enumerate(value)]
+    fields = members(value)
+    if isinstance(fields.get("content"), str):
+        success, text = fields.get("success"), fields["content"]
+        is_error = not success if isinstance(success, bool) else None
+        yield Part("tool_result", text, answers, name, is_error, span=span.inside("content"))
+        return
+    blocks = [_block(block, span.inside(index)) for index, block in enumerate(elements(value))]
+    if isinstance(value, dict):  # cannot be removed alone
+        blocks = [replace(_block(value, span), block=None, text_block=None)]
     if all(part.media is not None for part in blocks):
         text = "" if value is None or isinstance(value, (list, dict)) else dump(value)
         yield Part("tool_result", text, answers, name)
-    is_error = failed(value) if isinstance(value, dict) else None
+    is_error = failed(fields)
     for part in blocks:
-        block = part.block if isinstance(value, list) else None
-        if part.media is None:
-            yield Part("tool_result", part.text, answers, name, is_error, None, part.span, block)
-        else:
-            spell = part.text_block if block is not None else None
-            yield Part(
-                "attachment", "", answers, name, media=part.media, block=block, text_block=spell
-            )
+        kind: Kind = "tool_result" if part.media is None else "attachment"
+        error = is_error if part.media is None else None
+        yield replace(part, kind=kind, call_id=answers, name=name, is_error=error)

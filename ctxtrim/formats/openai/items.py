@@ -16,8 +16,8 @@ or a call.
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.message_lists import Element, Found
+from ctxtrim.formats.fields import metadata_in, role_in, string
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import answer_parts, call_id, content, output, sealed
 from ctxtrim.model import Message, Part, Role, Span
 
@@ -70,7 +70,7 @@ def kind_of(value: Any) -> Kind:
         return "unknown"
     kind, role = value.get("type"), value.get("role")
     if kind == "message" or (kind is None and role is not None):
-        known = ROLES.get(role) if isinstance(role, str) else None
+        known = role_in(value, "role", ROLES)
         return "unknown" if known is None else "text" if known == "assistant" else "message"
     if kind is None:
         return "unsent"
@@ -126,7 +126,7 @@ def answers(elements: Sequence[Element]) -> Iterator[tuple[Kind, list[Element]]]
         yield "text", answer
 
 
-def read_items(elements: Sequence[Element], found: Found) -> None:
+def read_items(elements: Sequence[Element], found: ListContents) -> None:
     """A message for each answer, each output, and each other message."""
     for kind, together in answers(elements):
         if kind == "unknown":
@@ -156,17 +156,10 @@ def _other_message(element: Element, index: int) -> Message:
         part = Part("attachment", media=sealed(value))
         return Message("user", (part,), None, True, True, index=index, spans=(whole,))
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
-    stands_for_all = is_summary(value)
-    is_injected = role == "user" and (stands_for_all or not is_prompt(value))
-    return Message(
-        role,
-        tuple(content(value, span)),
-        None,
-        is_injected,
-        stands_for_all,
-        index=index,
-        spans=(whole,),
-    )
+    replaces_all = is_summary(value)
+    is_injected = role == "user" and (replaces_all or not is_prompt(value))
+    parts = content(value, span)
+    return Message(role, parts, None, is_injected, replaces_all, index=index, spans=(whole,))
 
 
 def is_prompt(value: Any) -> bool:
@@ -195,9 +188,7 @@ def _opening(value: dict[str, Any]) -> str:
 
 def _result(element: Element, index: int) -> Message:
     value, span, whole = element
-    name = value.get("name")
-    name = name if isinstance(name, str) else None
+    name, metadata = string(value.get("name")), metadata_in(value)
     key = next((key for key in _OUTPUTS if key in value), "output")
-    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
     parts = tuple(output(value.get(key), span.inside(key), call_id(value), name))
     return Message("tool", parts, name, metadata=metadata, index=index, spans=(whole,))

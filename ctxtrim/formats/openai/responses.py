@@ -5,18 +5,20 @@ string is a user message. Training data in items (`prompt_token_ids`, log probab
 by any model.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, insert_elements
+from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
+from ctxtrim.formats.fields import elements, string
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope
+from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.chat import choice
-from ctxtrim.formats.openai.item_insert import call_item, json_value, separate
+from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.json_paths import Path, Place
+from ctxtrim.text.json_paths import Place
 from ctxtrim.text.records import dump
 
 _LISTS = (
@@ -50,12 +52,7 @@ _FIELDS = _REQUEST | {
     "stream_options", "temperature", "text", "top_logprobs", "top_p", "user",
 }  # fmt: skip
 # whose requests have an input and a model too
-_OTHER_APIS = (
-    "embed",
-    "moderation",
-    "tts",
-    "whisper",
-)
+_OTHER_APIS = ("embed", "moderation", "tts", "whisper")
 
 
 def knows(value: object) -> bool:
@@ -80,8 +77,7 @@ def admits(value: object) -> bool:
         or not ("type" in value or "role" in value)
     ):
         return False
-    content = value.get("content")
-    blocks = content if isinstance(content, list) else ()
+    blocks = elements(value.get("content"))
     return not any(isinstance(block, dict) and block.get("type") in _FOREIGN for block in blocks)
 
 
@@ -108,34 +104,23 @@ def takes(place: Place) -> bool:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The fields next to the items. Usage summed over several requests is skipped."""
-    tools, model, name = value.get("tools"), value.get("model"), value.get("id")
-    instructions, output = value.get("instructions"), value.get("output")
-    preamble: tuple[Message, ...] = ()
-    if instructions:
-        inner_span = span.inside("instructions")
-        part = (
-            Part("text", instructions, span=inner_span)
-            if isinstance(instructions, str)
-            else Part("text", dump(instructions))
-        )
-        preamble = (Message("system", (part,), index=0, spans=(inner_span,)),)
+    tools, instructions = value.get("tools"), value.get("instructions")
+    output, home = value.get("output"), span.inside("instructions")
+    preamble = system_prompt(instructions or None, home)
+    if instructions and not preamble:
+        preamble = (Message("system", (Part("text", dump(instructions)),), index=0, spans=(home,)),)
     is_one = isinstance(output, list) and not any(
         kind_of(item) in ("message", "result") for item in output
     )
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
         choice(value),
-        model if isinstance(model, str) and model else None,
-        name if isinstance(name, str) else None,
+        string(value.get("model")) or None,
+        string(value.get("id")),
         responses_usage(value.get("usage")) if is_one else None,
         preamble,
         responses_options(value),
     )
-
-
-def owner(array: Path) -> Path | None:
-    """An item is removed with the last block of its content."""
-    return array[:-1] if array[-1] == "content" else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -143,15 +128,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     If there is no list to insert into, one is made from the existing value.
     """
-
-    def spell(message: Message) -> dict[str, Any]:
-        result = message.result
-        neighbour = (site.earlier or site.any).spans[-1]
-        return json_value(
-            message, call_item(result.call_id, neighbour, site.value_of) if result else None
-        )
-
-    plain = insert_elements(run, site, spell)
+    plain = insert_items(run, site)
     span = plain[0].span
     if not span.path or isinstance(span.path[-1], int):
         return plain
@@ -189,20 +166,18 @@ def _message(role: str, text: Any) -> dict[str, Any]:
     }
 
 
-def _separate(
-    elements: Sequence[Element], removed: Set[Span], inserted: Sequence[Insertion]
-) -> list[Insertion]:
-    return separate(elements, removed, inserted, lambda item, neighbour: item)
+def _separate(elements: Sequence[Element], edit: Edit) -> list[Insertion]:
+    return separate(elements, edit, lambda item, neighbour: item)
 
 
 DIALECT = Dialect(
     "openai-responses",
     knows,
     read_items,
-    envelope,
-    owner,
     insert,
-    PLACES,
+    envelope=envelope,
+    owner=content_owner,
+    places=PLACES,
     takes=takes,
     admits=admits,
     texts=(("input",),),

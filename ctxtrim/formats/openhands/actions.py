@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_parts import call_part
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
@@ -79,9 +80,8 @@ def is_event(value: object) -> bool:
 
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
     """The contents of an event that the model reads; None if there are none."""
-    return (
-        _action(value, span) if isinstance(value.get("action"), str) else _observation(value, span)
-    )
+    read = _action if isinstance(value.get("action"), str) else _observation
+    return read(value, span)
 
 
 def _action(value: dict[str, Any], span: Span) -> Contents | None:
@@ -104,9 +104,8 @@ def _action(value: dict[str, Any], span: Span) -> Contents | None:
         role: Role = "user" if source == "user" else "assistant"
         return Contents(Message(role, (*_texts(arguments, inner_span, "thought"),)))
     if source == "user":
-        return Contents(
-            Message("user", (*_texts(arguments, inner_span, _CALLED.get(kind, "content")),))
-        )
+        texts = _texts(arguments, inner_span, _CALLED.get(kind, "content"))
+        return Contents(Message("user", tuple(texts)))
     answer = _answer(value, span)
     if answer is not None:
         return answer
@@ -128,64 +127,43 @@ def _texts(value: dict[str, Any], span: Span, key: str) -> Iterator[Part]:
 
 def _images(arguments: dict[str, Any], span: Span) -> Iterator[Part]:
     for key in ("image_urls", "images_urls"):
-        urls = arguments.get(key)
-        for index, url in enumerate(urls if isinstance(urls, list) else ()):
+        for index, url in enumerate(elements(arguments.get(key))):
             media = media_of({"type": "image_url", "image_url": {"url": url}})
             yield Part("attachment", media=media, block=span.inside(key, index))
 
 
 def _answer(value: dict[str, Any], span: Span) -> Contents | None:
     """The model answer that an action was made from, with the call of this action."""
-    call_metadata = value.get("tool_call_metadata")
-    response = call_metadata.get("model_response") if isinstance(call_metadata, dict) else None
-    choices = response.get("choices") if isinstance(response, dict) else None
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    if (
-        not isinstance(call_metadata, dict)
-        or not isinstance(response, dict)
-        or not isinstance(message, dict)
-    ):
+    call_metadata = members(value.get("tool_call_metadata"))
+    response = members(call_metadata.get("model_response"))
+    choices = elements(response.get("choices"))
+    message = members(choices[0]).get("message") if choices else None
+    if not isinstance(message, dict):
         return None
     inner_span = span.inside("tool_call_metadata", "model_response", "choices", 0, "message")
     parts = [part for part in _texts(message, inner_span, "content") if part.text]
-    calls = message.get("tool_calls")
-    for index, call in enumerate(calls if isinstance(calls, list) else ()):
+    call_id = call_metadata.get("tool_call_id")
+    for index, call in enumerate(elements(message.get("tool_calls"))):
         function = call.get("function") if isinstance(call, dict) else None
-        if isinstance(function, dict) and call.get("id") == call_metadata.get("tool_call_id"):
+        if isinstance(function, dict) and call.get("id") == call_id:
             block = inner_span.inside("tool_calls", index)
-            parts.append(
-                call_of(
-                    function, call_metadata.get("tool_call_id"), block.inside("function"), block
-                )
-            )
+            parts.append(call_of(function, call_id, block.inside("function"), block))
             break
-    name, model = response.get("id"), response.get("model")
-    name, model = (text if isinstance(text, str) else None for text in (name, model))
+    name, model = string(response.get("id")), string(response.get("model"))
     return Contents(Message("assistant", tuple(parts)), name, response.get("usage"), model)
 
 
 def call_of(function: dict[str, Any], call_id: object, span: Span, block: Span) -> Part:
     """A function call: `{name, arguments}`, the arguments as a JSON string."""
-    arguments, name = function.get("arguments"), function.get("name")
-    name, call_id = (value if isinstance(value, str) else None for value in (name, call_id))
-    if isinstance(arguments, str):
-        return Part(
-            "tool_call", arguments, call_id, name, span=span.inside("arguments"), block=block
-        )
-    return Part(
-        "tool_call", "" if arguments is None else dump(arguments), call_id, name, block=block
-    )
+    arguments, home = function.get("arguments"), span.inside("arguments")
+    return call_part(arguments, call_id, function.get("name"), home, block)
 
 
 def _plain(
     value: dict[str, Any], kind: str, arguments: dict[str, Any], span: Span
 ) -> Iterator[Part]:
     """An action without a recorded answer: its thought and its request."""
-    call_metadata = value.get("tool_call_metadata")
-    call_metadata = call_metadata if isinstance(call_metadata, dict) else {}
-    name, call_id = call_metadata.get("function_name", kind), call_metadata.get("tool_call_id")
-    name, call_id = (text if isinstance(text, str) else None for text in (name, call_id))
+    name, call_id = _name_and_id(value, kind)
     key = "thought" if kind == "think" else _CALLED.get(kind)
     if key is not None and kind != "think":
         yield from (part for part in _texts(arguments, span, "thought") if part.text)
@@ -205,25 +183,22 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
         return _recalled(value, span)
     if kind in SILENT:
         return None
-    content_span, text = span.inside("content"), value.get("content")
-    text = text if isinstance(text, str) else ""
+    content_span, text = span.inside("content"), string(value.get("content")) or ""
     is_caused = isinstance(call_metadata, dict) or "cause" in value or "id" not in value
-    if (
-        not is_caused or value.get("source", "agent") != "agent"
-    ):  # not the result of an agent's call
-        return Contents(
-            Message(
-                "user", (Part("text", text, span=content_span),), is_injected=True, spans=(span,)
-            )
-        )
-    call_metadata = call_metadata if isinstance(call_metadata, dict) else {}
-    name, call_id = call_metadata.get("function_name", kind), call_metadata.get("tool_call_id")
-    name, call_id = (text if isinstance(text, str) else None for text in (name, call_id))
+    if not is_caused or value.get("source", "agent") != "agent":  # not the result of a call
+        part = Part("text", text, span=content_span)
+        return Contents(Message("user", (part,), is_injected=True, spans=(span,)))
+    name, call_id = _name_and_id(value, kind)
     success = value.get("success")
     is_error = True if kind == "error" else not success if isinstance(success, bool) else None
-    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
     part = Part("tool_result", text, call_id, name, is_error, span=content_span)
-    return Contents(Message("tool", (part,), name, metadata=metadata))
+    return Contents(Message("tool", (part,), name, metadata=metadata_in(value)))
+
+
+def _name_and_id(value: dict[str, Any], kind: str) -> tuple[str | None, str | None]:
+    """The name and id of the call of an action or observation."""
+    call = members(value.get("tool_call_metadata"))
+    return string(call.get("function_name", kind)), string(call.get("tool_call_id"))
 
 
 def _recalled(value: dict[str, Any], span: Span) -> Contents | None:
@@ -237,8 +212,7 @@ def _recalled(value: dict[str, Any], span: Span) -> Contents | None:
         for part in _texts(extras, inner_span, key)
         if part.text
     ]
-    found = extras.get("microagent_knowledge")
-    for index, item in enumerate(found if isinstance(found, list) else ()):
+    for index, item in enumerate(elements(extras.get("microagent_knowledge"))):
         if isinstance(item, dict):
             parts += _texts(item, inner_span.inside("microagent_knowledge", index), "content")
     return Contents(Message("user", tuple(parts), is_injected=True)) if parts else None

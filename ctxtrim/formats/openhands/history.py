@@ -17,7 +17,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found
+from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
 from ctxtrim.formats.openhands.insert import insert
@@ -42,7 +43,7 @@ class _Event:
     whole: tuple[Span, ...]
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
     events = list(_events(elements))
     condensed = _Condensed(events)
@@ -100,7 +101,7 @@ def _is_unknown(value: dict[str, Any]) -> bool:
     return "role" in value
 
 
-def _take(contents: Contents, event: _Event, answers: dict[str, int], found: Found) -> None:
+def _take(contents: Contents, event: _Event, answers: dict[str, int], found: ListContents) -> None:
     """Add the contents of an event: a message, or another call of an existing answer."""
     message = replace(contents.message, spans=contents.message.spans or event.whole)
     found.tools = found.tools or contents.tools
@@ -189,12 +190,10 @@ def _forgotten(inner: dict[str, Any], names: dict[Any, int]) -> list[Any]:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The id of the instance and the evaluated model. The events contain the tools."""
-    metadata = value.get("metadata")
-    config = metadata.get("llm_config") if isinstance(metadata, dict) else None
-    model = config.get("model") if isinstance(config, dict) else None
+    config = members(members(value.get("metadata")).get("llm_config"))
     names = (value.get(key) for key in ("instance_id", "id", "question_id"))
     return Envelope(
-        model=model if isinstance(model, str) else None,
+        model=string(config.get("model")),
         id=next((name for name in names if isinstance(name, str)), None),
     )
 
@@ -208,8 +207,8 @@ DIALECT = Dialect(
     "openhands",
     knows,
     read,
-    envelope,
-    owner,
     insert,
+    envelope=envelope,
+    owner=owner,
     places=("history", "[*].history", "trajectory", ""),
 )

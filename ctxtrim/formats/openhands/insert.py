@@ -5,6 +5,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.ids import event_id
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Span
 
 _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
@@ -17,7 +18,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     A result replaces the placeholder in its pair.
     """
-    neighbour = _near(site)
+    neighbour = _event((site.earlier or site.later or site.any).spans[0], site)
     values: list[Any] = [
         _json_value(message, neighbour, site, number) for number, message in enumerate(run)
     ]
@@ -51,11 +52,8 @@ def _element(span: Span, site: Site, is_after: bool) -> Span:
     line, path = span
     while path and not isinstance(path[-1], int):
         path = path[:-1]
-    pair = (
-        site.value_of(Span(line, path[:-1]))
-        if len(path) > 1 and isinstance(path[-2], int)
-        else None
-    )
+    is_inside = len(path) > 1 and isinstance(path[-2], int)
+    pair = site.value_of(Span(line, path[:-1])) if is_inside else None
     if isinstance(pair, list) and path[-1] == (len(pair) - 1 if is_after else 0):
         path = path[:-1]
     return Span(line, path)
@@ -64,24 +62,15 @@ def _element(span: Span, site: Site, is_after: bool) -> Span:
 def _idle(message: Message, site: Site) -> Span | None:
     """The placeholder observation paired with the call that a result answers, or None."""
     result, earlier = message.result, site.earlier
-    if (
-        result is None
-        or earlier is None
-        or all(call.call_id != result.call_id for call in earlier.calls)
-    ):
+    if result is None or earlier is None:
+        return None
+    if all(call.call_id != result.call_id for call in earlier.calls):
         return None
     span = earlier.spans[-1]
     value = site.value_of(span)
     is_pair = len(earlier.spans) > 1 and span.path[:-1] == earlier.spans[-2].path[:-1]
-    return (
-        span if is_pair and isinstance(value, dict) and value.get("observation") == "null" else None
-    )
-
-
-def _near(site: Site) -> dict[str, Any]:
-    """An event near the position."""
-    span = (site.earlier or site.later or site.any).spans[0]
-    return _event(span, site)
+    is_idle = isinstance(value, dict) and value.get("observation") == "null"
+    return span if is_pair and is_idle else None
 
 
 def _event(span: Span, site: Site) -> dict[str, Any]:
@@ -96,42 +85,27 @@ def _event(span: Span, site: Site) -> dict[str, Any]:
 def _json_value(
     message: Message, neighbour: dict[str, Any], site: Site, number: int
 ) -> dict[str, Any]:
-    text = "".join(part.text for part in message.parts if part.kind in ("text", "tool_result"))
+    text = text_of(message.parts)
     events = [_event(span, site) for span in site.earlier.spans] if site.earlier is not None else []
     time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
     if isinstance(neighbour.get("kind"), str):
         name = event_id(neighbour.get("id"), f"{message.role} {text}", number)
-        return (
-            {"id": name}
-            | time
-            | (
-                _result_sdk(message, text, events)
-                if message.result
-                else _message_sdk(message, text)
-            )
+        value = (
+            _result_sdk(message, text, events) if message.result else _message_sdk(message, text)
         )
+        return {"id": name} | time | value
     if message.result is not None:
         return _result(message, text, events, neighbour, time)
-    if message.role == "system":
-        return time | {
-            "source": "agent",
-            "message": text,
-            "action": "system",
-            "args": {"content": text},
-        }
-    if _is_flat(neighbour):
-        return {
-            "content": text,
-            "wait_for_response": message.role == "assistant",
-            "action": "message",
-        }
-    arguments = {"content": text, "wait_for_response": message.role == "assistant"}
-    return time | {
-        "source": _SOURCES[message.role],
-        "message": text,
-        "action": "message",
-        "args": arguments,
-    }
+    action, arguments = "system", dict[str, Any](content=text)
+    if message.role != "system":
+        action, arguments = (
+            "message",
+            arguments | {"wait_for_response": message.role == "assistant"},
+        )
+        if _is_flat(neighbour):
+            return arguments | {"action": action}
+    about = {"source": _SOURCES[message.role], "message": text}
+    return time | about | {"action": action, "args": arguments}
 
 
 def _is_flat(neighbour: dict[str, Any]) -> bool:
@@ -149,47 +123,31 @@ def _result(
     """An observation of the same kind as its action, with the metadata of the call."""
     result = message.result
     name = result.name if result is not None else None
-    kinds = [event.get("action") or event.get("observation") for event in events]
-    kind = next(
-        (
-            event
-            for event in reversed(kinds)
-            if isinstance(event, str) and event not in ("error", "null")
-        ),
-        "run",
-    )
+    kinds = [event.get("action") or event.get("observation") for event in reversed(events)]
+    known = (kind for kind in kinds if isinstance(kind, str) and kind not in ("error", "null"))
+    kind = next(known, "run")
     if result is None or result.call_id is None:
         observed = {"content": text, "observation": name or kind}
-        return (
-            observed
-            if _is_flat(neighbour)
-            else time | {"source": "agent", "message": ""} | observed | _caused(events)
-        )
-    notes = [
-        event["tool_call_metadata"]
-        for event in events
-        if isinstance(event.get("tool_call_metadata"), dict)
-    ]
-    noted = next(
-        (event for event in notes if event.get("tool_call_id") == result.call_id),
-        notes[-1] if notes else {},
-    )
-    named = {"function_name": name} if name is not None else {}
-    noted = noted | named | {"tool_call_id": result.call_id}
-    action = [
+        if _is_flat(neighbour):
+            return observed
+        return time | {"source": "agent", "message": ""} | observed | _caused(events)
+    noted = [event for event in events if isinstance(event.get("tool_call_metadata"), dict)]
+    calls = [
         event
-        for event in events
-        if (event.get("tool_call_metadata") or {}).get("tool_call_id") == result.call_id
+        for event in noted
+        if event["tool_call_metadata"].get("tool_call_id") == result.call_id
     ]
-    kind = next((event["action"] for event in action if isinstance(event.get("action"), str)), kind)
+    kind = next((event["action"] for event in calls if isinstance(event.get("action"), str)), kind)
+    call = (calls[:1] or noted[-1:] or [{"tool_call_metadata": {}}])[0]["tool_call_metadata"]
+    named = {"function_name": name} if name is not None else {}
     value = {
         "source": "agent",
         "message": "",
         "observation": kind,
         "content": text,
-        "tool_call_metadata": noted,
+        "tool_call_metadata": call | named | {"tool_call_id": result.call_id},
     }
-    return time | value | _caused(action)
+    return time | value | _caused(calls)
 
 
 def _caused(events: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -3,20 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
-from ctxtrim.conversation.tool_results import METADATA
+from ctxtrim.formats.fields import elements, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.openhands.actions import Contents, call_of
-from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-_ROLES: dict[object, Role] = {
-    "system": "system",
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-}
+_ROLES: dict[object, Role] = {role: role for role in ROLES}
 _SPOKEN = (
     "ActionEvent", "AgentErrorEvent", "CondensationSummaryEvent", "MessageEvent",
     "ObservationEvent", "SystemPromptEvent", "UserRejectObservation",
@@ -81,17 +75,13 @@ def _content(content: Any, span: Span, is_alone: bool = False) -> Iterator[Part]
     """
     if isinstance(content, str):
         yield Part("text", content, span=span)
-    for index, block in enumerate(content if isinstance(content, list) else ()):
+    for index, block in enumerate(elements(content)):
         block_span = span if is_alone else span.inside(index)
         if not isinstance(block, dict):
             continue
         if isinstance(block.get("text"), str):
-            yield Part(
-                "text",
-                block["text"],
-                span=block_span.inside("text"),
-                block=None if is_alone else block_span,
-            )
+            home = None if is_alone else block_span
+            yield Part("text", block["text"], span=block_span.inside("text"), block=home)
         elif isinstance(block.get("image_urls"), list):
             yield from _images(block["image_urls"], block_span)
 
@@ -116,18 +106,10 @@ def _thought(value: dict[str, Any], span: Span) -> Iterator[Part]:
     Thinking blocks repeat other fields, so they cannot be removed alone.
     """
     text = value.get("reasoning_content")
-    blocks = value.get("thinking_blocks")
-    blocks = (
-        [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    )
+    blocks = [block for block in elements(value.get("thinking_blocks")) if isinstance(block, dict)]
     if isinstance(text, str) and text:
-        inner_span = span.inside("reasoning_content")
-        yield Part(
-            "reasoning",
-            text,
-            span=None if blocks else inner_span,
-            block=None if blocks else inner_span,
-        )
+        home = None if blocks else span.inside("reasoning_content")
+        yield Part("reasoning", text, span=home, block=home)
         return
     for index, block in enumerate(blocks):
         if isinstance(block.get("thinking"), str):
@@ -136,8 +118,7 @@ def _thought(value: dict[str, Any], span: Span) -> Iterator[Part]:
 
 def _message(value: dict[str, Any], span: Span) -> Contents | None:
     inner, inner_span = value.get("llm_message"), span.inside("llm_message")
-    name = inner.get("role") if isinstance(inner, dict) else None
-    role = _ROLES.get(name) if isinstance(name, str) else None
+    role = role_in(inner, "role", _ROLES)
     if not isinstance(inner, dict) or role is None:
         return None
     parts = [
@@ -146,9 +127,7 @@ def _message(value: dict[str, Any], span: Span) -> Contents | None:
     ]
     parts += _content(value.get("extended_content"), span.inside("extended_content"))
     if role == "tool":
-        call_id = inner.get("tool_call_id")
-        call_id = call_id if isinstance(call_id, str) else None
-        return Contents(Message(role, _answering(parts, call_id, None, None)))
+        return Contents(Message(role, result_parts(parts, string(inner.get("tool_call_id")))))
     return Contents(
         Message(role, tuple(parts), is_injected=role == "user" and value.get("source") != "user")
     )
@@ -167,13 +146,9 @@ def _action(value: dict[str, Any], span: Span) -> Contents:
         function, inner_span = (
             (inner, block.inside("function")) if isinstance(inner, dict) else (call, block)
         )
-        parts.append(
-            call_of(function, value.get("tool_call_id", call.get("id")), inner_span, block)
-        )
-    response = value.get("llm_response_id")
-    return Contents(
-        Message("assistant", tuple(parts)), response if isinstance(response, str) else None
-    )
+        call_id = value.get("tool_call_id", call.get("id"))
+        parts.append(call_of(function, call_id, inner_span, block))
+    return Contents(Message("assistant", tuple(parts)), string(value.get("llm_response_id")))
 
 
 def _result(value: dict[str, Any], span: Span) -> Contents:
@@ -190,25 +165,6 @@ def _result(value: dict[str, Any], span: Span) -> Contents:
         parts += _content(seen.get(key), inner_span.inside(key))
         if not parts and key not in seen:
             parts.append(Part("text", dump({name: seen[name] for name in seen if name != "kind"})))
-    call_id, name = (
-        text if isinstance(text, str) else None
-        for text in (value.get("tool_call_id"), value.get("tool_name"))
-    )
-    metadata = tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
-    return Contents(
-        Message("tool", _answering(parts, call_id, name, is_error), name, metadata=metadata)
-    )
-
-
-def _answering(
-    parts: list[Part], call_id: str | None, name: str | None, is_error: bool | None
-) -> tuple[Part, ...]:
-    """The parts of a result, with at least one text."""
-    if not any(part.kind == "text" for part in parts):
-        parts = [Part("text"), *parts]
-    return tuple(
-        Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
-        if part.kind == "text"
-        else replace(part, call_id=call_id, name=name)
-        for part in parts
-    )
+    call_id, name = string(value.get("tool_call_id")), string(value.get("tool_name"))
+    answer = result_parts(parts, call_id, name, is_error)
+    return Contents(Message("tool", answer, name, metadata=metadata_in(value)))

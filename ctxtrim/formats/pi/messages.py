@@ -9,16 +9,20 @@ hidden; a message excluded from the context is not read.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
-from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.media_blocks import media_of, text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, Found, insert_elements
+from ctxtrim.formats.base import Insertion, Site, content_owner
+from ctxtrim.formats.fields import metadata_in, role_in, string
+from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
+from ctxtrim.formats.message_parts import (
+    call_part,
+    content_parts,
+    result_parts,
+    system_prompt,
+    text_of,
+)
 from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.model import Message, Part, Role, Span, Usage
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {
@@ -74,15 +78,11 @@ def _is_own(block: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: Found) -> None:
+def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
     for value, span, whole in elements:
-        role = (
-            ROLES.get(value["role"])
-            if isinstance(value, dict) and isinstance(value.get("role"), str)
-            else None
-        )
+        role = role_in(value, "role", ROLES)
         if role is None:
             found.uncounted += isinstance(value, dict) and "role" in value
             continue
@@ -124,34 +124,24 @@ def message_in(
 
     `whole` is removed with it, `home` is the value that contains it.
     """
-    return with_visibility(_message(role, value, span, whole, index, home), value)
-
-
-def _message(
-    role: Role,
-    value: Mapping[str, Any],
-    span: Span,
-    whole: Span,
-    index: int,
-    home: Mapping[str, Any] | None,
-) -> Message:
-    kind, spans, home = value["role"], (whole,), value if home is None else home
+    kind = value["role"]
     if role == "tool":
-        metadata = tuple((key, home[key]) for key in METADATA if type(home.get(key)) is int)
         parts = _result(value, span)
         # without ids, results are matched by name
         name = parts[0].name if parts[0].call_id is None else None
-        return Message(role, parts, name, metadata=metadata, index=index, spans=spans)
+        metadata = metadata_in(value if home is None else home)
+        message = Message(role, parts, name, metadata=metadata, index=index, spans=(whole,))
+        return with_visibility(message, value)
     if kind == "bashExecution":
         parts = _ran(value, span)
     elif kind in ("branchSummary", "compactionSummary"):
         parts = summary_in(value, span)
     else:
-        parts = tuple(content_in(value.get("content"), span.inside("content"), role))
+        parts = content_in(value.get("content"), span.inside("content"), role)
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, SUMMARY))
-    return Message(
-        role, parts, None, is_summary or kind in _INJECTED, is_summary, index=index, spans=spans
-    )
+    is_injected = is_summary or kind in _INJECTED
+    message = Message(role, parts, None, is_injected, is_summary, index=index, spans=(whole,))
+    return with_visibility(message, value)
 
 
 def _begins(parts: Sequence[Part], text: str) -> bool:
@@ -183,90 +173,47 @@ def _ran(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     return (Part("text", f"{ran}```\n"), printed, Part("text", f"\n```{rest}"))
 
 
-def content_in(content: Any, span: Span, role: Role) -> Sequence[Part]:
-    """The parts of a content: a string, a list of blocks, or nothing.
-
-    Only the model makes calls.
-    """
-    if isinstance(content, str):
-        return (Part("text", content, span=span),)
-    if content is None:
-        return ()
-    if not isinstance(content, list):
-        return (Part("text", dump(content)),)
-    return [_block(block, span.inside(index), role) for index, block in enumerate(content)]
+def content_in(content: Any, span: Span, role: Role) -> tuple[Part, ...]:
+    """The parts of a content. Only the model makes calls."""
+    return content_parts(content, span, _answer_block if role == "assistant" else _block)
 
 
-def _block(block: Any, span: Span, role: Role) -> Part:
-    """Any block. An unknown block counts as its whole JSON text and is never edited."""
+def _block(block: Any, span: Span) -> Part:
+    """Any block except a call."""
     if isinstance(block, dict):
         kind = block.get("type")
         if kind == "text" and isinstance(block.get("text"), str):
             return Part("text", block["text"], span=span.inside("text"), block=span)
         if kind == "thinking" and isinstance(block.get("thinking"), str):
             return Part("reasoning", block["thinking"], block=span)
-        if kind == "toolCall" and role == "assistant":
-            return _call(block, span)
-        media = media_of(block)
-        if media is not None:
-            return Part("attachment", media=media, block=span, text_block=text_block)
-    return Part("text", dump(block), block=span)
+    return block_part(block, span)
 
 
-def _call(block: Mapping[str, Any], span: Span) -> Part:
-    call_id, name, arguments = block.get("id"), block.get("name"), block.get("arguments")
-    call_id = call_id if isinstance(call_id, str) else None
-    name = name if isinstance(name, str) else None
-    if isinstance(arguments, str):
-        return Part(
-            "tool_call", arguments, call_id, name, span=span.inside("arguments"), block=span
-        )
-    return Part(
-        "tool_call", "" if arguments is None else dump(arguments), call_id, name, block=span
-    )
+def _answer_block(block: Any, span: Span) -> Part:
+    """Any block of an answer."""
+    if not isinstance(block, dict) or block.get("type") != "toolCall":
+        return _block(block, span)
+    arguments = block.get("arguments")
+    return call_part(arguments, block.get("id"), block.get("name"), span.inside("arguments"), span)
 
 
 def _result(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
-    call_id, name = value.get("toolCallId"), value.get("toolName")
-    call_id = call_id if isinstance(call_id, str) else None
-    name = name if isinstance(name, str) else None
     is_error = value["isError"] if isinstance(value.get("isError"), bool) else None
     parts = content_in(value.get("content"), span.inside("content"), "tool")
-    if all(part.media for part in parts):
-        parts = (Part("text"), *parts)
-    return tuple(
-        replace(part, call_id=call_id, name=name)
-        if part.media
-        else Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
-        for part in parts
+    return result_parts(
+        parts, string(value.get("toolCallId")), string(value.get("toolName")), is_error
     )
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The system prompt, tools and model next to the messages, as pi's library saves a context."""
-    prompt, tools, model, name = (
-        value.get(key) for key in ("systemPrompt", "tools", "model", "id")
-    )
-    model = model.get("id") if isinstance(model, dict) else model
-    preamble: tuple[Message, ...] = ()
-    if isinstance(prompt, str):
-        inner_span = span.inside("systemPrompt")
-        preamble = (
-            Message(
-                "system", (Part("text", prompt, span=inner_span),), index=0, spans=(inner_span,)
-            ),
-        )
+    tools, model = value.get("tools"), value.get("model")
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
-        model=model if isinstance(model, str) else None,
-        id=name if isinstance(name, str) else None,
-        preamble=preamble,
+        model=string(model.get("id") if isinstance(model, dict) else model),
+        id=string(value.get("id")),
+        preamble=system_prompt(value.get("systemPrompt"), span.inside("systemPrompt")),
     )
-
-
-def owner(array: Path) -> Path | None:
-    """A message is removed with the last block of its content."""
-    return array[:-1] if array[-1] == "content" else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -294,7 +241,7 @@ def _value(site: Site, message: Message) -> Mapping[str, Any]:
 
 def json_value(message: Message, neighbour: Mapping[str, Any], site: Site) -> dict[str, Any]:
     """A message in this format, with the time (and the model, if present) of its neighbour."""
-    content = [{"type": "text", "text": "".join(part.text for part in message.parts)}]
+    content = [{"type": "text", "text": text_of(message.parts)}]
     result = message.result
     value: dict[str, Any] = {"role": message.role, "content": content}
     if result is not None:
@@ -320,9 +267,8 @@ DIALECT = Dialect(
     "pi",
     knows,
     read,
-    envelope,
-    owner,
     insert,
-    places=("messages", "[*].messages", ""),
+    envelope=envelope,
+    owner=content_owner,
     visibility=visibility,
 )

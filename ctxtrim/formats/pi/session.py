@@ -9,8 +9,10 @@ entries and updates their links; `messages` reads messages.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.message_lists import Found, list_format
+from ctxtrim.formats.base import Format, Insertion, Layout, Site, content_owner, session
+from ctxtrim.formats.fields import elements, role_in, string
+from ctxtrim.formats.message_lists import ListContents, list_format
+from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (
     ROLES,
@@ -22,12 +24,12 @@ from ctxtrim.formats.pi.messages import (
     summary_in,
     usage_in,
 )
-from ctxtrim.formats.pi.thread import Entry, Thread, compaction_of, entries_in, entry_of, relink
+from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
-from ctxtrim.model import VISIBLE, Line, Message, Source, Span, Transcript, Usage
+from ctxtrim.model import VISIBLE, Line, Message, Span, Transcript, Usage
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import Record
+from ctxtrim.text.records import JsonRecord
 
 LISTS = list_format(messages.DIALECT)
 """The messages without a session, in lists or one per line."""
@@ -58,7 +60,7 @@ def _is_entry(value: object) -> bool:
     return _MARKS.get(value["type"]) in value
 
 
-def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the session: its live context.
 
     Without entries, the messages of the lists.
@@ -68,34 +70,28 @@ def read(records: Sequence[Record], lines: tuple[Line, ...]) -> list[Transcript]
         return LISTS.read(records, lines)
     entries = entries_in(values)
     thread = Thread(entries)
-    found = Found()
+    found = ListContents()
     first = [] if thread.compaction is None else [thread.compaction]
     for index in (*first, *thread.kept, *thread.after):
         _add(entries[index], found, is_first=index == thread.compaction)
-    if not found.messages and not found.uncounted:
-        return []
-    messages = tuple(found.messages)
-    return [
-        Transcript(
-            messages,
-            Source(lines, messages),
-            model=next((name for name in map(_model, reversed(entries)) if name), None),
-            id=next((entry.id for entry in entries if entry.kind == "session"), None),
-            uncounted=found.uncounted,
-            usages=tuple(_usages(entries, thread, messages)),
-        )
-    ]
+    return session(
+        found.messages,
+        lines,
+        model=next((name for name in map(_model, reversed(entries)) if name), None),
+        id=next((entry.id for entry in entries if entry.kind == "session"), None),
+        uncounted=found.uncounted,
+        usages=tuple(_usages(entries, thread, found.messages)),
+    )
 
 
-def _model(entry: Entry) -> str | None:
+def _model(entry: PiEntry) -> str | None:
     """The model that an entry names."""
     message = entry.value.get("message")
-    name = message.get("model") if isinstance(message, dict) else entry.value.get("modelId")
-    return name if isinstance(name, str) else None
+    return string(message.get("model") if isinstance(message, dict) else entry.value.get("modelId"))
 
 
 def _usages(
-    entries: Sequence[Entry], thread: Thread, messages: Sequence[Message]
+    entries: Sequence[PiEntry], thread: Thread, messages: Sequence[Message]
 ) -> Iterator[Usage]:
     """The usages since the newest compaction; older ones counted a context that no
     longer exists.
@@ -117,13 +113,13 @@ def _usages(
                 yield usage
 
 
-def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
+def _add(entry: PiEntry, found: ListContents, *, is_first: bool) -> None:
     """Add the messages of an entry. The first compaction may contain messages itself."""
     value, span, index = entry.value, entry.span, len(found.messages)
     if entry.kind == "message":
         _add_message(value.get("message"), span.inside("message"), span, value, found)
     elif entry.kind == "custom_message" and is_sent(value):
-        parts = tuple(content_in(value.get("content"), span.inside("content"), "user"))
+        parts = content_in(value.get("content"), span.inside("content"), "user")
         message = Message("user", parts, None, is_injected=True, index=index, spans=(span,))
         found.messages.append(with_visibility(message, value))
     elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
@@ -133,26 +129,25 @@ def _add(entry: Entry, found: Found, *, is_first: bool) -> None:
             with_visibility(message, value) if entry.kind == "branch_summary" else message
         )
     tail = value.get("retainedTail") if is_first else None
-    for position, message in enumerate(tail if isinstance(tail, list) else ()):
+    for position, message in enumerate(elements(tail)):
         message_span = span.inside("retainedTail", position)
         _add_message(message, message_span, message_span, message, found)
 
 
-def _add_message(value: Any, span: Span, whole: Span, home: Any, found: Found) -> None:
+def _add_message(value: Any, span: Span, whole: Span, home: Any, found: ListContents) -> None:
     """Add a message if it is sent."""
     if not isinstance(value, dict):
         return
-    kind = value.get("role")
-    role = ROLES.get(kind) if isinstance(kind, str) else None
+    role = role_in(value, "role", ROLES)
     if role is None:
-        found.uncounted += kind is not None
+        found.uncounted += value.get("role") is not None
     elif is_sent(value) and (role != "assistant" or is_complete(value)):
         found.messages.append(message_in(role, value, span, whole, len(found.messages), home))
 
 
 def owner(array: Path) -> Path | None:
     """A message, or the entry that contains it, is removed with the last block of its content."""
-    return () if array == ("message", "content") else messages.owner(array)
+    return () if array == ("message", "content") else content_owner(array)
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -165,7 +160,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         return messages.insert(run, site)
     earlier, later = site.earlier, site.later
     found: list[Insertion] = []
-    is_after = later is None or (run[0].role == "tool" and earlier is not None)
+    is_after = site.follows(run)
     span = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
     neighbour = _entry_at(span, site)
     is_compaction = neighbour.get("type") == "compaction"
@@ -174,7 +169,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     )
     if earlier is None and (is_summary or (is_compaction and not span.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
-        text = "".join(part.text for part in run[0].parts) if is_summary else ""
+        text = text_of(run[0].parts) if is_summary else ""
         found.append(Insertion(compaction_of(text, neighbour | newest), Span(span.line), is_after))
         run = run[1:] if is_summary else run
     for number, message in enumerate(run):
@@ -200,7 +195,7 @@ def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
     if not message.is_summary or message.visibility != VISIBLE:
         return value
     del value["content"]
-    text = "".join(part.text for part in message.parts)
+    text = text_of(message.parts)
     return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
 
 

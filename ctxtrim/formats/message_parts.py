@@ -1,0 +1,64 @@
+"""Builds the parts of messages that most formats write alike."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import string
+from ctxtrim.model import Message, Part, Span
+from ctxtrim.text.records import dump
+
+
+def content_parts(content: Any, span: Span, block: Callable[[Any, Span], Part]) -> tuple[Part, ...]:
+    """The parts of a content: a string, a list of blocks, or nothing; else its JSON text."""
+    if isinstance(content, str):
+        return (Part("text", content, span=span),)
+    if isinstance(content, list):
+        return tuple(block(value, span.inside(index)) for index, value in enumerate(content))
+    return () if content is None else (Part("text", dump(content)),)
+
+
+def call_part(
+    arguments: Any, call_id: object, name: object, span: Span | None, block: Span | None
+) -> Part:
+    """A tool call. Only arguments that are a string at `span` can be edited."""
+    is_text = isinstance(arguments, str)
+    text = arguments if is_text else "" if arguments is None else dump(arguments)
+    return Part(
+        "tool_call",
+        text,
+        string(call_id),
+        string(name),
+        span=span if is_text else None,
+        block=block,
+    )
+
+
+def result_parts(
+    parts: Sequence[Part],
+    call_id: str | None,
+    name: str | None = None,
+    is_error: bool | None = None,
+) -> tuple[Part, ...]:
+    """The parts of a tool result: its texts, at least one, and its attachments."""
+    if all(part.media for part in parts):
+        parts = (Part("text"), *parts)
+    return tuple(
+        replace(part, call_id=call_id, name=name)
+        if part.media
+        else Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
+        for part in parts
+    )
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """The texts of an inserted message, joined."""
+    return "".join(part.text for part in parts if part.kind in ("text", "tool_result"))
+
+
+def system_prompt(text: Any, span: Span) -> tuple[Message, ...]:
+    """A system prompt next to the messages, as a message; none for other values than strings."""
+    if not isinstance(text, str):
+        return ()
+    return (Message("system", (Part("text", text, span=span),), index=0, spans=(span,)),)

@@ -33,6 +33,17 @@ class Shape:
     unanswered: tuple[tuple[int, Part], ...]
     steps: int
 
+    def ages(self, clock: str = "steps", now: int | None = None) -> tuple[int, ...]:
+        """The age of each message, in steps or turns.
+
+        `now` is the current step or turn; None: the last one.
+        """
+        if clock == "turns":
+            now = max(self.turn, default=0) if now is None else now
+            return tuple(now - turn for turn in self.turn)
+        now = self.steps if now is None else now
+        return tuple(now - step for step in self.step)
+
 
 def shape(messages: Sequence[Message]) -> Shape:
     """The shape of a conversation, in one pass.
@@ -125,6 +136,11 @@ def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
     )
 
 
+def visible(messages: Sequence[Message]) -> list[int]:
+    """The positions of the messages that the model reads."""
+    return [position for position, message in enumerate(messages) if message.agent_visible]
+
+
 def current_task(messages: Sequence[Message]) -> int | None:
     """The position of the newest user message that the person typed; of any user message if the
     person typed none.
@@ -143,11 +159,7 @@ def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
     """Whether user and assistant alternate: no adjacent messages of one role, and results right
     after calls.
     """
-    spoken = [
-        position
-        for position, message in enumerate(messages)
-        if message.role != "system" and message.agent_visible
-    ]
+    spoken = [position for position in visible(messages) if messages[position].role != "system"]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
             is_valid = shape.exchange[after] == shape.exchange[before]
@@ -169,15 +181,15 @@ def is_typed(message: Message) -> bool:
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
     """The first typed prompt in an order of positions, else the first user message."""
-    users = [
-        position
-        for position in order
-        if messages[position].role == "user" and messages[position].agent_visible
-    ]
-    for position in users:
-        if is_typed(messages[position]) and _has_content(messages[position]):
+    first: int | None = None
+    for position in order:
+        message = messages[position]
+        if message.role != "user" or not message.agent_visible:
+            continue
+        if is_typed(message) and _has_content(message):
             return position
-    return users[0] if users else None
+        first = position if first is None else first
+    return first
 
 
 def _has_content(message: Message) -> bool:

@@ -54,9 +54,8 @@ def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> lis
     """The removable steps, oldest first: all calls have results, and a prompt or an
     answer follows.
     """
-    ages = [shape.steps - step for step in shape.step]
     results_by_step: dict[int, list[ToolResult]] = {}
-    for result in results(messages, shape, ages):
+    for result in results(messages, shape, shape.ages()):
         results_by_step.setdefault(shape.exchange[result.position], []).append(result)
     exchanges: dict[int, list[int]] = {}
     for position, home in enumerate(shape.exchange):

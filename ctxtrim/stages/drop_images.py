@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for
-from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Action, Change, Finding, Outcome, change_of, setting
 from ctxtrim.tokens import Budget
@@ -48,7 +47,7 @@ class DropImages:
         messages = transcript.messages
         shape = self.counter.shape(messages)
         pinned = pins.pinned(messages, shape, self.pin)
-        ages = self._ages(shape)
+        ages = shape.ages(self.clock)
         out = list(messages)
         changes: list[Change] = []
         stuck = 0
@@ -73,12 +72,6 @@ class DropImages:
         return Outcome(
             replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck)
         )
-
-    def _ages(self, shape: Shape) -> tuple[int, ...]:
-        """The age of each message, in steps or turns."""
-        if self.clock == "turns":
-            return tuple(max(shape.turn, default=0) - turn for turn in shape.turn)
-        return tuple(shape.steps - step for step in shape.step)
 
     def _without(self, message: Message, fan: int) -> tuple[Message, int]:
         """The message with lines for its images and documents, and the number that no line can

@@ -32,7 +32,7 @@ from ctxtrim.stage import (
     seam,
     setting,
 )
-from ctxtrim.stages.keep import KeepRules, kept
+from ctxtrim.stages.keep import KeepRules
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
@@ -52,14 +52,11 @@ def share(text: str) -> None:
 _ADJACENT = "it would be adjacent to the next prompt"
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
 _SHARE = 8  # a summary gets at most this fraction of the budget
-_ACTIVE_STEPS = 5  # default: files that were read or changed in the last N steps are in use
 
 
 @dataclass(frozen=True)
-class Trim:
-    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
-    dropped.
-    """
+class _Order:
+    """The settings before the keep rules: what is dropped first, and how much."""
 
     counter: Counter
     budget: Budget
@@ -74,23 +71,18 @@ class Trim:
     )
     keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
     keep_recent_tokens: int = setting(0, "Keep the messages in the last N tokens too.", least=0)
-    keep_errors: bool = setting(True, "Drop error results last.")
-    errors: str = setting(
-        "strict",
-        "Detect errors by flags, exit codes and first lines (strict), "
-        "or by words anywhere (loose).",
-        choices=("strict", "loose"),
-    )
-    keep_small: int = setting(0, "Drop results of fewer than N tokens last.", least=0)
-    keep_quoted: bool = setting(True, "Drop results quoted by the user last.")
-    keep_chains: bool = setting(True, "Drop results used by recent calls last.")
-    keep_active_files: bool = setting(True, "Drop reads of files in use last.")
-    active_steps: int | None = setting(
-        None, "Treat files read or changed in the last N steps as in use. [default: 5]", least=0
-    )
-    keep_tools: tuple[str, ...] = setting(
-        (), "Drop results of tools matching a regular expression last.", check=pins.expression
-    )
+
+
+@dataclass(frozen=True)
+class Trim(KeepRules, _Order):
+    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
+    dropped.
+
+    The order of the base classes is the order of the settings, last base first.
+    """
+
+    _drops_outdated = True
+
     preserve_system_prompt: bool = setting(
         True, "Never drop system messages; if off, drop them last of all."
     )
@@ -254,18 +246,7 @@ class Trim:
             self.keep_recent_messages,
             self.keep_recent_tokens,
         )
-        tool_results = results(messages, shape, [shape.steps - step for step in shape.step])
-        active_steps = _ACTIVE_STEPS if self.active_steps is None else self.active_steps
-        rules = KeepRules(
-            errors=self.keep_errors,
-            is_loose=self.errors == "loose",
-            small=self.keep_small,
-            quoted=self.keep_quoted,
-            chains=self.keep_chains,
-            active_steps=active_steps if self.keep_active_files else None,
-            tools=self.keep_tools,
-            drops_outdated=True,
-        )
+        tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         return Situation(
             messages=messages,
@@ -275,7 +256,7 @@ class Trim:
             protected=self._protected(messages, shape),
             is_recent=is_recent,
             results=by_position,
-            worth=kept(rules, self.counter, messages, shape, tool_results, is_recent, shape.steps),
+            worth=self.kept(self.counter, messages, shape, tool_results, is_recent, shape.steps),
             stale=_stale(messages, shape, by_position),
             drops_system=not self.preserve_system_prompt,
         )

@@ -32,8 +32,9 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
+from references import References, atoms_of, references
+
 from ctxtrim.conversation.turns import current_task, shape
-from ctxtrim.evidence.references import References, atoms_of, references
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stages.trim import Trim

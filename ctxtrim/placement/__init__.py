@@ -5,18 +5,18 @@ and insert them.
 from ctxtrim.placement.digests import MODES, Digests
 from ctxtrim.placement.leads import has_compaction_digest, without_compaction
 from ctxtrim.placement.replace import replace_messages
-from ctxtrim.placement.steps import CutOutcome, cut_off
+from ctxtrim.placement.steps import cut_off
 from ctxtrim.placement.summary import (
     SummaryWriter,
     place_summary,
     restore_summary,
     summarize_old,
+    with_stored,
     with_summary,
 )
 
 __all__ = [
     "MODES",
-    "CutOutcome",
     "Digests",
     "SummaryWriter",
     "cut_off",
@@ -25,6 +25,7 @@ __all__ = [
     "replace_messages",
     "restore_summary",
     "summarize_old",
+    "with_stored",
     "with_summary",
     "without_compaction",
 ]

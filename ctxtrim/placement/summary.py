@@ -188,21 +188,25 @@ def place_summary(
 
 
 def summarize_old(
-    transcript: Transcript, writer: SummaryWriter, old: Set[int], kept: Mapping[int, str]
+    transcript: Transcript, writer: SummaryWriter, recent_start: int, kept: Mapping[int, str]
 ) -> Outcome | str:
-    """The transcript with a summary of old messages, or the reason why there is none.
+    """The transcript with a summary of the messages before the recent ones, or the reason why
+    there is none.
 
-    `old` are positions. `kept` maps positions to reasons; "recent" if missing. If roles alternate,
-    prompts that would become adjacent are summarized too, or an answer between them is kept.
+    `recent_start` is a position. `kept` maps positions of older messages to the reasons to keep
+    them. If roles alternate, prompts that would become adjacent are summarized too, or an answer
+    between them is kept.
     """
     messages, counter = transcript.messages, writer.counter
-    old = set(old)
     tokens = counter.tokens(transcript)
     shape = counter.shape(messages)
+    old = set()
+    for position, home in enumerate(shape.exchange):
+        if home < recent_start and position not in kept:
+            old.add(position)
     if is_alternating(messages, shape):
-        separate_prompts(
-            messages, shape, [cost.total for cost in counter.costs(messages)], tokens - 1, old, kept
-        )
+        costs = [cost.total for cost in counter.costs(messages)]
+        separate_prompts(messages, shape, costs, tokens - 1, old, kept)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
     if writer.is_titled:
@@ -233,6 +237,16 @@ def restore_summary(
     summary, alternates = Summary(stored.text, "store"), takes_turns(transcript.messages)
     placed = _placed(counter, transcript, frozenset(), summary, stored.messages, alternates)
     return placed if placed.tokens <= available else None
+
+
+def with_stored(
+    counter: Counter, outcome: Outcome, stored: StoredSummary | None, available: int
+) -> Outcome:
+    """The outcome of a stage with the stored summary, if there is one and room for it."""
+    if stored is None:
+        return outcome
+    placed = restore_summary(counter, outcome.transcript, stored, available)
+    return outcome if placed is None else with_summary(outcome, placed)
 
 
 def with_summary(outcome: Outcome, placed: Placed) -> Outcome:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from operator import not_
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import protected_messages
+from ctxtrim.conversation.protected import not_summarized
 from ctxtrim.conversation.recency import newest
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement import (
     MODES,
@@ -115,12 +115,6 @@ class Compact:
         messages = transcript.messages
         shape = self.counter.shape(messages)
         recent_start = self._first(messages, shape, trigger)
-        kept = protected_messages(messages, shape, self.pin)
-        old = {
-            position
-            for position, home in enumerate(shape.exchange)
-            if home < recent_start and position not in kept
-        }
         writer = SummaryWriter(
             self.counter,
             _MOST if self.limit is None else min(_MOST, self.limit // _SHARE),
@@ -130,7 +124,8 @@ class Compact:
             is_titled=True,
             most_input=self.budget.available,
         )
-        result = summarize_old(transcript, writer, old, kept)
+        kept = not_summarized(messages, shape, self.pin)
+        result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, str):
             nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {result}")
             return Outcome(transcript, (), (nothing,))
@@ -153,10 +148,7 @@ class Compact:
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
         first = kept_from(messages, shape.exchange, costs, tokens, self.keep_recent_messages)
-        kept = sum(
-            message.agent_visible and home >= first
-            for message, home in zip(messages, shape.exchange, strict=True)
-        )
+        kept = sum(shape.exchange[position] >= first for position in visible(messages))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(messages, shape.exchange, costs, 0, self.keep_recent_messages)
         return min(first, _newest_start(messages, shape, first)) if tokens else first
@@ -172,7 +164,7 @@ class Compact:
             self.tool_cutoff,
             is_compaction=True,
         )
-        if not result.is_cut:
+        if result.transcript is outcome.transcript:
             return outcome
         changes = _united(outcome.changes, result.changes, result.transcript.messages)
         return replace(

@@ -49,7 +49,7 @@ class Cutoff:
         protected = pins.pinned(
             transcript.messages, self.counter.shape(transcript.messages), self.pin
         )
-        result = cut_off(
+        return cut_off(
             transcript,
             Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
             self.budget.available,
@@ -57,4 +57,3 @@ class Cutoff:
             self.tool_cutoff,
             appends=self.summary_place == "append",
         )
-        return Outcome(result.transcript, result.changes, result.findings)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtrim.conversation.tool_results import result_text, tool_of
+from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape, is_typed
 from ctxtrim.evidence import (
     SummaryFields,
@@ -206,7 +206,7 @@ def _matching_lines(text: str, kinds: dict[Section, Callable[[str], object]]) ->
 def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
     """The facts in a tool result and its call."""
     text = result_text(message)
-    name = tool_of(message, call) or "?"
+    name = tool_name(message.result, call)
     is_failure = is_error(message)
     if call and (command := command_of(call)) and command.strip():
         yield _Fact(COMMANDS, f"[{_status(message, text, is_failure)}] {command}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ctxtrim.conversation.tool_results import result_text, tool_of
+from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.checkpoint import HEADINGS
@@ -96,8 +96,8 @@ def _part_texts(message: Message, call: Part | None, limit: int, redacts: bool) 
         return redacted(text)[0] if redacts else text
 
     if message.role == "tool":
-        name = tool_of(message, call)
-        title = f"[result{f' of {name}' if name else ''}]"
+        name = tool_name(message.result, call)
+        title = "[result]" if name == "?" else f"[result of {name}]"
         yield f"{title}\n{bounded(masked(result_text(message)), limit)}"
     for part in message.parts:
         if part.kind == "text" and part.text.strip():

@@ -14,12 +14,19 @@ from itertools import count
 from operator import not_
 
 from ctxtrim.conversation import pins
+from ctxtrim.conversation.protected import not_dropped
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
-from ctxtrim.conversation.turns import Shape, current_task
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import SummaryWriter, place_summary, restore_summary, with_summary
+from ctxtrim.placement import (
+    SummaryWriter,
+    place_summary,
+    restore_summary,
+    with_stored,
+    with_summary,
+)
 from ctxtrim.stage import (
     Action,
     Change,
@@ -97,7 +104,7 @@ class Trim(KeepRules, _Order):
         costs = [cost.total for cost in self.counter.costs(messages)]
         fixed, available = self.counter.fixed(transcript), self.budget.available
         if fixed + sum(costs) <= available:
-            return self._with_stored(Outcome(transcript))
+            return with_stored(self.counter, Outcome(transcript), self.stored, available)
         situation = self._situation(messages, costs)
         forms = Forms(situation)
         fit = self._fit(situation, forms, fixed, available - self._reserve(transcript))
@@ -112,7 +119,7 @@ class Trim(KeepRules, _Order):
         if self.summarize and len(fit.kept) < len(messages):
             outcome = self._summarized(transcript, fit, outcome)
         else:
-            outcome = self._with_stored(outcome)
+            outcome = with_stored(self.counter, outcome, self.stored, available)
         cached = tuple(_cached(situation, outcome.transcript.messages))
         return replace(outcome, findings=(*outcome.findings, *cached))
 
@@ -168,20 +175,9 @@ class Trim(KeepRules, _Order):
         placed = place_summary(
             writer, transcript.messages, shortened, dropped, self.budget.available
         )
-        return (
-            outcome
-            if placed is None
-            else replace(with_summary(outcome, placed), smallest_dropped=None)
-        )
-
-    def _with_stored(self, outcome: Outcome) -> Outcome:
-        """The outcome with the stored summary if there is room."""
-        if self.stored is None:
+        if placed is None:
             return outcome
-        placed = restore_summary(
-            self.counter, outcome.transcript, self.stored, self.budget.available
-        )
-        return outcome if placed is None else with_summary(outcome, placed)
+        return replace(with_summary(outcome, placed), smallest_dropped=None)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """The kept messages with reasons, and an overflow if they exceed the budget."""
@@ -253,46 +249,13 @@ class Trim(KeepRules, _Order):
             shape=shape,
             costs=costs,
             counter=self.counter,
-            protected=self._protected(messages, shape),
+            protected=not_dropped(messages, shape, self.pin, self.preserve_system_prompt),
             is_recent=is_recent,
             results=by_position,
             worth=self.kept(self.counter, messages, shape, tool_results, is_recent, shape.steps),
             stale=_stale(messages, shape, by_position),
             drops_system=not self.preserve_system_prompt,
         )
-
-    def _protected(self, messages: Sequence[Message], shape: Shape) -> dict[int, str]:
-        """The messages that are never dropped, and why.
-
-        Without a task, the last exchange is protected.
-
-        The prompts of pinned messages are protected too.
-        """
-        pinned = pins.pinned(messages, shape, self.pin)
-        turns = {shape.turn[position] for position in pinned}
-        task = current_task(messages)
-        if task is None:
-            spoken = [
-                position
-                for position, message in enumerate(messages)
-                if message.agent_visible and message.role != "system"
-            ]
-            task = shape.exchange[spoken[-1]] if spoken else None
-        protected: dict[int, str] = {}
-        for position, message in enumerate(messages):
-            if not message.agent_visible:
-                protected[position] = "hidden"
-            elif position in pinned:
-                protected[position] = pinned[position]
-            elif task is not None and shape.exchange[position] == task:
-                protected[position] = (
-                    "current task" if messages[task].role == "user" else "last exchange"
-                )
-            elif message.role == "system" and self.preserve_system_prompt:
-                protected[position] = "system"
-            elif message.role == "user" and shape.turn[position] in turns:
-                protected[position] = "prompt of a pinned message"
-        return protected
 
 
 def _stale(
@@ -319,9 +282,7 @@ def _stale(
 
 def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
     """The first message that a provider cannot read from its prompt cache."""
-    before = [
-        position for position, message in enumerate(situation.messages) if message.agent_visible
-    ]
+    before = visible(situation.messages)
     after = [message for message in rest if message.agent_visible]
     same = 0
     while same < min(len(before), len(after)) and situation.messages[before[same]] == after[same]:

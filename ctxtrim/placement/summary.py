@@ -19,7 +19,6 @@ from ctxtrim.summaries import (
     Summarizer,
     Summary,
     SummaryRequest,
-    checkpoint,
     checkpoint_prompt,
     facts,
     markers,
@@ -28,7 +27,7 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.summaries.facts import gathered
-from ctxtrim.summaries.sections import CHANGED, READ, SECTIONS, read
+from ctxtrim.summaries.sections import CHANGED, CHECKPOINT, FACTS, READ, SECTIONS, read
 from ctxtrim.tokens.counter import Counter
 
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
@@ -66,11 +65,13 @@ class SummaryWriter:
         below = room - tokenizer.count(markers.titled("", self.answers)) - 1
         stored = self.merges(covered)
         earlier = None if stored is None else markers.untitled(stored.text)
-        write = checkpoint if self.is_checkpoint else facts
+        layout = CHECKPOINT if self.is_checkpoint else FACTS
 
         def fallback() -> str:
             most = below if self.is_titled else room
-            return write(covered, shape, most, tokenizer, earlier, self.redacts) if most > 0 else ""
+            if most <= 0:
+                return ""
+            return facts(covered, shape, most, tokenizer, earlier, self.redacts, layout)
 
         if self.summarizer is None or below <= 0:
             summary = Summary(fallback(), FALLBACK)

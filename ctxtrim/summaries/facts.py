@@ -7,6 +7,7 @@ language.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -48,8 +49,6 @@ from ctxtrim.summaries.sections import (
     read,
 )
 from ctxtrim.tokens import Tokenizer
-
-__all__ = ["facts", "facts_of", "gathered", "is_facts"]
 
 _LENGTHS = {
     REQUESTS: 400,
@@ -142,7 +141,7 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
     """The facts of some messages in order. A summary among them counts as the facts before it."""
     before = Facts(0, {}, {})
     lines: dict[Section, list[str]] = {}
-    calls: dict[str, int] = {}
+    calls: Counter[str] = Counter()
     count = 0
     for position, message in enumerate(messages):
         if not message.agent_visible:
@@ -152,17 +151,16 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
             before = merged(
                 merged(before, _collected(lines, calls, count)), _masked(read(text), redacts)
             )
-            lines, calls, count = {}, {}, 0
+            lines, calls, count = {}, Counter(), 0
             continue
         if message.role == "user" and is_digest(text):
             for parsed in filter(None, map(parse_summary_line, text.split("\n"))):
-                calls[parsed.tool] = calls.get(parsed.tool, 0) + 1
+                calls[parsed.tool] += 1
                 for section, line in _facts_in_digest(parsed):
                     lines.setdefault(section, []).append(_line(line, section, redacts))
             continue
         count += 1
-        for call in message.calls:
-            calls[call.name or "?"] = calls.get(call.name or "?", 0) + 1
+        calls.update(call.name or "?" for call in message.calls)
         for section, line in _facts_in(message, text, shape.call[position]):
             lines.setdefault(section, []).append(_line(line, section, redacts))
     return merged(before, _collected(lines, calls, count))
@@ -170,12 +168,9 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
 
 def _collected(lines: dict[Section, list[str]], calls: dict[str, int], count: int) -> Facts:
     """The facts collected so far."""
+    by_name = {section.name: tuple(texts) for section, texts in lines.items()}
     tools = tuple(counted(" ".join(name.split()), times) for name, times in calls.items())
-    return Facts(
-        count,
-        {section.name: tuple(texts) for section, texts in lines.items()} | {TOOLS.name: tools},
-        {},
-    )
+    return Facts(count, by_name | {TOOLS.name: tools}, {})
 
 
 def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]:

@@ -6,9 +6,9 @@ from functools import partial
 from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
-from ctxtrim.summaries.checkpoint import HEADINGS
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.redaction import redacted
+from ctxtrim.summaries.sections import HEADINGS
 
 INPUT = 12_000
 """The maximum number of characters of a prompt."""

@@ -175,13 +175,8 @@ def _placed(
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
     for (position, has_digests), group in groups:
-        text = written(
-            [
-                entry
-                for entry in (DigestEntry(title, next(texts)) for title, _ in group)
-                if entry.text
-            ]
-        )
+        shortened = [DigestEntry(title, next(texts)) for title, _ in group]
+        text = written([entry for entry in shortened if entry.text])
         if not has_digests:
             new |= {position: text} if text else {}
         elif text != leads(messages[position]).digests:
@@ -223,9 +218,8 @@ def _groups(
         new_entries.setdefault(sites.of(step), []).append(entry)
     groups: list[_Group] = []
     moved: list[DigestEntry] = []
-    open_group: list[DigestEntry] | None = (
-        None  # the preceding digests, if they are a separate message
-    )
+    # the preceding digests, if they are a separate message
+    open_group: list[DigestEntry] | None = None
     for position in range(len(messages) + 1):
         if position in new_entries:
             new = [*moved, *new_entries[position]]

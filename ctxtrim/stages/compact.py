@@ -19,15 +19,10 @@ from ctxtrim.conversation.protected import not_summarized
 from ctxtrim.conversation.recency import newest
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import (
-    MODES,
-    Digests,
-    SummaryWriter,
-    cut_off,
-    has_compaction_digest,
-    summarize_old,
-    without_compaction,
-)
+from ctxtrim.placement.digests import MODES, Digests
+from ctxtrim.placement.leads import has_compaction_digest, without_compaction
+from ctxtrim.placement.steps import cut_off
+from ctxtrim.placement.summary import SummaryWriter, summarize_old
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
@@ -194,21 +189,10 @@ def _united(
     Inserted messages are named by their final position.
     """
     changed = {change.message for change in after}
-    kept = [
-        change for change in before if change.message is not None and change.message not in changed
-    ]
-    changed_later = [change for change in after if change.message is not None]
-    inserted = (
-        change_of(messages, position, "inserted", "")
-        for position, message in enumerate(messages)
-        if message.index is None
-    )
+    united = [change for change in before if change.message not in changed]
+    united = [change for change in (*united, *after) if change.message is not None]
+    inserted = [position for position, message in enumerate(messages) if message.index is None]
     reasons = [change.reason for change in (*before, *after) if change.message is None]
-    return (
-        *kept,
-        *changed_later,
-        *(
-            replace(change, reason=reason)
-            for change, reason in zip(inserted, reasons, strict=False)
-        ),
-    )
+    for position, reason in zip(inserted, reasons, strict=False):
+        united.append(change_of(messages, position, "inserted", reason))
+    return tuple(united)

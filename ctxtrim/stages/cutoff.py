@@ -11,7 +11,8 @@ from operator import not_
 
 from ctxtrim.conversation import pins
 from ctxtrim.model import Transcript
-from ctxtrim.placement import MODES, Digests, cut_off
+from ctxtrim.placement.digests import MODES, Digests
+from ctxtrim.placement.steps import cut_off
 from ctxtrim.stage import Outcome, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget

@@ -78,16 +78,12 @@ class DropImages:
         replace.
         """
         costs = self.counter.cost(message, fan)
-        lines = {
-            position: _label(part, tokens)
-            for position, (part, tokens) in enumerate(zip(message.parts, costs.parts, strict=True))
-            if _is_document(part)
-        }
-        lines = {
-            position: line
-            for position, line in lines.items()
-            if self.counter.text(line) < costs.parts[position]
-        }
+        lines: dict[int, str] = {}
+        for position, (part, tokens) in enumerate(zip(message.parts, costs.parts, strict=True)):
+            if _is_document(part):
+                line = _label(part, tokens)
+                if self.counter.text(line) < tokens:
+                    lines[position] = line
         shorter, stuck = with_texts_for(message, lines)
         return (shorter if self.counter.cost(shorter, fan).total < costs.total else message), stuck
 

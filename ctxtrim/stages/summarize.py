@@ -17,7 +17,7 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.protected import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
-from ctxtrim.placement import SummaryWriter, summarize_old, with_stored
+from ctxtrim.placement.summary import SummaryWriter, summarize_old, with_stored
 from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, StoredSummary, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget

@@ -18,9 +18,8 @@ from ctxtrim.stages.trim.forms import Form, Forms
 from ctxtrim.stages.trim.priority import Allocation, Strategy
 from ctxtrim.stages.trim.situation import Situation, Unit, firsts
 
-_FIRST_SHARE = (
-    8  # a result of a most important unit gets at most this fraction of the budget at first
-)
+# a result of a most important unit gets at most this fraction of the budget at first
+_FIRST_SHARE = 8
 _GAIN = 16  # minimum tokens to gain by making a clip again
 
 

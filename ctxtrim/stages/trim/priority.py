@@ -28,21 +28,13 @@ LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
 """Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
 
 # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
-_FADE, _SLOWNESS = (
-    5,
-    0.7,
-)
+_FADE, _SLOWNESS = 5, 0.7
 _LONG, _GROWTH = 1000, 0.6  # need grows with this power of the length above a thousand tokens
 _PART = 0.85  # need met by a clip: its share of the tokens to this power
 _OWN = 0.5  # for a token that the assistant wrote
 _FILES = 1.5  # for reads and edits of files
 # for results that 0, 1, 2 to 3, or more later calls took an argument from
-_USES = (
-    1,
-    1.6,
-    2.2,
-    2.8,
-)
+_USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _PLACEHOLDER = 16  # approximate tokens of a replaced result
 

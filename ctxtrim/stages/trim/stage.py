@@ -20,7 +20,7 @@ from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import (
+from ctxtrim.placement.summary import (
     SummaryWriter,
     place_summary,
     restore_summary,

@@ -191,10 +191,10 @@ def _masked(step: Step) -> Step:
     """
 
     def masked(result: ToolResult) -> ToolResult:
-        call = result.call and replace(result.call, text=redacted(result.call.text)[0])
-        return replace(result, text=redacted(result.text)[0], call=call)
+        call = result.call and replace(result.call, text=redacted(result.call.text))
+        return replace(result, text=redacted(result.text), call=call)
 
-    return replace(step, results=tuple(map(masked, step.results)), words=redacted(step.words)[0])
+    return replace(step, results=tuple(map(masked, step.results)), words=redacted(step.words))
 
 
 def _line(result: ToolResult) -> str:

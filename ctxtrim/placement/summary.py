@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ctxtrim.conversation.alternation import separate_prompts
-from ctxtrim.conversation.turns import Shape, is_alternating
+from ctxtrim.conversation.turns import Shape, is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement.leads import has_summary, split_message
 from ctxtrim.placement.replace import replace_messages, takes_turns
-from ctxtrim.stage import Change, Finding, Outcome, StoredSummary, change_of
+from ctxtrim.stage import Action, Change, Finding, Outcome, StoredSummary, change_of
 from ctxtrim.summaries import (
     FALLBACK,
     INPUT,
@@ -37,9 +37,9 @@ _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
 class SummaryWriter:
     """The writer of summaries: facts or a summarizer, with or without the headings of a checkpoint.
 
-    `most` is in tokens. `is_titled`: facts get a title too. `earlier` was stored before this run.
-    `answers`: the number of older answers that follow the summary. `most_input`: the maximum prompt
-    of a summarizer, in tokens.
+    `most` is in tokens. `is_checkpoint`: facts get the headings and the title of an LLM's summary.
+    `earlier` was stored before this run. `answers`: the number of older answers that follow the
+    summary. `most_input`: the maximum prompt of a summarizer, in tokens.
     """
 
     counter: Counter
@@ -47,7 +47,6 @@ class SummaryWriter:
     summarizer: Summarizer | None = None
     redacts: bool = True
     is_checkpoint: bool = False
-    is_titled: bool = False
     earlier: StoredSummary | None = None
     answers: int = 0
     most_input: int | None = None
@@ -68,7 +67,7 @@ class SummaryWriter:
         layout = CHECKPOINT if self.is_checkpoint else FACTS
 
         def fallback() -> str:
-            most = below if self.is_titled else room
+            most = below if self.is_checkpoint else room
             if most <= 0:
                 return ""
             return facts(covered, shape, most, tokenizer, earlier, self.redacts, layout)
@@ -84,7 +83,7 @@ class SummaryWriter:
             )
             request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
             summary = summarized(request, self.summarizer, fallback)
-        if not summary.text or (summary.by == FALLBACK and not self.is_titled):
+        if not summary.text or (summary.by == FALLBACK and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
 
@@ -96,14 +95,13 @@ class SummaryWriter:
         has_earlier = earlier is not None or any(message.is_summary for message in covered)
         if earlier:
             # mask before the prompt is cut to its limit
-            earlier = redacted(earlier)[0] if self.redacts else earlier
+            earlier = redacted(earlier, self.redacts)
             text = f"{earlier}\n\n{text}"
-        prompts = (checkpoint_prompt(text, below, INPUT // part, has_earlier) for part in _PARTS)
-        most = self.most_input
-        return next(
-            (prompt for prompt in prompts if most is None or self.counter.text(prompt) <= most),
-            None,
-        )
+        for part in _PARTS:
+            prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier)
+            if self.most_input is None or self.counter.text(prompt) <= self.most_input:
+                return prompt
+        return None
 
     def merges(self, covered: Sequence[Message]) -> StoredSummary | None:
         """The earlier summary if it adds facts that these messages do not have; else None."""
@@ -111,15 +109,12 @@ class SummaryWriter:
             return None
         stored = read(markers.untitled(self.earlier.text)).lines
         own = gathered(covered, shape_of(covered), self.redacts).lines
-        keys = {
-            section.name: set(map(section.key, own.get(section.name, ()))) for section in SECTIONS
-        }
-        keys[READ.name] |= keys[
-            CHANGED.name
-        ]  # a file that was changed later is no longer listed as read
-        sections = (section for section in SECTIONS if section.merge != "sum")
-        for section in sections:
-            if not keys[section.name].issuperset(map(section.key, stored.get(section.name, ()))):
+        for section in SECTIONS:
+            keys = set(map(section.key, own.get(section.name, ())))
+            if section is READ:  # a file that was changed later is no longer listed as read
+                keys.update(own.get(CHANGED.name, ()))
+            lines = stored.get(section.name, ())
+            if section.merge != "sum" and not keys.issuperset(map(section.key, lines)):
                 return self.earlier
         return None
 
@@ -128,13 +123,12 @@ class SummaryWriter:
 class Placed:
     """A transcript with its summary, the position of the summary, and the tokens of both.
 
-    `is_joined`: the summary leads a prompt. `covered`: the number of messages that it covers,
+    `covered`: the number of messages that it covers,
     including those of earlier summaries if known. `size`: the tokens of the summary.
     """
 
     transcript: Transcript
     position: int
-    is_joined: bool
     tokens: int
     summary: Summary
     covered: int
@@ -210,13 +204,12 @@ def summarize_old(
         separate_prompts(messages, shape, costs, tokens - 1, old, kept)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
-    if writer.is_titled:
-        answers = (
-            message.role == "assistant" and message.agent_visible
-            for position, message in enumerate(messages)
-            if position not in old
+    if writer.is_checkpoint:
+        kept_messages = (
+            messages[position] for position in visible(messages) if position not in old
         )
-        writer = replace(writer, answers=sum(answers))
+        answers = sum(message.role == "assistant" for message in kept_messages)
+        writer = replace(writer, answers=answers)
     placed = place_summary(writer, messages, transcript, old, tokens - 1)
     if placed is None or placed.summary.text == markers.OMITTED:
         return "a summary would not be smaller"
@@ -264,9 +257,8 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
         f"{placed.summary.by}"
     )
     messages = placed.transcript.messages
-    insertion = change_of(
-        messages, placed.position, "merged" if placed.is_joined else "inserted", reason
-    )
+    action: Action = "inserted" if messages[placed.position].is_summary else "merged"
+    insertion = change_of(messages, placed.position, action, reason)
     kept = {message.index for message in messages}
     changes = []
     for change in outcome.changes:
@@ -277,20 +269,17 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
         elif change.action == "kept" and change.message not in kept:
             change = Change(change.message, "merged", "merged into the summary")
         changes.append(change)
-    findings = outcome.findings
+    findings = list(outcome.findings)
     if placed.summary.trouble is not None:
-        findings = (
-            *findings,
-            Finding("summary", "warning", f"{placed.summary.trouble}; using facts instead"),
-        )
-    written = (
-        None
-        if is_omitted or is_stored
-        else StoredSummary(placed.summary.text, placed.size, placed.covered)
-    )
-    changed = (*changes, insertion)
+        text = f"{placed.summary.trouble}; using facts instead"
+        findings.append(Finding("summary", "warning", text))
+    written = StoredSummary(placed.summary.text, placed.size, placed.covered)
     return replace(
-        outcome, transcript=placed.transcript, changes=changed, findings=findings, summary=written
+        outcome,
+        transcript=placed.transcript,
+        changes=(*changes, insertion),
+        findings=tuple(findings),
+        summary=None if is_omitted or is_stored else written,
     )
 
 
@@ -304,28 +293,18 @@ def _placed(
 ) -> Placed:
     """A transcript with a summary of `number` messages, regardless of its cost."""
     replaced = replace_messages(transcript, dropped, summary.text, alternates=alternates)
-    position = replaced.touched[0]
-    is_joined = not replaced.transcript.messages[position].is_summary
-    tokens = counter.tokens(replaced.transcript)
-    return Placed(
-        replaced.transcript,
-        position,
-        is_joined,
-        tokens,
-        summary,
-        number,
-        counter.text(summary.text),
-    )
+    tokens, size = counter.tokens(replaced.transcript), counter.text(summary.text)
+    return Placed(replaced.transcript, replaced.touched[0], tokens, summary, number, size)
 
 
 def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message]:
     """The pieces of a message to summarize: all if it is dropped, else only the summary in it."""
-    pieces = [piece for piece in split_message(message) if is_dropped or piece.is_summary]
-    return [
-        piece
-        for piece in pieces
-        if not (piece.is_summary and piece.parts[0].text == markers.OMITTED)
-    ]
+    pieces = []
+    for piece in split_message(message):
+        is_omitted = piece.is_summary and piece.parts[0].text == markers.OMITTED
+        if (is_dropped or piece.is_summary) and not is_omitted:
+            pieces.append(piece)
+    return pieces
 
 
 def _covered_messages(message: Message) -> int:

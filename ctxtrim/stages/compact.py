@@ -116,7 +116,6 @@ class Compact:
             self.summarizer,
             self.redact,
             is_checkpoint=True,
-            is_titled=True,
             most_input=self.budget.available,
         )
         kept = not_summarized(messages, shape, self.pin)

@@ -256,14 +256,12 @@ def _status(message: Message, text: str, is_failure: bool) -> str:
 def _line(text: str, section: Section, redacts: bool) -> str:
     """A text as a line of a section, masked before it is cut."""
     text = " ".join(text.split())
-    return head(redacted(text)[0] if redacts else text, _LENGTHS.get(section, _LENGTH))
+    return head(redacted(text, redacts), _LENGTHS.get(section, _LENGTH))
 
 
 def _masked(facts: Facts, redacts: bool) -> Facts:
     """The facts of an earlier summary without secrets."""
-    if not redacts:
-        return facts
-    lines = {
-        name: tuple(redacted(line)[0] for line in texts) for name, texts in facts.lines.items()
-    }
+    lines = {}
+    for name, texts in facts.lines.items():
+        lines[name] = tuple(redacted(text, redacts) for text in texts)
     return Facts(facts.messages, lines, facts.left_out)

@@ -6,7 +6,7 @@ the nearest preceding call with its id that has no result yet. In formats withou
 closes the other calls too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -139,6 +139,14 @@ def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
 def visible(messages: Sequence[Message]) -> list[int]:
     """The positions of the messages that the model reads."""
     return [position for position, message in enumerate(messages) if message.agent_visible]
+
+
+def grouped(positions: Iterable[int], keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Positions by their keys, in order. `keys` are parallel to the messages."""
+    groups: dict[int, list[int]] = {}
+    for position in positions:
+        groups.setdefault(keys[position], []).append(position)
+    return {key: tuple(members) for key, members in groups.items()}
 
 
 def current_task(messages: Sequence[Message]) -> int | None:

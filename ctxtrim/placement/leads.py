@@ -10,6 +10,7 @@ by the person.
 """
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from ctxtrim.model import Message, Part
@@ -47,11 +48,8 @@ def digest_message(text: str, hides: bool) -> Message:
 
     If the format `hides` messages, the person does not see it.
     """
-    if hides:
-        return Message(
-            "user", (Part("text", text),), is_injected=True, user_visible=False, kind="tool_summary"
-        )
-    return Message("user", (Part("text", text),), is_injected=True)
+    message = Message("user", (Part("text", text),), is_injected=True)
+    return replace(message, user_visible=False, kind="tool_summary") if hides else message
 
 
 def has_summary(message: Message) -> bool:
@@ -147,23 +145,16 @@ def _place(message: Message) -> int | None:
     for position, part in enumerate(message.parts):
         if part.kind == "tool_call" and message.role == "assistant":
             return None
-        if part.kind == "text" and (
-            part.span is not None or message.index is None or _is_added(part)
-        ):
+        # an earlier stage may have added digests to an answer
+        is_added = message.index is None or (part.block is None and markers.is_digest(part.text))
+        if part.kind == "text" and (part.span is not None or is_added):
             return position
     return None
 
 
-def _is_added(part: Part) -> bool:
-    """Whether a text part contains the digests that an earlier stage added to an answer."""
-    return part.block is None and markers.is_digest(part.text)
-
-
 def _with_text(message: Message, target: int, text: str) -> Message:
-    parts = (
-        replace(part, text=text) if position == target else part
-        for position, part in enumerate(message.parts)
-    )
+    parts = list(message.parts)
+    parts[target] = replace(parts[target], text=text)
     return replace(message, parts=tuple(parts))
 
 
@@ -171,10 +162,6 @@ def _with_part(message: Message, text: str) -> Message:
     """A message with one more text, after its reasoning and before all other parts."""
     if not text:
         return message
-    kinds = [part.kind for part in message.parts]
-    position = next(
-        (position for position, kind in enumerate(kinds) if kind != "reasoning"), len(kinds)
-    )
-    return replace(
-        message, parts=(*message.parts[:position], Part("text", text), *message.parts[position:])
-    )
+    reasoning = list(takewhile(lambda part: part.kind == "reasoning", message.parts))
+    others = message.parts[len(reasoning) :]
+    return replace(message, parts=(*reasoning, Part("text", text), *others))

@@ -217,13 +217,12 @@ CONTEXTS = {
 @pytest.mark.parametrize("text", CONTEXTS.values(), ids=CONTEXTS)
 def test_a_secret_is_masked_by_its_context(text: str) -> None:
     masked = redacted(text)
+    assert masked.count("[REDACTED") == 1
     assert not any(piece in masked for piece in (SECRET, SECRET[:5], SECRET[-5:], LOGIN))
     assert redacted(masked) == masked
 
 
 def test_a_password_of_several_words_is_masked() -> None:
     assert redacted('password = "correct horse battery"') == 'password = "[REDACTED password]"'
-    assert redacted("--password correcthorse --user me") == (
-        "--password [REDACTED password] --user me",
-        1,
-    )
+    argument = redacted("--password correcthorse --user me")
+    assert argument == "--password [REDACTED password] --user me"

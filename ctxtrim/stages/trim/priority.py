@@ -108,16 +108,13 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterat
     longest = max((costs[position] for position in results), default=0)
     for level in LEVELS:
         if level is None or level < longest:
-            tokens = {
-                position: costs[position]
-                if level is None
-                else min(costs[position], max(level, _PLACEHOLDER))
-                for position in results
-            }
-            parts = (
-                results[position] * _part(tokens[position], costs[position]) for position in results
-            )
-            yield _Level(level, base + sum(tokens.values()), need + sum(parts))
+            tokens, needs = 0, []
+            for position, need_of_result in results.items():
+                cost = costs[position]
+                kept = cost if level is None else min(cost, max(level, _PLACEHOLDER))
+                tokens += kept
+                needs.append(need_of_result * _part(kept, cost))
+            yield _Level(level, base + tokens, need + sum(needs))
 
 
 def _part(kept: int, cost: int) -> float:
@@ -191,17 +188,12 @@ def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
     """All exchanges, and the prompts of turns without exchanges, by their first message and in
     order.
     """
-    lone = {
-        positions[0]: positions
-        for turn, prompts in situation.prompts.items()
-        if turn not in situation.of_turn and (positions := _plain(situation, prompts))
-    }
-    return dict(sorted((situation.exchanges | lone).items()))
-
-
-def _plain(situation: Situation, prompts: Sequence[int]) -> tuple[int, ...]:
-    """The prompts of a turn without a separate rank."""
-    return tuple(position for position in prompts if position not in situation.special)
+    units = dict(situation.exchanges)
+    for turn, prompts in situation.prompts.items():
+        plain = tuple(position for position in prompts if position not in situation.special)
+        if plain and turn not in situation.of_turn:
+            units[plain[0]] = plain
+    return dict(sorted(units.items()))
 
 
 def _unit(situation: Situation, home: int, positions: tuple[int, ...], rank: str) -> Unit:

@@ -2,13 +2,20 @@
 as a whole.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.conversation.turns import Shape, is_alternating, opening_task, visible
+from ctxtrim.conversation.turns import (
+    Shape,
+    grouped,
+    is_alternating,
+    opening_task,
+    visible,
+)
 from ctxtrim.evidence import is_instructions
 from ctxtrim.model import Message
 from ctxtrim.stages.keep import Kept
@@ -136,22 +143,14 @@ class Situation:
     @cached_property
     def instructions(self) -> list[int]:
         """The positions of messages with instructions to the agent."""
-        return [
-            position
-            for positions in self.prompts.values()
-            for position in positions
-            if is_instructions(self.messages[position])
-        ]
+        prompts = chain.from_iterable(self.prompts.values())
+        return [position for position in prompts if is_instructions(self.messages[position])]
 
     @cached_property
     def summaries(self) -> list[int]:
         """The positions of summaries of earlier messages."""
-        messages = self.messages
-        return [
-            position
-            for position in self._free
-            if messages[position].is_summary and not is_instructions(messages[position])
-        ]
+        summaries = [position for position in self._free if self.messages[position].is_summary]
+        return [position for position in summaries if not is_instructions(self.messages[position])]
 
     @cached_property
     def opening(self) -> int | None:
@@ -206,14 +205,6 @@ class Situation:
         return self.messages[home].role == "user" and home not in self.asides
 
 
-def grouped(positions: Iterable[int], keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """Positions by their keys, in order. `keys` are parallel to the messages."""
-    groups: dict[int, list[int]] = {}
-    for position in positions:
-        groups.setdefault(keys[position], []).append(position)
-    return {key: tuple(members) for key, members in groups.items()}
-
-
 def _is_aside(message: Message) -> bool:
     return message.is_injected and not message.is_summary and not is_instructions(message)
 
@@ -226,20 +217,16 @@ def firsts(situation: Situation) -> Iterator[Unit]:
             if messages[position].role == "system" and position not in situation.protected:
                 yield Unit((position,), "system")
     for position in situation.protected:
+        is_last = position == situation.last_prompt
         company = (
-            situation.company(position)
-            if messages[position].role == "user" and position != situation.last_prompt
-            else ()
+            () if messages[position].role != "user" or is_last else situation.company(position)
         )
         if company:
             yield Unit(company, APART, situation.turns[position])
     if situation.newest is not None:
         home = situation.newest
-        yield Unit(
-            situation.exchanges[home],
-            named("newest exchange", situation, home),
-            situation.turns[home],
-        )
+        rank = named("newest exchange", situation, home)
+        yield Unit(situation.exchanges[home], rank, situation.turns[home])
     for position in reversed(situation.instructions):
         yield Unit(_with_company(situation, position), "instructions to the agent")
     if situation.opening is not None:

@@ -10,7 +10,7 @@ so the result begins with a user message if the input did.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from operator import not_
 
 from ctxtrim.conversation import pins
@@ -211,9 +211,7 @@ class Trim(KeepRules, _Order):
         """The change of each message, with its reason."""
         ranks, situation = fit.reasons(), fit.situation
         company = fit.company()
-        prompts = {
-            position for positions in situation.prompts.values() for position in positions
-        } - situation.special
+        prompts = set(chain.from_iterable(situation.prompts.values())) - situation.special
         for position in range(len(messages)):
             form = fit.kept.get(position)
             action: Action = form.action if form else "dropped"
@@ -234,14 +232,8 @@ class Trim(KeepRules, _Order):
     def _situation(self, messages: Sequence[Message], costs: Sequence[int]) -> Situation:
         """The facts that decide what is kept."""
         shape = self.counter.shape(tuple(messages))
-        is_recent = recent(
-            messages,
-            shape,
-            costs,
-            self.keep_recent_turns,
-            self.keep_recent_messages,
-            self.keep_recent_tokens,
-        )
+        limits = self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
+        is_recent = recent(messages, shape, costs, *limits)
         tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         return Situation(
@@ -267,16 +259,12 @@ def _stale(
     copied_by = copies(messages, shape)
     stale: dict[int, tuple[str, str]] = {}
     for position in results:
-        if copied_by.get(position) in results:
-            stale[position] = (
-                replacement.pointing(results[copied_by[position]]),
-                "same as a newer result",
-            )
-        elif reread_by.get(position) in results:
-            stale[position] = (
-                replacement.read_again(results[reread_by[position]]),
-                "read again later",
-            )
+        copy = results.get(copied_by.get(position, -1))
+        newer_read = results.get(reread_by.get(position, -1))
+        if copy is not None:
+            stale[position] = replacement.pointing(copy), "same as a newer result"
+        elif newer_read is not None:
+            stale[position] = replacement.read_again(newer_read), "read again later"
     return stale
 
 

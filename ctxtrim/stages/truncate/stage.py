@@ -180,20 +180,16 @@ class Truncate(KeepRules, _Limits):
         if short is not None:
             message = self._smaller(result, short.text, fan)
             if message is not None:
-                return message, _Verdict(
-                    "archived" if short.is_spilled else "truncated", short.reason, is_old
-                )
-            return result.message, _Verdict("kept", _NOT_SMALLER)
-        if not is_old:
-            reason = (
-                "within the limits"
-                if self.clock == "none"
-                else f"age {result.age} <= {self.max_age}"
-            )
-            return result.message, _Verdict("kept", reason)
-        return result.message, _Verdict(
-            "kept", _NOT_SMALLER if keep.reason is None else keep.reason
-        )
+                action: Action = "archived" if short.is_spilled else "truncated"
+                return message, _Verdict(action, short.reason, is_old)
+            reason = _NOT_SMALLER
+        elif is_old:
+            reason = _NOT_SMALLER if keep.reason is None else keep.reason
+        elif self.clock == "none":
+            reason = "within the limits"
+        else:
+            reason = f"age {result.age} <= {self.max_age}"
+        return result.message, _Verdict("kept", reason)
 
     def _replaced(self, result: ToolResult, fan: int) -> Message | None:
         """A result with its replacement text; None if that is not smaller."""
@@ -272,8 +268,7 @@ class _Verdict:
 
 def _nameless(transcript: Transcript, message: Message) -> Finding:
     text = (
-        "a tool result has no trace id, so a pointer to it is impossible; add an id or "
-        "use --assign-ids. "
-        "The transcript is unchanged"
+        "a tool result has no trace id, so a pointer to it is impossible; add an id or use "
+        "--assign-ids. The transcript is unchanged"
     )
     return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)

@@ -40,30 +40,30 @@ def _refusal(transcript: Transcript, original: Message | None, message: Message)
     for part in original.parts:
         if id(part) in kept or not _has_place(part):
             continue
-        new = by_span.get(part.span or part.block)
-        if new is None and part.block is None:
-            return f"has lost a {part.kind} that cannot be removed alone"
-        if new is not None and new.kind != part.kind and part.text_block is None:
-            return f"has a {new.kind} instead of a {part.kind} that no text can replace"
-        if (
-            new is not None
-            and new.text != part.text
-            and new.kind == part.kind
-            and part.span is None
-        ):
-            return f"has a new text in a {part.kind} that cannot be rewritten"
+        reason = _refusal_of(part, by_span.get(part.span or part.block))
+        if reason is not None:
+            return reason
+    if transcript.adds_texts:
+        return None
     known = set(map(id, original.parts))
-    added = [
-        part
-        for part in message.parts
-        if part.span is None and part.block is None and id(part) not in known
-    ]
-    is_longer = any(part not in original.parts for part in added)
-    return (
-        "has a new text, for which its format has no place"
-        if is_longer and not transcript.adds_texts
-        else None
-    )
+    for part in message.parts:
+        is_added = part.span is None and part.block is None and id(part) not in known
+        if is_added and part not in original.parts:
+            return "has a new text, for which its format has no place"
+    return None
+
+
+def _refusal_of(part: Part, new: Part | None) -> str | None:
+    """Why the format cannot write another part, or none, in place of a part."""
+    if new is None:
+        reason = f"has lost a {part.kind} that cannot be removed alone"
+        return reason if part.block is None else None
+    if new.kind != part.kind:
+        reason = f"has a {new.kind} instead of a {part.kind} that no text can replace"
+        return reason if part.text_block is None else None
+    if new.text != part.text and part.span is None:
+        return f"has a new text in a {part.kind} that cannot be rewritten"
+    return None
 
 
 def _visibility(message: Message) -> tuple[bool, bool, str | None]:
@@ -86,11 +86,8 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         text = texts.get(position)
         is_replaceable = part.kind == "attachment" and part.block is not None and not part.sealed
         if text is None:
-            last = (
-                len(parts)
-                if part.kind in ("text", "tool_result") and part.span is not None
-                else last
-            )
+            if part.kind in ("text", "tool_result") and part.span is not None:
+                last = len(parts)
             parts.append(part)
         elif is_replaceable and part.text_block is not None:
             parts.append(_text_part(message, text, part))
@@ -104,11 +101,9 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         parts[position] = replace(parts[position], text="\n".join((*before, *added)))
     if stuck == len(texts):
         return message, stuck
-    has_own = any(
-        position in texts and part.text_block is not None
-        for position, part in enumerate(message.parts)
-    )
-    return replace(message, parts=tuple(filter(_has_place, parts) if has_own else parts)), stuck
+    if any(message.parts[position].text_block is not None for position in texts):
+        parts = list(filter(_has_place, parts))
+    return replace(message, parts=tuple(parts)), stuck
 
 
 def _text_part(message: Message, text: str, attachment: Part) -> Part:

@@ -30,15 +30,12 @@ class Use(NamedTuple):
 
 def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[Use]]:
     """The uses of each used result in order, by the position of the result."""
-    opened = next(
-        (position for position, message in enumerate(messages) if message.role == "tool"),
-        len(messages),
-    )
-    used = {
-        position: tokens(strings_of_calls(message))
-        for position, message in enumerate(messages[opened:], opened)
-        if any(message.calls)
-    }
+    used: dict[int, set[str]] = {}
+    has_results = False
+    for position, message in enumerate(messages):
+        has_results = has_results or message.role == "tool"
+        if has_results and any(message.calls):
+            used[position] = tokens(strings_of_calls(message))
     waiting = set().union(*used.values())  # argument tokens that did not occur yet
     sources: dict[str, tuple[int, int, int]] = {}
     for position, message in enumerate(messages):
@@ -47,10 +44,8 @@ def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[Use]]:
         first_seen = waiting & tokens(_texts(message))
         waiting -= first_seen
         if first_seen and message.role == "tool":
-            sources.update(
-                (token, (position, start, end))
-                for token, (start, end) in _ranges(result_text(message), first_seen)
-            )
+            for token, (start, end) in _ranges(result_text(message), first_seen):
+                sources[token] = (position, start, end)
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():

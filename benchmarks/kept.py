@@ -4,7 +4,7 @@
     FILE] [--against FILE]
 
 At ten evenly spaced requests of each session, the messages before the request are made to fit a
-budget. A reference is an atom of these messages (`ctxtrim.evidence.references`) that one of the
+budget. A reference is an atom of these messages (module `references`) that one of the
 next twenty answers repeats; it is kept where an atom of the messages that are left is the same.
 Only requests count whose prompt is above the budget while its system messages and its current task
 are not. Shares are of all references together; differences are those between shares, with their 95

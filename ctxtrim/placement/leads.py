@@ -27,7 +27,7 @@ class Leads(NamedTuple):
 
 def leads(message: Message) -> Leads:
     """The leading summary and digests of a message, and the rest of its text."""
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return Leads(None, None, "")
     summary, digests, own = markers.pieces(message.parts[position].text)
@@ -78,7 +78,7 @@ def split_message(message: Message) -> list[Message]:
     """A message split into its summary, its digests and the rest, without the
     titles of summaries.
     """
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return [message]
     if message.is_summary:
@@ -95,7 +95,7 @@ def split_message(message: Message) -> list[Message]:
 
 def with_leads(message: Message, summary: str | None = None, digests: str | None = None) -> Message:
     """A message that begins with these texts only. Without an editable text part, one is added."""
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return _with_part(message, digests or "")
     own = leads(message).own
@@ -110,7 +110,7 @@ def with_leads(message: Message, summary: str | None = None, digests: str | None
 
 def without_compaction(message: Message) -> Message:
     """A message without the summary and the digest of a compaction."""
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return message
     summary, digests, own = leads(message)
@@ -128,7 +128,7 @@ def can_lead(message: Message, adds_texts: bool) -> bool:
 
     `adds_texts`: the format can add a text to an answer.
     """
-    if _place(message) is not None:
+    if _text_position(message) is not None:
         return True
     if not adds_texts:
         return False
@@ -136,7 +136,7 @@ def can_lead(message: Message, adds_texts: bool) -> bool:
     return message.role == "assistant" and first is not None and first.block is not None
 
 
-def _place(message: Message) -> int | None:
+def _text_position(message: Message) -> int | None:
     """The position of the first editable text of a prompt or an answer, with no call before it;
     None for none.
     """

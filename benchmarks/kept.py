@@ -4,7 +4,7 @@
     FILE] [--against FILE]
 
 At ten evenly spaced requests of each session, the messages before the request are made to fit a
-budget. A reference is an atom of these messages (`ctxtrim.evidence.references`) that one of the
+budget. A reference is an atom of these messages (module `references`) that one of the
 next twenty answers repeats; it is kept where an atom of the messages that are left is the same.
 Only requests count whose prompt is above the budget while its system messages and its current task
 are not. Shares are of all references together; differences are those between shares, with their 95
@@ -32,8 +32,9 @@ from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
+from references import References, atoms_of, references
+
 from ctxtrim.conversation.turns import current_task, shape
-from ctxtrim.evidence.references import References, atoms_of, references
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stages.trim import Trim

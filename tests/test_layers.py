@@ -52,6 +52,7 @@ CORE = set(ROOMS[: ROOMS.index("io")])
 SHARED = (
     "compaction_trigger",
     "keep",
+    "largest",
     "placeholder",
     "reasoning",
 )

@@ -6,7 +6,7 @@ from typing import Any
 from ctxtrim.api.fit import read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import parse_options
-from ctxtrim.placement import SummaryWriter
+from ctxtrim.placement.summary import SummaryWriter
 from ctxtrim.summaries import Summarizer
 
 

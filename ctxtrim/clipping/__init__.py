@@ -62,18 +62,15 @@ def _wrapped(
 ) -> str | None:
     """The clip of an output inside its wrapper; None if there is no wrapper, or no room for it."""
     start, end = inside(text)
-    around = (
-        tokenizer.count(text[:start]) + tokenizer.count(text[end:])
-        if end - start < len(text)
-        else 0
-    )
+    if end - start == len(text):
+        return None
+    around = tokenizer.count(text[:start]) + tokenizer.count(text[end:])
     if not 0 < around <= limit // _AROUND:
         return None
     clipped = _clip(Cut(text[start:end], limit - around, tokenizer, mode, within(keep, start, end)))
     wrapped = f"{text[:start]}{clipped}{text[end:]}"
-    has_marker = (
-        clipped != text[start : start + len(clipped)] and clipped != text[end - len(clipped) : end]
-    )
+    output = text[start:end]
+    has_marker = not (output.startswith(clipped) or output.endswith(clipped))
     return wrapped if has_marker and tokenizer.count(wrapped) <= limit else None
 
 

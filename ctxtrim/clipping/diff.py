@@ -19,9 +19,7 @@ _FILE = re.compile(
 )
 _HUNK = re.compile(r"^@@ .*(?:\n|\Z)", re.MULTILINE)
 _SHARES = (2, 1)  # of the head and the tail
-_NEAR = (
-    400  # maximum characters of headers, or between a line and its headers, to keep them with it
-)
+_NEAR = 400  # characters of headers, or between a line and its headers, to keep them with it
 _SAMPLE = 1 << 13  # characters that must contain the first header
 
 

@@ -140,24 +140,20 @@ def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()
         if ways:
             extra = size * _ISLAND if windows.island is None else 0
             windows = min(ways, key=lambda way: way.size(end) + (extra if way.island else 0))
-    island = windows.island
+    island, rest = windows.island, end - windows.tail
     if island is None:
-        head, tail = _ends(scale, size, shares, windows.head, end - windows.tail)
+        head, tail = _ends(scale, size, shares, windows.head, rest)
     else:
-        head, tail = _ends(
-            scale, size - (island[1] - island[0]), shares, windows.head, end - windows.tail
-        )
-        if island[0] - head <= size // _NEAR and island[1] + end - windows.tail <= size:
-            head, tail = _ends(scale, size, shares, island[1], end - windows.tail)
+        head, tail = _ends(scale, size - (island[1] - island[0]), shares, windows.head, rest)
+        if island[0] - head <= size // _NEAR and island[1] + rest <= size:
+            head, tail = _ends(scale, size, shares, island[1], rest)
             island = None
         elif tail - island[1] <= size // _NEAR and windows.head + end - island[0] <= size:
             head, tail = _ends(scale, size, shares, windows.head, end - island[0])
             island = None
-    return (
-        joined([(0, head), *([island] if island else []), (tail, end)])
-        if head < tail
-        else [(0, end)]
-    )
+    if head >= tail:
+        return [(0, end)]
+    return joined([(0, head), *([island] if island else []), (tail, end)])
 
 
 def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Range:

@@ -103,29 +103,17 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
         start = gap.start
         if start == 0 or text[start - 1] == "\n":
             if not gap.characters and (gap.end == len(text) or text[gap.end - 1] == "\n"):
-                lines = (
-                    text.count("\n", start, gap.end)
-                    + (text[gap.end - 1] != "\n")
-                    - _lines_of(text, gap, markers)
-                )
-                pieces += (
-                    text[done:start],
-                    marker(gap.lines + lines, 0),
-                    "\n" * (gap.end < len(text)),
-                )
+                lines = text.count("\n", start, gap.end) + (text[gap.end - 1] != "\n")
+                mark = marker(gap.lines + lines - _lines_of(text, gap, markers), 0)
+                pieces += (text[done:start], mark, "\n" * (gap.end < len(text)))
                 done = gap.end
                 continue
-            if (
-                start > done
-            ):  # the line break before the marker counts as removed, because the marker has one
+            # the line break before the marker counts as removed, because the marker has one
+            if start > done:
                 start -= 2 if text[start - 2 : start] == "\r\n" else 1
         characters = gap.end - start - gap.hidden + gap.characters
-        pieces += (
-            text[done:start],
-            "\n" * (start > 0),
-            marker(gap.lines, characters),
-            "\n" * (gap.end < len(text)),
-        )
+        mark = "\n" * (start > 0) + marker(gap.lines, characters)
+        pieces += (text[done:start], mark, "\n" * (gap.end < len(text)))
         done = gap.end
     return "".join((*pieces, text[done:]))
 

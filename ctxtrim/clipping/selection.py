@@ -70,12 +70,9 @@ def longest(clip: Callable[[int], str | None], cut: Cut) -> str | None:
     low, high, best, size = 0, len(cut.text), None, min(_USUAL * cut.limit, len(cut.text) - 1)
     for attempt in range(_TRIES):
         clipped = clip(size)
-        is_short = clipped is not None and len(clipped) <= 4 * _WIDEST * cut.limit
-        tokens = (
-            cut.tokenizer.count(clipped)
-            if clipped is not None and is_short
-            else _WIDEST * cut.limit
-        )
+        tokens = _WIDEST * cut.limit
+        if clipped is not None and len(clipped) <= 4 * tokens:
+            tokens = cut.tokenizer.count(clipped)
         if tokens <= cut.limit:
             low, best = size, clipped
             if cut.limit - tokens <= cut.limit // _SPARE:
@@ -96,12 +93,11 @@ def _shown(cut: Cut, kept: Sequence[Range], markers: Sequence[Gap]) -> str:
     Gaps that save too little compared with their marker are filled.
     """
     removed = gaps(len(cut.text), kept, markers, LEAST)
-    filled = [
-        (gap.start, gap.end)
-        for gap in removed
-        if not gap.hidden and _is_small(cut, gap, len(removed))
-    ]
-    return shown(cut.text, joined((*kept, *filled)), markers)
+    filled = list(kept)
+    for gap in removed:
+        if not gap.hidden and _is_small(cut, gap, len(removed)):
+            filled.append((gap.start, gap.end))
+    return shown(cut.text, joined(filled), markers)
 
 
 def _is_small(cut: Cut, gap: Gap, number: int) -> bool:

@@ -23,9 +23,8 @@ def separate_prompts(
     positions.
     """
     spent = 0
-    before: list[
-        int
-    ] = []  # prompts kept so far, with nothing but system messages after the last of them
+    # the last prompts kept so far, with nothing but system messages after them
+    before: list[int] = []
     between: list[int] = []  # messages dropped since then
     for position, message in enumerate(messages):
         if not message.agent_visible:

@@ -137,11 +137,8 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         text = texts.get(position)
         is_replaceable = part.kind == "attachment" and part.block is not None and not part.sealed
         if text is None:
-            last = (
-                len(parts)
-                if part.kind in ("text", "tool_result") and part.span is not None
-                else last
-            )
+            if part.kind in ("text", "tool_result") and part.span is not None:
+                last = len(parts)
             parts.append(part)
         elif is_replaceable and part.text_block is not None:
             parts.append(_text_part(message, text, part))
@@ -155,11 +152,9 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         parts[position] = replace(parts[position], text="\n".join((*before, *added)))
     if stuck == len(texts):
         return message, stuck
-    has_own = any(
-        position in texts and part.text_block is not None
-        for position, part in enumerate(message.parts)
-    )
-    return replace(message, parts=tuple(filter(_is_in_file, parts) if has_own else parts)), stuck
+    if any(message.parts[position].text_block is not None for position in texts):
+        parts = list(filter(_is_in_file, parts))
+    return replace(message, parts=tuple(parts)), stuck
 
 
 def _text_part(message: Message, text: str, attachment: Part) -> Part:

@@ -1,17 +1,17 @@
-"""Messages that are kept regardless of age."""
+"""Messages that are kept regardless of age: their positions in order, each with the reason."""
 
 from collections.abc import Sequence
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.turns import Shape, current_task
+from ctxtrim.conversation.turns import Shape, current_task, visible
 from ctxtrim.model import Message
 
 
-def protected_messages(
+def not_summarized(
     messages: Sequence[Message], shape: Shape, patterns: Sequence[str]
 ) -> dict[int, str]:
-    """The positions of kept messages and the reasons: hidden, system and pinned messages, and the
-    current task.
+    """The messages that no summary replaces: hidden, system and pinned messages, and the current
+    task. An earlier summary is replaced.
     """
     pinned = pins.pinned(messages, shape, patterns)
     task = current_task(messages)
@@ -25,4 +25,31 @@ def protected_messages(
             reasons[position] = pinned[position]
         elif shape.exchange[position] == task and not message.is_summary:
             reasons[position] = "current task"
+    return reasons
+
+
+def not_dropped(
+    messages: Sequence[Message], shape: Shape, patterns: Sequence[str], keeps_system: bool
+) -> dict[int, str]:
+    """The messages that trimming never drops: hidden and pinned messages, the prompts of pinned
+    messages, the current task or else the last exchange, and perhaps system messages.
+    """
+    pinned = pins.pinned(messages, shape, patterns)
+    turns = {shape.turn[position] for position in pinned}
+    task, reason = current_task(messages), "current task"
+    if task is None:
+        spoken = [position for position in visible(messages) if messages[position].role != "system"]
+        task, reason = shape.exchange[spoken[-1]] if spoken else None, "last exchange"
+    reasons = {}
+    for position, message in enumerate(messages):
+        if not message.agent_visible:
+            reasons[position] = "hidden"
+        elif position in pinned:
+            reasons[position] = pinned[position]
+        elif shape.exchange[position] == task:
+            reasons[position] = reason
+        elif message.role == "system" and keeps_system:
+            reasons[position] = "system"
+        elif message.role == "user" and shape.turn[position] in turns:
+            reasons[position] = "prompt of a pinned message"
     return reasons

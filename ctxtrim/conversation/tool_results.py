@@ -80,17 +80,11 @@ def result_text(message: Message) -> str:
     return "\n".join(part.text for part in message.parts if part.kind == "tool_result")
 
 
-def tool_of(message: Message, call: Part | None) -> str | None:
-    """The tool name of a result: the name in its call, else the name in the result."""
-    result = message.result
-    return (call.name if call else None) or (result.name if result else None)
-
-
 def lines_of(text: str) -> int:
     """The number of lines of a text. A line break at the end does not start another line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def tool_name(part: Part, call: Part | None) -> str:
+def tool_name(part: Part | None, call: Part | None) -> str:
     """The tool of a call or a result; `?` if unknown."""
-    return part.name or (call.name if call else None) or "?"
+    return (part.name if part else None) or (call.name if call else None) or "?"

@@ -6,7 +6,7 @@ the nearest preceding call with its id that has no result yet. In formats withou
 closes the other calls too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -32,6 +32,17 @@ class Shape(Struct, frozen=True):
     fan: tuple[int, ...]
     unanswered: tuple[tuple[int, Part], ...]
     steps: int
+
+    def ages(self, clock: str = "steps", now: int | None = None) -> tuple[int, ...]:
+        """The age of each message, in steps or turns.
+
+        `now` is the current step or turn; None: the last one.
+        """
+        if clock == "turns":
+            now = max(self.turn, default=0) if now is None else now
+            return tuple(now - turn for turn in self.turn)
+        now = self.steps if now is None else now
+        return tuple(now - step for step in self.step)
 
 
 def shape(messages: Sequence[Message]) -> Shape:
@@ -125,6 +136,19 @@ def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
     )
 
 
+def visible(messages: Sequence[Message]) -> list[int]:
+    """The positions of the messages that the model reads."""
+    return [position for position, message in enumerate(messages) if message.agent_visible]
+
+
+def grouped(positions: Iterable[int], keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Positions by their keys, in order. `keys` are parallel to the messages."""
+    groups: dict[int, list[int]] = {}
+    for position in positions:
+        groups.setdefault(keys[position], []).append(position)
+    return {key: tuple(members) for key, members in groups.items()}
+
+
 def current_task(messages: Sequence[Message]) -> int | None:
     """The position of the newest user message that the person typed; of any user message if the
     person typed none.
@@ -143,11 +167,7 @@ def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
     """Whether user and assistant alternate: no adjacent messages of one role, and results right
     after calls.
     """
-    spoken = [
-        position
-        for position, message in enumerate(messages)
-        if message.role != "system" and message.agent_visible
-    ]
+    spoken = [position for position in visible(messages) if messages[position].role != "system"]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
             is_valid = shape.exchange[after] == shape.exchange[before]
@@ -169,15 +189,15 @@ def is_typed(message: Message) -> bool:
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
     """The first typed prompt in an order of positions, else the first user message."""
-    users = [
-        position
-        for position in order
-        if messages[position].role == "user" and messages[position].agent_visible
-    ]
-    for position in users:
-        if is_typed(messages[position]) and _has_content(messages[position]):
+    first: int | None = None
+    for position in order:
+        message = messages[position]
+        if message.role != "user" or not message.agent_visible:
+            continue
+        if is_typed(message) and _has_content(message):
             return position
-    return users[0] if users else None
+        first = position if first is None else first
+    return first
 
 
 def _has_content(message: Message) -> bool:

@@ -1,10 +1,10 @@
 """The files of a conversation: their last use, and the results that show a file in use."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from heapq import merge
-from itertools import pairwise
 from operator import itemgetter
 
 from ctxtrim.conversation.tool_results import result_text
@@ -42,6 +42,11 @@ class _Access:
     position: int
     is_answer: bool
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the message shows the content of the file."""
+        return self.kind == "read" and self.is_answer
+
 
 def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileReference, ...]:
     """All files that were read, written, edited or deleted, least recently used first."""
@@ -50,7 +55,7 @@ def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileRefe
     for access in _accesses(messages, shape):
         steps.pop(access.path, None)  # keeps the order of last accesses
         steps[access.path] = access.step
-        if access.kind == "read" and access.is_answer:
+        if access.is_read:
             newest[access.path] = access.position
     return tuple(
         FileReference(path, step, _hash(messages[newest[path]]) if path in newest else None)
@@ -72,7 +77,7 @@ def active_reads(
     for access in _accesses(messages, shape):
         if access.kind != "delete" or access.is_answer:
             last[access.path] = access
-        if access.kind == "read" and access.is_answer:
+        if access.is_read:
             shown[access.path, result_text(messages[access.position])] = access.position
     reasons: dict[int, str] = {}
     for (path, _), position in shown.items():
@@ -91,7 +96,7 @@ def outdated_reads(
     outdated: set[int] = set()
     waiting: dict[str, list[int]] = {}
     for access in _accesses(messages, shape):
-        if access.kind == "read" and access.is_answer:
+        if access.is_read:
             waiting.setdefault(access.path, []).append(access.position)
         elif access.kind != "read" and current_step - access.step > active_steps:
             outdated.update(waiting.pop(access.path, ()))
@@ -106,29 +111,16 @@ def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
     """
     newest: dict[str, int] = {}
     newer_reads: dict[int, int] = {}
-    reads = [
-        access
-        for access in _accesses(messages, shape)
-        if access.kind == "read" and access.is_answer
-    ]
-    several = {
-        access.position
-        for access, following in pairwise(reads)
-        if access.position == following.position
-    }
+    reads = [access for access in _accesses(messages, shape) if access.is_read]
+    numbers = Counter(access.position for access in reads)
     for access in reversed(reads):
-        if access.position in several:
+        position, call = access.position, shape.call[access.position]
+        if numbers[position] > 1:
             continue
         if access.path in newest:
-            newer_reads[access.position] = newest[access.path]
-        else:
-            call = shape.call[access.position]
-            if (
-                call is not None
-                and is_full_read(call)
-                and not is_abridged(messages[access.position])
-            ):
-                newest[access.path] = access.position
+            newer_reads[position] = newest[access.path]
+        elif call is not None and is_full_read(call) and not is_abridged(messages[position]):
+            newest[access.path] = position
     return newer_reads
 
 

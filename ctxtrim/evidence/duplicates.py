@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxtrim.conversation.tool_results import result_text, tool_of
+from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 
@@ -13,7 +13,7 @@ def copies(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
     """Older results with the same text as a newer one of the same tool: from their position to the
     newest.
     """
-    newest: dict[tuple[str | None, str], int] = {}
+    newest: dict[tuple[str, str], int] = {}
     newer_copies = {}
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
@@ -22,9 +22,8 @@ def copies(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
         text = result_text(message)
         if len(text.strip()) < _LEAST:
             continue
-        newest_position = newest.setdefault(
-            (tool_of(message, shape.call[position]), text), position
-        )
+        tool = tool_name(message.result, shape.call[position])
+        newest_position = newest.setdefault((tool, text), position)
         if newest_position != position:
             newer_copies[position] = newest_position
     return newer_copies

@@ -4,6 +4,7 @@ failure.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ctxtrim.evidence.key_info import KeyInfo
@@ -27,18 +28,14 @@ def summary_line(info: KeyInfo, tool_name: str | None) -> str:
         subject = _short(info.paths[0], _SUBJECT - len(more), is_path=True) + more
     elif subject is None and info.kind == "search" and info.paths:
         subject = info.paths[0]
-    facts = [
-        f"exit {info.exit_code}" if info.exit_code is not None else "",
-        f"{info.matches} {'match' if info.matches == 1 else 'matches'}"
-        if info.matches is not None
-        else "",
-    ]
-    last = ["partial"] if info.status == "partial" else []
-    last.append(f"{info.lines} {'line' if info.lines == 1 else 'lines'}")
-    head = f"[{'❌' if info.status == 'error' else '✓'} {_short(tool_name or 'tool', _NAME)}"
-    head += f": {short}" if (short := _short(subject or "", _SUBJECT)) else ""
-    line = " | ".join([head, *filter(None, facts)])
-    tail = " | ".join(["", *last]) + "]"
+    line = f"[{'❌' if info.status == 'error' else '✓'} {_short(tool_name or 'tool', _NAME)}"
+    line += f": {short}" if (short := _short(subject or "", _SUBJECT)) else ""
+    if info.exit_code is not None:
+        line += f" | exit {info.exit_code}"
+    if info.matches is not None:
+        line += f" | {info.matches} {'match' if info.matches == 1 else 'matches'}"
+    tail = " | partial" if info.status == "partial" else ""
+    tail += f" | {info.lines} {'line' if info.lines == 1 else 'lines'}]"
     error = _short(info.error or "", LONGEST - len(line) - len(tail) - len(" | "))
     return line + (f" | {error}" if error else "") + tail
 
@@ -72,17 +69,13 @@ def parse_summary_line(line: str) -> SummaryFields | None:
     ]
     end = codes[-1] if codes else len(fields) - (is_error and len(fields) > 1)
     error = fields[end + bool(codes) :] if is_error else []
-    tool, _, subject = " | ".join(
-        text for text in fields[:end] if not _MATCHES.fullmatch(text)
-    ).partition(": ")
+    tool, _, subject = _without_matches(fields[:end]).partition(": ")
     code = int(fields[end].removeprefix("exit ")) if codes else None
-    return SummaryFields(
-        tool,
-        subject,
-        is_error,
-        code,
-        " | ".join(text for text in error if not _MATCHES.fullmatch(text)),
-    )
+    return SummaryFields(tool, subject, is_error, code, _without_matches(error))
+
+
+def _without_matches(fields: Sequence[str]) -> str:
+    return " | ".join(text for text in fields if not _MATCHES.fullmatch(text))
 
 
 def _short(text: str, limit: int, is_path: bool = False) -> str:

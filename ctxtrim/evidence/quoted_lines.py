@@ -26,9 +26,7 @@ def quoted_lines(
     """
     folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
     begun = {
-        text[start_at : start_at + _LEAST]
-        for text in folded.values()
-        for start_at in _anchors(text)
+        text[anchor : anchor + _LEAST] for text in folded.values() for anchor in _anchors(text)
     }
     # The result with a line, and its range; None if several results have it.
     sources: dict[str, tuple[int, int, int] | None] = {}
@@ -45,9 +43,9 @@ def quoted_lines(
         lengths.setdefault(key[:_LEAST], set()).add(len(key))
     quotations: dict[int, tuple[int, int]] = {}
     for later, text in folded.items():
-        for start_at in _anchors(text):
-            for length in lengths.get(text[start_at : start_at + _LEAST], ()):  # at most 21 lengths
-                source = sources.get(text[start_at : start_at + length])
+        for anchor in _anchors(text):
+            for length in lengths.get(text[anchor : anchor + _LEAST], ()):  # at most 21 lengths
+                source = sources.get(text[anchor : anchor + length])
                 if source and source[0] < later:
                     position, start, end = source
                     quotations[position] = min(quotations.get(position, (start, end)), (start, end))

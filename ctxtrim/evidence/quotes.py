@@ -28,9 +28,9 @@ def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, in
     typed = _typed(messages)
     last = max(typed, default=0)
     results = {
-        position: result_text(messages[position])
-        for position in range(len(messages))
-        if messages[position].role == "tool"
+        position: result_text(message)
+        for position, message in enumerate(messages)
+        if message.role == "tool"
     }
     older = {position: text for position, text in results.items() if position < last}
     if not older:
@@ -67,11 +67,10 @@ def _by_id(
     last: dict[str, int] = {}
     for position, text in sorted(typed.items()):
         last.update((word.strip(".:!?"), position) for word in _WORD.findall(text))
-    ids = (
-        (position, result.call_id) for position in results if (result := messages[position].result)
-    )
-    return [
-        position
-        for position, name in ids
-        if name and _ID.match(name) and last.get(name, -1) > position
-    ]
+    positions = []
+    for position in results:
+        result = messages[position].result
+        name = result.call_id if result else None
+        if name and _ID.match(name) and last.get(name, -1) > position:
+            positions.append(position)
+    return positions

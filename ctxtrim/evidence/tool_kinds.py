@@ -15,34 +15,39 @@ from ctxtrim.model import Part
 ToolKind = Literal["read", "write", "edit", "delete", "search", "bash", "other"]
 
 _NAMES: dict[ToolKind, str] = {
-    "read": "read cat view open readfile readfiles readmanyfiles readmultiplefiles readtextfile "
-"readmediafile "
-    "readnotebook notebookread viewfile openfile fileread loadfile getfilecontent getfilecontents",
-    "write": "write create writefile writetofile writetextfile filewrite savefile createfile "
-"createnewfile newfile "
-    "copyfile movefile mv",
-    "edit": "edit insert patch replace editfile editnotebook editexistingfile fileedit multiedit "
-"notebookedit "
-    "applypatch applydiff strreplace searchreplace searchandreplace replaceinfile "
-"replacelines insertcontent "
-    "inserteditintofile replacestringinfile multireplacestringinfile updatefile "
-"appendfile appendtofile "
-    "stringreplace insertlines deletelines diffedit replacespan syntaxislandedit "
-"renamesymbol extractfunction",
-    "delete": "delete remove rm deletefile deletefiles deletepath removefile rmdir",
-    "search": "search grep glob find ls list rg ripgrep grepsearch "
-"greptool globtool globfilesearch filesearch "
-    "codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent "
-"searchfilecontents searchtext "
-    "searchdir searchdirectory searchforpattern findfile findfiles findbyname listdir "
-"listdirectory listfiles "
-    "directorytree listcodedefinitionnames findreferences documentsymbols gotodefinition",
-    "bash": "bash sh shell exec execute terminal cmd powershell pwsh localshell localshellcall "
-"execcommand "
-    "executecommand executebash runbash bashtool runcommand runcmd runshellcommand "
-"runterminal runterminalcmd "
-    "runterminalcommand runinterminal shellcommand shellexec codeexec",
-}  # fmt: skip
+    "read": """
+        read cat view open readfile readfiles readmanyfiles readmultiplefiles readtextfile
+        readmediafile readnotebook notebookread viewfile openfile fileread loadfile
+        getfilecontent getfilecontents
+    """,
+    "write": """
+        write create writefile writetofile writetextfile filewrite savefile createfile
+        createnewfile newfile copyfile movefile mv
+    """,
+    "edit": """
+        edit insert patch replace editfile editnotebook editexistingfile fileedit multiedit
+        notebookedit applypatch applydiff strreplace searchreplace searchandreplace
+        replaceinfile replacelines insertcontent inserteditintofile replacestringinfile
+        multireplacestringinfile updatefile appendfile appendtofile stringreplace insertlines
+        deletelines diffedit replacespan syntaxislandedit renamesymbol extractfunction
+    """,
+    "delete": """
+        delete remove rm deletefile deletefiles deletepath removefile rmdir
+    """,
+    "search": """
+        search grep glob find ls list rg ripgrep grepsearch greptool globtool globfilesearch
+        filesearch codesearch codebasesearch searchcode searchfile searchfiles searchfilecontent
+        searchfilecontents searchtext searchdir searchdirectory searchforpattern findfile
+        findfiles findbyname listdir listdirectory listfiles directorytree
+        listcodedefinitionnames findreferences documentsymbols gotodefinition
+    """,
+    "bash": """
+        bash sh shell exec execute terminal cmd powershell pwsh localshell localshellcall
+        execcommand executecommand executebash runbash bashtool runcommand runcmd
+        runshellcommand runterminal runterminalcmd runterminalcommand runinterminal shellcommand
+        shellexec codeexec
+    """,
+}
 _KINDS: dict[str, ToolKind] = {
     name: kind for kind, names in _NAMES.items() for name in names.split()
 }

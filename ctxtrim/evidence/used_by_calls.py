@@ -7,6 +7,7 @@ a message before the result. The result of that call counts only for tokens that
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.conversation.turns import Shape
@@ -19,19 +20,22 @@ _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
 
 
-def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[tuple[int, int, int]]]:
-    """By position of a used result: (position of the message with the call, start, end of the used
-    range).
-    """
-    opened = next(
-        (position for position, message in enumerate(messages) if message.role == "tool"),
-        len(messages),
-    )
-    used = {
-        position: tokens(strings_of_calls(message))
-        for position, message in enumerate(messages[opened:], opened)
-        if any(message.calls)
-    }
+class Use(NamedTuple):
+    """The position of a message with a call, and the range of a result that the call used."""
+
+    position: int
+    start: int
+    end: int
+
+
+def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[Use]]:
+    """The uses of each used result in order, by the position of the result."""
+    used: dict[int, set[str]] = {}
+    has_results = False
+    for position, message in enumerate(messages):
+        has_results = has_results or message.role == "tool"
+        if has_results and any(message.calls):
+            used[position] = tokens(strings_of_calls(message))
     waiting = set().union(*used.values())  # argument tokens that did not occur yet
     sources: dict[str, tuple[int, int, int]] = {}
     for position, message in enumerate(messages):
@@ -40,16 +44,14 @@ def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[tuple[i
         first_seen = waiting & tokens(_texts(message))
         waiting -= first_seen
         if first_seen and message.role == "tool":
-            sources.update(
-                (token, (position, start, end))
-                for token, (start, end) in _ranges(result_text(message), first_seen)
-            )
-    chains: dict[int, list[tuple[int, int, int]]] = {}
+            for token, (start, end) in _ranges(result_text(message), first_seen):
+                sources[token] = (position, start, end)
+    chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():
             position, start, end = sources[token]
             if position < consumer:
-                chains.setdefault(position, []).append((consumer, start, end))
+                chains.setdefault(position, []).append(Use(consumer, start, end))
     return {position: sorted(chains[position]) for position in sorted(chains)}
 
 

@@ -1,30 +1,3 @@
 """Texts that replace messages: write summaries and digests within a token limit,
 and insert them.
 """
-
-from ctxtrim.placement.digests import MODES, Digests
-from ctxtrim.placement.leads import has_compaction_digest, without_compaction
-from ctxtrim.placement.replace import replace_messages
-from ctxtrim.placement.steps import CutOutcome, cut_off
-from ctxtrim.placement.summary import (
-    SummaryWriter,
-    place_summary,
-    restore_summary,
-    summarize_old,
-    with_summary,
-)
-
-__all__ = [
-    "MODES",
-    "CutOutcome",
-    "Digests",
-    "SummaryWriter",
-    "cut_off",
-    "has_compaction_digest",
-    "place_summary",
-    "replace_messages",
-    "restore_summary",
-    "summarize_old",
-    "with_summary",
-    "without_compaction",
-]

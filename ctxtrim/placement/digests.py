@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult, results
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import Shape, grouped, visible
 from ctxtrim.evidence import extract_key_info, summary_line
 from ctxtrim.model import Message
 from ctxtrim.placement.leads import digest_message, with_leads
@@ -56,31 +56,20 @@ def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> lis
     """The removable steps, oldest first: all calls have results, and a prompt or an
     answer follows.
     """
-    ages = [shape.steps - step for step in shape.step]
-    results_by_step: dict[int, list[ToolResult]] = {}
-    for result in results(messages, shape, ages):
-        results_by_step.setdefault(shape.exchange[result.position], []).append(result)
-    exchanges: dict[int, list[int]] = {}
-    for position, home in enumerate(shape.exchange):
-        exchanges.setdefault(home, []).append(position)
+    tool_results = {result.position: result for result in results(messages, shape, shape.ages())}
+    exchanges = grouped(range(len(messages)), shape.exchange)
     open_homes = {position for position, _ in shape.unanswered}
     roles = ("assistant", "user")
-    last_position = max(
-        (
-            position
-            for position, message in enumerate(messages)
-            if message.agent_visible and message.role in roles
-        ),
-        default=-1,
-    )
-    return [
-        Step(home, tuple(exchanges[home]), tuple(step_results), _words(messages[home]))
-        for home, step_results in results_by_step.items()
-        if messages[home].role != "user"
-        and home not in open_homes
-        and protected.isdisjoint(exchanges[home])
-        and exchanges[home][-1] < last_position
-    ]
+    spoken = [position for position in visible(messages) if messages[position].role in roles]
+    removable = []
+    for home, answers in grouped(tool_results, shape.exchange).items():
+        positions = exchanges[home]
+        if messages[home].role == "user" or home in open_homes:
+            continue
+        if protected.isdisjoint(positions) and spoken and positions[-1] < spoken[-1]:
+            step_results = tuple(tool_results[position] for position in answers)
+            removable.append(Step(home, positions, step_results, _words(messages[home])))
+    return removable
 
 
 def _words(message: Message) -> str:
@@ -117,11 +106,8 @@ class Digests:
 
         if self.mode != "llm" or self.summarizer is None or not may_ask:
             return Summary(fallback(), FALLBACK)
-        opening = (
-            "".join(f"{line}\n" for step in group for line in _brief_lines(step))
-            if len(group) == 1
-            else ""
-        )
+        lines = _brief_lines(group[0]) if len(group) == 1 else []
+        opening = "".join(f"{line}\n" for line in lines)
         request = SummaryRequest(
             self._prompt(group),
             DIGEST,
@@ -140,14 +126,13 @@ class Digests:
         """The shortest digest of steps: the assistant's text and a line for each result of the
         newest steps.
         """
-        group = [_masked(step) for step in group] if self.redacts else group
-        short = [
-            _without_separators(bounded("\n".join(_brief_lines(step)), HEURISTIC - _HEADER))
-            for step in group
-        ]
-        if len(short) == 1:
-            return short[0]
-        entries = [DigestEntry(markers.DIGEST, text) for text in short]
+        entries = []
+        for step in group:
+            lines = _brief_lines(_masked(step) if self.redacts else step)
+            text = _without_separators(bounded("\n".join(lines), HEURISTIC - _HEADER))
+            entries.append(DigestEntry(markers.DIGEST, text))
+        if len(entries) == 1:
+            return entries[0].text
         return "\n\n".join(filter(None, digests.bounded(entries, HEURISTIC, len)))
 
     def size(self, text: str) -> int:
@@ -174,12 +159,16 @@ def _brief_lines(step: Step) -> list[str]:
 
 def _full_text(step: Step) -> str:
     """The assistant's text, and a line for each result with its head and tail if there is room."""
-    words = _brief_lines(step)[: -len(step.results)]
-    lines = [_line(result) for result in step.results]
-    room = (HEURISTIC - _HEADER - sum(len(line) + 2 for line in (*words, *lines))) // len(lines)
-    excerpts = [heuristic(result.text, room) if room >= _EXCERPT else "" for result in step.results]
-    body = [piece for pair in zip(lines, excerpts, strict=True) for piece in pair if piece]
-    return _without_separators(bounded("\n".join((*words, *body)), HEURISTIC - _HEADER))
+    brief = _brief_lines(step)
+    room = HEURISTIC - _HEADER - sum(len(line) + 2 for line in brief)
+    room //= len(step.results)
+    lines = brief[: -len(step.results)]
+    for result, line in zip(step.results, brief[len(lines) :], strict=True):
+        lines.append(line)
+        excerpt = heuristic(result.text, room) if room >= _EXCERPT else ""
+        if excerpt:
+            lines.append(excerpt)
+    return _without_separators(bounded("\n".join(lines), HEURISTIC - _HEADER))
 
 
 def _without_separators(text: str) -> str:
@@ -192,12 +181,11 @@ def _masked(step: Step) -> Step:
 
     Masking comes before clipping, because a clipped key is not recognizable.
     """
-
-    def masked(result: ToolResult) -> ToolResult:
-        call = result.call and replace(result.call, text=redacted(result.call.text)[0])
-        return replace(result, text=redacted(result.text)[0], call=call)
-
-    return replace(step, results=tuple(map(masked, step.results)), words=redacted(step.words)[0])
+    masked = []
+    for result in step.results:
+        call = result.call and replace(result.call, text=redacted(result.call.text))
+        masked.append(replace(result, text=redacted(result.text), call=call))
+    return replace(step, results=tuple(masked), words=redacted(step.words))
 
 
 def _line(result: ToolResult) -> str:

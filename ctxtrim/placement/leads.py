@@ -9,6 +9,7 @@ Each may be missing. A message that consists of such texts only is injected by t
 by the person.
 """
 
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -27,7 +28,7 @@ class Leads(NamedTuple):
 
 def leads(message: Message) -> Leads:
     """The leading summary and digests of a message, and the rest of its text."""
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return Leads(None, None, "")
     summary, digests, own = markers.pieces(message.parts[position].text)
@@ -48,11 +49,8 @@ def digest_message(text: str, hides: bool) -> Message:
 
     If the format `hides` messages, the person does not see it.
     """
-    if hides:
-        return Message(
-            "user", (Part("text", text),), is_injected=True, user_visible=False, kind="tool_summary"
-        )
-    return Message("user", (Part("text", text),), is_injected=True)
+    message = Message("user", (Part("text", text),), is_injected=True)
+    return replace(message, user_visible=False, kind="tool_summary") if hides else message
 
 
 def has_summary(message: Message) -> bool:
@@ -81,7 +79,7 @@ def split_message(message: Message) -> list[Message]:
     """A message split into its summary, its digests and the rest, without the
     titles of summaries.
     """
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return [message]
     if message.is_summary:
@@ -98,7 +96,7 @@ def split_message(message: Message) -> list[Message]:
 
 def with_leads(message: Message, summary: str | None = None, digests: str | None = None) -> Message:
     """A message that begins with these texts only. Without an editable text part, one is added."""
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return _with_part(message, digests or "")
     own = leads(message).own
@@ -113,7 +111,7 @@ def with_leads(message: Message, summary: str | None = None, digests: str | None
 
 def without_compaction(message: Message) -> Message:
     """A message without the summary and the digest of a compaction."""
-    position = _place(message)
+    position = _text_position(message)
     if position is None:
         return message
     summary, digests, own = leads(message)
@@ -131,7 +129,7 @@ def can_lead(message: Message, adds_texts: bool) -> bool:
 
     `adds_texts`: the format can add a text to an answer.
     """
-    if _place(message) is not None:
+    if _text_position(message) is not None:
         return True
     if not adds_texts:
         return False
@@ -139,7 +137,7 @@ def can_lead(message: Message, adds_texts: bool) -> bool:
     return message.role == "assistant" and first is not None and first.block is not None
 
 
-def _place(message: Message) -> int | None:
+def _text_position(message: Message) -> int | None:
     """The position of the first editable text of a prompt or an answer, with no call before it;
     None for none.
     """
@@ -148,23 +146,16 @@ def _place(message: Message) -> int | None:
     for position, part in enumerate(message.parts):
         if part.kind == "tool_call" and message.role == "assistant":
             return None
-        if part.kind == "text" and (
-            part.span is not None or message.index is None or _is_added(part)
-        ):
+        # an earlier stage may have added digests to an answer
+        is_added = message.index is None or (part.block is None and markers.is_digest(part.text))
+        if part.kind == "text" and (part.span is not None or is_added):
             return position
     return None
 
 
-def _is_added(part: Part) -> bool:
-    """Whether a text part contains the digests that an earlier stage added to an answer."""
-    return part.block is None and markers.is_digest(part.text)
-
-
 def _with_text(message: Message, target: int, text: str) -> Message:
-    parts = (
-        replace(part, text=text) if position == target else part
-        for position, part in enumerate(message.parts)
-    )
+    parts = list(message.parts)
+    parts[target] = replace(parts[target], text=text)
     return replace(message, parts=tuple(parts))
 
 
@@ -172,10 +163,6 @@ def _with_part(message: Message, text: str) -> Message:
     """A message with one more text, after its reasoning and before all other parts."""
     if not text:
         return message
-    kinds = [part.kind for part in message.parts]
-    position = next(
-        (position for position, kind in enumerate(kinds) if kind != "reasoning"), len(kinds)
-    )
-    return replace(
-        message, parts=(*message.parts[:position], Part("text", text), *message.parts[position:])
-    )
+    reasoning = list(takewhile(lambda part: part.kind == "reasoning", message.parts))
+    others = message.parts[len(reasoning) :]
+    return replace(message, parts=(*reasoning, Part("text", text), *others))

@@ -106,28 +106,19 @@ class _Rewrite:
     ) -> Message:
         """Insert the texts before a message, or return the message with them as leading texts."""
         own = leads(message)
-        if (
-            summary is not None
-            and alternates
-            and message.role == "user"
-            and can_lead(message, False)
-        ):
-            self.touched.append(len(self.messages))
-            return with_leads(message, summary, own.digests)
         if summary is not None:
+            if alternates and message.role == "user" and can_lead(message, False):
+                self.touched.append(len(self.messages))
+                return with_leads(message, summary, own.digests)
             self.insert(summary_message(summary))
-        if self.digests and joins and is_digest(message):
-            return message  # an older digest is not a turn of the person; the answer follows it
-        if (
-            self.digests
-            and joins
-            and message.role == "assistant"
-            and can_lead(message, self.adds_texts)
-        ):
-            self.touched.append(len(self.messages))
-            texts = [*self.digests, *([own.digests] if own.digests is not None else [])]
-            self.digests = []
-            return with_leads(message, digests="\n\n".join(texts))
+        if self.digests and joins:
+            if is_digest(message):
+                return message  # an older digest is not a turn of the person; the answer follows it
+            if message.role == "assistant" and can_lead(message, self.adds_texts):
+                self.touched.append(len(self.messages))
+                texts = self.digests if own.digests is None else [*self.digests, own.digests]
+                self.digests = []
+                return with_leads(message, digests="\n\n".join(texts))
         self.flush()
         return message
 

@@ -6,36 +6,18 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import Shape, current_task
+from ctxtrim.conversation.turns import Shape, current_task, visible
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement.digests import Digests, Step, steps
 from ctxtrim.placement.leads import can_lead, is_digest, leads, with_leads
 from ctxtrim.placement.replace import replace_messages, takes_turns
-from ctxtrim.stage import Action, Change, Finding, change_of
+from ctxtrim.stage import Action, Change, Finding, Outcome, change_of
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DigestEntry, bounded, entries_of, written
 
 _MOST = 4096  # tokens of all digests together
 _SHARE = 8  # and at most this fraction of the budget
 _DIGEST = 300  # tokens: the usual length of a digest by an LLM
-
-
-@dataclass(frozen=True)
-class CutOutcome:
-    """The transcript with digests and the change of each message. Excess results may be kept.
-
-    `is_cut`: whether any step was replaced.
-    """
-
-    transcript: Transcript
-    changes: tuple[Change, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    is_cut: bool = False
-
-
-def visible_results(transcript: Transcript) -> int:
-    """The number of tool results that the model sees."""
-    return sum(message.role == "tool" and message.agent_visible for message in transcript.messages)
 
 
 def cut_off(
@@ -46,18 +28,21 @@ def cut_off(
     cutoff: int,
     appends: bool = False,
     is_compaction: bool = False,
-) -> CutOutcome:
+) -> Outcome:
     """Replace the oldest steps by digests until at most `cutoff` results are visible.
 
+    The changes also name the results that are kept although they exceed the limit.
     `budget`, in tokens, limits all digests together. `protected` maps positions of kept messages to
     reasons. `appends`: insert digests before the newest prompt, not after the step.
     `is_compaction`: write one digest for all steps.
     """
-    visible = visible_results(transcript)
-    if visible <= cutoff or digests.mode == "off":
-        return CutOutcome(transcript)
     messages = transcript.messages
-    reason = f"{visible} tool results > {cutoff}"
+    seen = [position for position in visible(messages) if messages[position].role == "tool"]
+    if len(seen) <= cutoff or digests.mode == "off":
+        return Outcome(transcript)
+    newest = seen[-cutoff] if cutoff else len(messages)
+    excess = len(seen) - cutoff
+    reason = f"{len(seen)} tool results > {cutoff}"
     counter = digests.counter
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
@@ -67,47 +52,35 @@ def cut_off(
         for position, reason_kept in protected.items()
     ]
     replaced: list[Step] = []
-    newest = _newest(messages, cutoff)
+
+    def keep(step: Step, reason: str) -> None:
+        for result in step.results:
+            kept.append(change_of(messages, result.position, "kept", reason))
+
     for step in steps(messages, shape, protected.keys()):
-        if visible <= cutoff or step.results[0].position >= newest:
+        if excess <= 0 or step.results[0].position >= newest:
             break
-        reason_kept = sites.obstacle(step)
-        if reason_kept is not None:
-            kept += [
-                change_of(messages, result.position, "kept", reason_kept) for result in step.results
-            ]
+        obstacle = sites.obstacle(step)
+        if obstacle is not None:
+            keep(step, obstacle)
             continue
-        sites.take(step)
+        sites.dropped.update(step.positions)
         replaced.append(step)
-        visible -= len(step.results)
+        excess -= len(step.results)
     most = min(_MOST, budget // _SHARE)
     entries, troubles = _entries(replaced, digests, costs, most, is_compaction)
     if not entries:
-        return CutOutcome(transcript, tuple(kept))
+        return Outcome(transcript, tuple(kept))
     after, changes = _placed(transcript, sites, entries, most, digests, reason)
     if counter.tokens(after) >= counter.tokens(transcript):
-        reason_kept = "a digest would not be smaller"
-        kept += [
-            change_of(messages, result.position, "kept", reason_kept)
-            for step in replaced
-            for result in step.results
-        ]
-        return CutOutcome(transcript, tuple(kept))
+        for step in replaced:
+            keep(step, "a digest would not be smaller")
+        return Outcome(transcript, tuple(kept))
     findings = tuple(
         Finding("summary", "warning", f"{trouble}; using one line per result instead")
         for trouble in troubles
     )
-    return CutOutcome(after, (*changes, *kept), findings, is_cut=True)
-
-
-def _newest(messages: Sequence[Message], number: int) -> int:
-    """The position of the first of the newest `number` visible results, which are kept."""
-    seen = [
-        position
-        for position, message in enumerate(messages)
-        if message.role == "tool" and message.agent_visible
-    ]
-    return seen[-number] if number else len(messages)
+    return Outcome(after, (*changes, *kept), findings)
 
 
 def _entries(
@@ -150,11 +123,10 @@ class _Sites:
         self.alternates = takes_turns(messages)
         self.joins = self.transcript.must_alternate and not self.transcript.hides
         self.task = current_task(messages) if self.appends and not self.joins else None
-        seen = [
-            position
-            for position, message in enumerate(messages)
-            if message.agent_visible and message.role != "system" and not is_digest(message)
-        ]
+        seen = []
+        for position in visible(messages):
+            if messages[position].role != "system" and not is_digest(messages[position]):
+                seen.append(position)
         self._after: dict[int, int] = dict(pairwise(seen))
         self._ends = list(_ends(self.shape.exchange))
 
@@ -168,10 +140,6 @@ class _Sites:
             if answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts):
                 return None
         return "no answer follows that can begin with its digest"
-
-    def take(self, step: Step) -> None:
-        """Remove a step."""
-        self.dropped.update(step.positions)
 
     def of(self, step: Step) -> int:
         """The position of the message before which a digest is inserted.
@@ -209,13 +177,8 @@ def _placed(
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
     for (position, has_digests), group in groups:
-        text = written(
-            [
-                entry
-                for entry in (DigestEntry(title, next(texts)) for title, _ in group)
-                if entry.text
-            ]
-        )
+        shortened = [DigestEntry(title, next(texts)) for title, _ in group]
+        text = written([entry for entry in shortened if entry.text])
         if not has_digests:
             new |= {position: text} if text else {}
         elif text != leads(messages[position]).digests:
@@ -257,9 +220,8 @@ def _groups(
         new_entries.setdefault(sites.of(step), []).append(entry)
     groups: list[_Group] = []
     moved: list[DigestEntry] = []
-    open_group: list[DigestEntry] | None = (
-        None  # the preceding digests, if they are a separate message
-    )
+    # the preceding digests, if they are a separate message
+    open_group: list[DigestEntry] | None = None
     for position in range(len(messages) + 1):
         if position in new_entries:
             new = [*moved, *new_entries[position]]

@@ -9,19 +9,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.conversation.alternation import separate_prompts
-from ctxtrim.conversation.turns import Shape, is_alternating
+from ctxtrim.conversation.turns import Shape, is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import Message, Transcript
 from ctxtrim.placement.leads import has_summary, split_message
 from ctxtrim.placement.replace import replace_messages, takes_turns
-from ctxtrim.stage import Change, Finding, Outcome, StoredSummary, change_of
+from ctxtrim.stage import Action, Change, Finding, Outcome, StoredSummary, change_of
 from ctxtrim.summaries import (
     FALLBACK,
     INPUT,
     Summarizer,
     Summary,
     SummaryRequest,
-    checkpoint,
     checkpoint_prompt,
     facts,
     markers,
@@ -30,7 +29,7 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.summaries.facts import gathered
-from ctxtrim.summaries.sections import CHANGED, READ, SECTIONS, read
+from ctxtrim.summaries.sections import CHANGED, CHECKPOINT, FACTS, READ, SECTIONS, read
 from ctxtrim.tokens.counter import Counter
 
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
@@ -39,9 +38,9 @@ _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
 class SummaryWriter(Struct, frozen=True):
     """The writer of summaries: facts or a summarizer, with or without the headings of a checkpoint.
 
-    `most` is in tokens. `is_titled`: facts get a title too. `earlier` was stored before this run.
-    `answers`: the number of older answers that follow the summary. `most_input`: the maximum prompt
-    of a summarizer, in tokens.
+    `most` is in tokens. `is_checkpoint`: facts get the headings and the title of an LLM's summary.
+    `earlier` was stored before this run. `answers`: the number of older answers that follow the
+    summary. `most_input`: the maximum prompt of a summarizer, in tokens.
     """
 
     counter: Counter
@@ -49,7 +48,6 @@ class SummaryWriter(Struct, frozen=True):
     summarizer: Summarizer | None = None
     redacts: bool = True
     is_checkpoint: bool = False
-    is_titled: bool = False
     earlier: StoredSummary | None = None
     answers: int = 0
     most_input: int | None = None
@@ -67,11 +65,13 @@ class SummaryWriter(Struct, frozen=True):
         below = room - tokenizer.count(markers.titled("", self.answers)) - 1
         stored = self.merges(covered)
         earlier = None if stored is None else markers.untitled(stored.text)
-        write = checkpoint if self.is_checkpoint else facts
+        layout = CHECKPOINT if self.is_checkpoint else FACTS
 
         def fallback() -> str:
-            most = below if self.is_titled else room
-            return write(covered, shape, most, tokenizer, earlier, self.redacts) if most > 0 else ""
+            most = below if self.is_checkpoint else room
+            if most <= 0:
+                return ""
+            return facts(covered, shape, most, tokenizer, earlier, self.redacts, layout)
 
         if self.summarizer is None or below <= 0:
             summary = Summary(fallback(), FALLBACK)
@@ -84,7 +84,7 @@ class SummaryWriter(Struct, frozen=True):
             )
             request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
             summary = summarized(request, self.summarizer, fallback)
-        if not summary.text or (summary.by == FALLBACK and not self.is_titled):
+        if not summary.text or (summary.by == FALLBACK and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
 
@@ -96,14 +96,13 @@ class SummaryWriter(Struct, frozen=True):
         has_earlier = earlier is not None or any(message.is_summary for message in covered)
         if earlier:
             # mask before the prompt is cut to its limit
-            earlier = redacted(earlier)[0] if self.redacts else earlier
+            earlier = redacted(earlier, self.redacts)
             text = f"{earlier}\n\n{text}"
-        prompts = (checkpoint_prompt(text, below, INPUT // part, has_earlier) for part in _PARTS)
-        most = self.most_input
-        return next(
-            (prompt for prompt in prompts if most is None or self.counter.text(prompt) <= most),
-            None,
-        )
+        for part in _PARTS:
+            prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier)
+            if self.most_input is None or self.counter.text(prompt) <= self.most_input:
+                return prompt
+        return None
 
     def merges(self, covered: Sequence[Message]) -> StoredSummary | None:
         """The earlier summary if it adds facts that these messages do not have; else None."""
@@ -111,15 +110,12 @@ class SummaryWriter(Struct, frozen=True):
             return None
         stored = read(markers.untitled(self.earlier.text)).lines
         own = gathered(covered, shape_of(covered), self.redacts).lines
-        keys = {
-            section.name: set(map(section.key, own.get(section.name, ()))) for section in SECTIONS
-        }
-        keys[READ.name] |= keys[
-            CHANGED.name
-        ]  # a file that was changed later is no longer listed as read
-        sections = (section for section in SECTIONS if section.merge != "sum")
-        for section in sections:
-            if not keys[section.name].issuperset(map(section.key, stored.get(section.name, ()))):
+        for section in SECTIONS:
+            keys = set(map(section.key, own.get(section.name, ())))
+            if section is READ:  # a file that was changed later is no longer listed as read
+                keys.update(own.get(CHANGED.name, ()))
+            lines = stored.get(section.name, ())
+            if section.merge != "sum" and not keys.issuperset(map(section.key, lines)):
                 return self.earlier
         return None
 
@@ -127,13 +123,12 @@ class SummaryWriter(Struct, frozen=True):
 class Placed(Struct, frozen=True):
     """A transcript with its summary, the position of the summary, and the tokens of both.
 
-    `is_joined`: the summary leads a prompt. `covered`: the number of messages that it covers,
+    `covered`: the number of messages that it covers,
     including those of earlier summaries if known. `size`: the tokens of the summary.
     """
 
     transcript: Transcript
     position: int
-    is_joined: bool
     tokens: int
     summary: Summary
     covered: int
@@ -188,30 +183,33 @@ def place_summary(
 
 
 def summarize_old(
-    transcript: Transcript, writer: SummaryWriter, old: Set[int], kept: Mapping[int, str]
+    transcript: Transcript, writer: SummaryWriter, recent_start: int, kept: Mapping[int, str]
 ) -> Outcome | str:
-    """The transcript with a summary of old messages, or the reason why there is none.
+    """The transcript with a summary of the messages before the recent ones, or the reason why
+    there is none.
 
-    `old` are positions. `kept` maps positions to reasons; "recent" if missing. If roles alternate,
-    prompts that would become adjacent are summarized too, or an answer between them is kept.
+    `recent_start` is a position. `kept` maps positions of older messages to the reasons to keep
+    them. If roles alternate, prompts that would become adjacent are summarized too, or an answer
+    between them is kept.
     """
     messages, counter = transcript.messages, writer.counter
-    old = set(old)
     tokens = counter.tokens(transcript)
     shape = counter.shape(messages)
+    old = set()
+    for position, home in enumerate(shape.exchange):
+        if home < recent_start and position not in kept:
+            old.add(position)
     if is_alternating(messages, shape):
-        separate_prompts(
-            messages, shape, [cost.total for cost in counter.costs(messages)], tokens - 1, old, kept
-        )
+        costs = [cost.total for cost in counter.costs(messages)]
+        separate_prompts(messages, shape, costs, tokens - 1, old, kept)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
-    if writer.is_titled:
-        answers = (
-            message.role == "assistant" and message.agent_visible
-            for position, message in enumerate(messages)
-            if position not in old
+    if writer.is_checkpoint:
+        kept_messages = (
+            messages[position] for position in visible(messages) if position not in old
         )
-        writer = replace(writer, answers=sum(answers))
+        answers = sum(message.role == "assistant" for message in kept_messages)
+        writer = replace(writer, answers=answers)
     placed = place_summary(writer, messages, transcript, old, tokens - 1)
     if placed is None or placed.summary.text == markers.OMITTED:
         return "a summary would not be smaller"
@@ -235,6 +233,16 @@ def restore_summary(
     return placed if placed.tokens <= available else None
 
 
+def with_stored(
+    counter: Counter, outcome: Outcome, stored: StoredSummary | None, available: int
+) -> Outcome:
+    """The outcome of a stage with the stored summary, if there is one and room for it."""
+    if stored is None:
+        return outcome
+    placed = restore_summary(counter, outcome.transcript, stored, available)
+    return outcome if placed is None else with_summary(outcome, placed)
+
+
 def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     """The outcome of a stage with its summary, and the changes and findings of the summary.
 
@@ -249,9 +257,8 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
         f"{placed.summary.by}"
     )
     messages = placed.transcript.messages
-    insertion = change_of(
-        messages, placed.position, "merged" if placed.is_joined else "inserted", reason
-    )
+    action: Action = "inserted" if messages[placed.position].is_summary else "merged"
+    insertion = change_of(messages, placed.position, action, reason)
     kept = {message.index for message in messages}
     changes = []
     for change in outcome.changes:
@@ -262,20 +269,17 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
         elif change.action == "kept" and change.message not in kept:
             change = Change(change.message, "merged", "merged into the summary")
         changes.append(change)
-    findings = outcome.findings
+    findings = list(outcome.findings)
     if placed.summary.trouble is not None:
-        findings = (
-            *findings,
-            Finding("summary", "warning", f"{placed.summary.trouble}; using facts instead"),
-        )
-    written = (
-        None
-        if is_omitted or is_stored
-        else StoredSummary(placed.summary.text, placed.size, placed.covered)
-    )
-    changed = (*changes, insertion)
+        text = f"{placed.summary.trouble}; using facts instead"
+        findings.append(Finding("summary", "warning", text))
+    written = StoredSummary(placed.summary.text, placed.size, placed.covered)
     return replace(
-        outcome, transcript=placed.transcript, changes=changed, findings=findings, summary=written
+        outcome,
+        transcript=placed.transcript,
+        changes=(*changes, insertion),
+        findings=tuple(findings),
+        summary=None if is_omitted or is_stored else written,
     )
 
 
@@ -289,28 +293,18 @@ def _placed(
 ) -> Placed:
     """A transcript with a summary of `number` messages, regardless of its cost."""
     replaced = replace_messages(transcript, dropped, summary.text, alternates=alternates)
-    position = replaced.touched[0]
-    is_joined = not replaced.transcript.messages[position].is_summary
-    tokens = counter.tokens(replaced.transcript)
-    return Placed(
-        replaced.transcript,
-        position,
-        is_joined,
-        tokens,
-        summary,
-        number,
-        counter.text(summary.text),
-    )
+    tokens, size = counter.tokens(replaced.transcript), counter.text(summary.text)
+    return Placed(replaced.transcript, replaced.touched[0], tokens, summary, number, size)
 
 
 def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message]:
     """The pieces of a message to summarize: all if it is dropped, else only the summary in it."""
-    pieces = [piece for piece in split_message(message) if is_dropped or piece.is_summary]
-    return [
-        piece
-        for piece in pieces
-        if not (piece.is_summary and piece.parts[0].text == markers.OMITTED)
-    ]
+    pieces = []
+    for piece in split_message(message):
+        is_omitted = piece.is_summary and piece.parts[0].text == markers.OMITTED
+        if (is_dropped or piece.is_summary) and not is_omitted:
+            pieces.append(piece)
+    return pieces
 
 
 def _covered_messages(message: Message) -> int:

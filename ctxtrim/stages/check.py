@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Finding, Outcome, describe, overflow, setting
+from ctxtrim.stage import Finding, Outcome, overflow, setting
+from ctxtrim.stages.largest import largest
 from ctxtrim.structure import PAIRING, PROFILES, findings
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -45,21 +46,5 @@ class Check:
         tokens = self.counter.tokens(transcript)
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
-            costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-            visible = [
-                position
-                for position, message in enumerate(transcript.messages)
-                if message.agent_visible
-            ]
-            largest = sorted(visible, key=lambda position: (-costs[position], position))[:_NAMED]
-            details = (
-                describe(
-                    transcript,
-                    transcript.messages[position],
-                    shape.call[position],
-                    costs[position],
-                    exactness,
-                )
-                for position in largest
-            )
+            details = [text for _, _, text in largest(self.counter, transcript, shape, _NAMED)]
             yield overflow(transcript, tokens, self.budget.available, details, exactness)

@@ -17,19 +17,14 @@ from operator import not_
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import protected_messages
+from ctxtrim.conversation.protected import not_summarized
 from ctxtrim.conversation.recency import newest
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import (
-    MODES,
-    Digests,
-    SummaryWriter,
-    cut_off,
-    has_compaction_digest,
-    summarize_old,
-    without_compaction,
-)
+from ctxtrim.placement.digests import MODES, Digests
+from ctxtrim.placement.leads import has_compaction_digest, without_compaction
+from ctxtrim.placement.steps import cut_off
+from ctxtrim.placement.summary import SummaryWriter, summarize_old
 from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
@@ -117,22 +112,16 @@ class Compact:
         messages = transcript.messages
         shape = self.counter.shape(messages)
         recent_start = self._first(messages, shape, trigger)
-        kept = protected_messages(messages, shape, self.pin)
-        old = {
-            position
-            for position, home in enumerate(shape.exchange)
-            if home < recent_start and position not in kept
-        }
         writer = SummaryWriter(
             self.counter,
             _MOST if self.limit is None else min(_MOST, self.limit // _SHARE),
             self.summarizer,
             self.redact,
             is_checkpoint=True,
-            is_titled=True,
             most_input=self.budget.available,
         )
-        result = summarize_old(transcript, writer, old, kept)
+        kept = not_summarized(messages, shape, self.pin)
+        result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, str):
             nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {result}")
             return Outcome(transcript, (), (nothing,))
@@ -155,10 +144,7 @@ class Compact:
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
         first = kept_from(messages, shape.exchange, costs, tokens, self.keep_recent_messages)
-        kept = sum(
-            message.agent_visible and home >= first
-            for message, home in zip(messages, shape.exchange, strict=True)
-        )
+        kept = sum(shape.exchange[position] >= first for position in visible(messages))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(messages, shape.exchange, costs, 0, self.keep_recent_messages)
         return min(first, _newest_start(messages, shape, first)) if tokens else first
@@ -174,7 +160,7 @@ class Compact:
             self.tool_cutoff,
             is_compaction=True,
         )
-        if not result.is_cut:
+        if result.transcript is outcome.transcript:
             return outcome
         changes = _united(outcome.changes, result.changes, result.transcript.messages)
         return replace(
@@ -204,21 +190,10 @@ def _united(
     Inserted messages are named by their final position.
     """
     changed = {change.message for change in after}
-    kept = [
-        change for change in before if change.message is not None and change.message not in changed
-    ]
-    changed_later = [change for change in after if change.message is not None]
-    inserted = (
-        change_of(messages, position, "inserted", "")
-        for position, message in enumerate(messages)
-        if message.index is None
-    )
+    united = [change for change in before if change.message not in changed]
+    united = [change for change in (*united, *after) if change.message is not None]
+    inserted = [position for position, message in enumerate(messages) if message.index is None]
     reasons = [change.reason for change in (*before, *after) if change.message is None]
-    return (
-        *kept,
-        *changed_later,
-        *(
-            replace(change, reason=reason)
-            for change, reason in zip(inserted, reasons, strict=False)
-        ),
-    )
+    for position, reason in zip(inserted, reasons, strict=False):
+        united.append(change_of(messages, position, "inserted", reason))
+    return tuple(united)

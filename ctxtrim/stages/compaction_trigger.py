@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxtrim.calibration import recorded
+from ctxtrim.conversation.turns import visible
 from ctxtrim.model import Message, Transcript
 
 CHARACTERS = 4  # a token
@@ -65,13 +66,13 @@ def estimate(transcript: Transcript) -> Estimate:
     estimate, because recorded usage does not shrink when messages are dropped.
     """
     messages = transcript.messages
-    visible = sum(message.agent_visible for message in messages)
+    seen = len(visible(messages))
     answers = recorded(transcript, lambda model: True).answers
     if not answers:
-        return Estimate(sum(map(rough, messages)), visible)
+        return Estimate(sum(map(rough, messages)), seen)
     position, usage = answers[-1]
     counted = usage.context_tokens(rough(messages[position]))
-    return Estimate(counted + sum(map(rough, messages[position + 1 :])), visible, counted)
+    return Estimate(counted + sum(map(rough, messages[position + 1 :])), seen, counted)
 
 
 def effective_token_limit(
@@ -121,16 +122,16 @@ def kept_from(
     The last exchange is always kept. `exchange` and `costs` are parallel to the messages; hidden
     messages do not count.
     """
-    visible = [position for position, message in enumerate(messages) if message.agent_visible]
-    if not visible:
+    seen = visible(messages)
+    if not seen:
         return len(messages)
-    start, spent = visible[-1], 0
+    start, spent = seen[-1], 0
     if tokens > 0:
-        for position in reversed(visible):
+        for position in reversed(seen):
             spent += costs[position]
             if spent > tokens:
                 break
             start = position
     elif count > 0:
-        start = visible[max(0, len(visible) - count)]
+        start = seen[max(0, len(seen) - count)]
     return exchange[start]

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Finding, Outcome, describe, setting
-from ctxtrim.tokens import Budget, Exactness
+from ctxtrim.stage import Finding, Outcome, setting
+from ctxtrim.stages.largest import largest
+from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
 
@@ -23,25 +23,8 @@ class LargestMessages:
     def __call__(self, transcript: Transcript) -> Outcome:
         """Findings of severity `info`, the largest message first."""
         shape = self.counter.shape(transcript.messages)
-        costs = [cost.total for cost in self.counter.costs(transcript.messages)]
-        visible = [
-            position
-            for position, message in enumerate(transcript.messages)
-            if message.agent_visible
-        ]
-        order = sorted(visible, key=lambda position: (-costs[position], position))[: self.largest]
-        exactness = self.counter.exactness(transcript)
-        findings = (
-            _finding(transcript, shape, position, costs[position], exactness) for position in order
-        )
+        findings = []
+        for message, tokens, text in largest(self.counter, transcript, shape, self.largest):
+            line = transcript.line_of(message)
+            findings.append(Finding("large-message", "info", text, line, message.index, tokens))
         return Outcome(transcript, findings=tuple(findings))
-
-
-def _finding(
-    transcript: Transcript, shape: Shape, position: int, tokens: int, exactness: Exactness
-) -> Finding:
-    message = transcript.messages[position]
-    text = describe(transcript, message, shape.call[position], tokens, exactness)
-    return Finding(
-        "large-message", "info", text, transcript.line_of(message), message.index, tokens
-    )

@@ -11,7 +11,8 @@ from operator import not_
 
 from ctxtrim.conversation import pins
 from ctxtrim.model import Transcript
-from ctxtrim.placement import MODES, Digests, cut_off
+from ctxtrim.placement.digests import MODES, Digests
+from ctxtrim.placement.steps import cut_off
 from ctxtrim.stage import Outcome, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
@@ -49,7 +50,7 @@ class Cutoff:
         protected = pins.pinned(
             transcript.messages, self.counter.shape(transcript.messages), self.pin
         )
-        result = cut_off(
+        return cut_off(
             transcript,
             Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
             self.budget.available,
@@ -57,4 +58,3 @@ class Cutoff:
             self.tool_cutoff,
             appends=self.summary_place == "append",
         )
-        return Outcome(result.transcript, result.changes, result.findings)

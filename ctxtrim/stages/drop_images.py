@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for
-from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Action, Change, Finding, Outcome, change_of, setting
 from ctxtrim.tokens import Budget
@@ -50,7 +49,7 @@ class DropImages:
         messages = transcript.messages
         shape = self.counter.shape(messages)
         pinned = pins.pinned(messages, shape, self.pin)
-        ages = self._ages(shape)
+        ages = shape.ages(self.clock)
         out = list(messages)
         changes: list[Change] = []
         stuck = 0
@@ -76,27 +75,17 @@ class DropImages:
             replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck)
         )
 
-    def _ages(self, shape: Shape) -> tuple[int, ...]:
-        """The age of each message, in steps or turns."""
-        if self.clock == "turns":
-            return tuple(max(shape.turn, default=0) - turn for turn in shape.turn)
-        return tuple(shape.steps - step for step in shape.step)
-
     def _without(self, message: Message, fan: int) -> tuple[Message, int]:
         """The message with lines for its images and documents, and the number that no line can
         replace.
         """
         costs = self.counter.cost(message, fan)
-        lines = {
-            position: _label(part, tokens)
-            for position, (part, tokens) in enumerate(zip(message.parts, costs.parts, strict=True))
-            if _is_document(part)
-        }
-        lines = {
-            position: line
-            for position, line in lines.items()
-            if self.counter.text(line) < costs.parts[position]
-        }
+        lines: dict[int, str] = {}
+        for position, (part, tokens) in enumerate(zip(message.parts, costs.parts, strict=True)):
+            if _is_document(part):
+                line = _label(part, tokens)
+                if self.counter.text(line) < tokens:
+                    lines[position] = line
         shorter, stuck = with_texts_for(message, lines)
         return (shorter if self.counter.cost(shorter, fan).total < costs.total else message), stuck
 

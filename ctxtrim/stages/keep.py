@@ -1,20 +1,29 @@
-"""Which tool results are kept regardless of age, and the ranges of them that a clip has to show."""
+"""The rules that keep tool results regardless of age: their settings, and the results that they
+keep with the ranges that a clip has to show.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import active_reads, chained, error_line, is_error, outdated_reads, quoted
+from ctxtrim.evidence.used_by_calls import Use
 from ctxtrim.model import Message
+from ctxtrim.stage import setting
+from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
 
-Range = tuple[int, int]
+_ACTIVE_STEPS = 5  # default: files that were read or changed in the last N steps are in use
+
+KEEP_SMALL = "Keep results of fewer than N tokens as if they were recent."
 
 
 class Kept(Struct, frozen=True):
@@ -34,90 +43,118 @@ class Kept(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class KeepRules:
-    """The rules that keep results regardless of age.
+    """The settings of the keep rules. A stage that keeps results inherits them.
 
-    `small` is in tokens, 0 for none. `active_steps` None keeps no file. `tools` are regular
-    expressions over names. `drops_outdated`: do not keep reads of a file that changed later, more
-    than `active_steps` ago.
+    `_drops_outdated`: do not keep reads of a file that changed later, before the active steps.
     """
 
-    errors: bool
-    is_loose: bool
-    small: int
-    quoted: bool
-    chains: bool
-    active_steps: int | None
-    tools: tuple[str, ...]
-    drops_outdated: bool = False
+    _drops_outdated: ClassVar[bool] = False
 
-
-def kept(
-    rules: KeepRules,
-    counter: Counter,
-    messages: Sequence[Message],
-    shape: Shape,
-    tool_results: Sequence[ToolResult],
-    recent: Sequence[bool],
-    step: int,
-) -> dict[int, Kept]:
-    """The reason to keep each result, by position.
-
-    `recent`: which messages are recent; `step`: the current step.
-    """
-    quotes = quoted(messages, shape) if rules.quoted else {}
-    chains = chained(messages, shape) if rules.chains else {}
-    active = (
-        active_reads(messages, shape, step, rules.active_steps)
-        if rules.active_steps is not None
-        else {}
+    keep_errors: bool = setting(True, "Keep error results as if they were recent.")
+    errors: str = setting(
+        "strict",
+        "Detect errors by flags, exit codes and first lines (strict), "
+        "or by words anywhere (loose).",
+        choices=("strict", "loose"),
     )
-    if rules.active_steps is not None and rules.drops_outdated:
-        outdated = outdated_reads(messages, shape, step, rules.active_steps)
-        active = {
-            position: reason for position, reason in active.items() if position not in outdated
-        }
-    tools = [re.compile(pattern) for pattern in rules.tools]
-    mark = MARKS[counter.tokenizer.exactness]
+    keep_small: int = setting(0, KEEP_SMALL, least=0)
+    keep_quoted: bool = setting(True, "Keep results quoted by the user as if they were recent.")
+    keep_chains: bool = setting(True, "Keep results used by recent calls as if they were recent.")
+    keep_active_files: bool = setting(
+        True, "Keep reads of files in use as if they were recent; truncate keeps them in full."
+    )
+    active_steps: int | None = setting(
+        None,
+        "Treat files read or changed in the last N steps as in use. [default: the max age in "
+        "steps, else 5]",
+        least=0,
+    )
+    keep_tools: tuple[str, ...] = setting(
+        (),
+        "Keep results of tools matching a regular expression as if they were recent.",
+        check=pins.expression,
+    )
 
-    def judged(result: ToolResult) -> Kept:
-        keep = reason_of(result)
-        uses = len({consumer for consumer, _, _ in chains.get(result.position, ())})
-        return replace(keep, uses=uses) if uses else keep
+    def kept(
+        self,
+        counter: Counter,
+        messages: Sequence[Message],
+        shape: Shape,
+        tool_results: Sequence[ToolResult],
+        recent: Sequence[bool],
+        step: int,
+    ) -> dict[int, Kept]:
+        """The reason to keep each result, by position.
 
-    def reason_of(result: ToolResult) -> Kept:
+        `recent`: which messages are recent; `step`: the current step.
+        """
+        evidence = _Evidence(
+            messages=messages,
+            recent=recent,
+            active=self._active(messages, shape, step),
+            quotes=quoted(messages, shape) if self.keep_quoted else {},
+            uses=chained(messages, shape) if self.keep_chains else {},
+            tools=[re.compile(pattern) for pattern in self.keep_tools],
+        )
+        return {result.position: self._judged(result, evidence, counter) for result in tool_results}
+
+    def _window(self) -> int:
+        """The number of steps for which a file is in use."""
+        return _ACTIVE_STEPS if self.active_steps is None else self.active_steps
+
+    def _active(self, messages: Sequence[Message], shape: Shape, step: int) -> dict[int, str]:
+        """The reads of files in use, with the reasons."""
+        if not self.keep_active_files:
+            return {}
+        active = active_reads(messages, shape, step, self._window())
+        if self._drops_outdated:
+            for position in outdated_reads(messages, shape, step, self._window()):
+                active.pop(position, None)
+        return active
+
+    def _judged(self, result: ToolResult, evidence: "_Evidence", counter: Counter) -> Kept:
         """The first reason, in order of the cost to find it; the ranges do not depend on the
         reason.
         """
-        used = [
-            (start, end)
-            for consumer, start, end in chains.get(result.position, ())
-            if recent[consumer]
-        ]
-        has_failed = is_error(result.message, rules.is_loose)
-        line = error_line(result.text, rules.is_loose) if has_failed else None
-        ranges = tuple(_shown(line, quotes.get(result.position), used))
-        if result.position in active:
-            return Kept(active[result.position], ranges, in_full=True)
-        if any(pattern.fullmatch(result.tool) for pattern in tools):
-            return Kept(f"tool {result.tool}", ranges)
-        if rules.small and (size := counter.text(result.text)) < rules.small:
-            return Kept(f"small: {mark}{size} < {rules.small} tokens", ranges)
-        if rules.errors and has_failed:
-            return Kept("error", ranges)
-        if result.position in quotes:
-            return Kept("quoted by the user", ranges)
+        position, is_loose = result.position, self.errors == "loose"
+        has_failed = is_error(result.message, is_loose)
+        line = error_line(result.text, is_loose) if has_failed else None
+        uses = evidence.uses.get(position, [])
+        used = [use for use in uses if evidence.recent[use.position]]
+        ranges = [line, evidence.quotes.get(position), *((use.start, use.end) for use in used)]
+        kept = Kept(None, tuple(_not_empty(ranges)), uses=len({use.position for use in uses}))
+        if position in evidence.active:
+            return replace(kept, reason=evidence.active[position], in_full=True)
+        if any(pattern.fullmatch(result.tool) for pattern in evidence.tools):
+            return replace(kept, reason=f"tool {result.tool}")
+        if self.keep_small and (size := counter.text(result.text)) < self.keep_small:
+            mark = MARKS[counter.tokenizer.exactness]
+            return replace(kept, reason=f"small: {mark}{size} < {self.keep_small} tokens")
+        if self.keep_errors and has_failed:
+            return replace(kept, reason="error")
+        if position in evidence.quotes:
+            return replace(kept, reason="quoted by the user")
         if used:
-            consumer = min(
-                consumer for consumer, _, _ in chains[result.position] if recent[consumer]
-            )
-            return Kept(f"message {messages[consumer].index} uses it", ranges, is_used=True)
-        return Kept(None, ranges)
-
-    return {result.position: judged(result) for result in tool_results}
+            index = evidence.messages[used[0].position].index
+            return replace(kept, reason=f"message {index} uses it", is_used=True)
+        return kept
 
 
-def _shown(line: Range | None, quote: Range | None, used: Sequence[Range]) -> Iterator[Range]:
-    """The non-empty ranges among the error line, the quotation and the used arguments."""
-    for text_range in (line, quote, *used):
+@dataclass(frozen=True)
+class _Evidence:
+    """What the rules look at: by position of a result, the file in use, the quoted range, the
+    uses.
+    """
+
+    messages: Sequence[Message]
+    recent: Sequence[bool]
+    active: dict[int, str]
+    quotes: dict[int, Range]
+    uses: dict[int, list[Use]]
+    tools: Sequence[re.Pattern[str]]
+
+
+def _not_empty(ranges: Sequence[Range | None]) -> Iterator[Range]:
+    for text_range in ranges:
         if text_range is not None and text_range[0] < text_range[1]:
             yield text_range

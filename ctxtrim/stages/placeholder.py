@@ -38,19 +38,6 @@ _LONGEST = 200  # characters that a name or a path may take
 _LINE = 400  # characters of a line that are shown, where the first lines are
 
 
-@dataclass(frozen=True)
-class ResultFacts:
-    """The facts about a result that a template may contain: numbers and one-line texts."""
-
-    age: int
-    tokens: str
-    lines: int
-    tool: str
-    path: str
-    id: str
-    sha256: str
-
-
 def check_template(template: str) -> None:
     """Raise a `ValueError` that names an unknown key."""
     unknown = [key for key in _KEY.findall(template) if key not in _KEYS]
@@ -60,19 +47,9 @@ def check_template(template: str) -> None:
         )
 
 
-def filled(template: str, facts: ResultFacts) -> str:
+def filled(template: str, facts: Mapping[str, object]) -> str:
     """A template filled with facts about a result."""
-    values: Mapping[str, object] = {
-        "age": facts.age,
-        "N": facts.age,
-        "tokens": facts.tokens,
-        "lines": facts.lines,
-        "tool": _on_a_line(facts.tool),
-        "path": _on_a_line(facts.path),
-        "id": _on_a_line(facts.id),
-        "sha256": facts.sha256,
-    }
-    return _KEY.sub(lambda match: str(values.get(match[1], match[0])), template)
+    return _KEY.sub(lambda match: _on_a_line(str(facts.get(match[1], match[0]))), template)
 
 
 def is_filled(template: str, text: str) -> bool:
@@ -108,18 +85,13 @@ class Replacement:
         """The text that replaces a result. `tokens` is its cost as reports write it."""
         facts = self._facts(result, tokens)
         if self.mode == "stub":
-            return filled(FILE if facts.path else RESULT, facts)
+            return filled(FILE if facts["path"] else RESULT, facts)
         if self.mode == "head":
-            return (
-                f"{first_lines(result.text, self.lines, caps=True)}\n{filled(self.pointer, facts)}"
-            )
+            head = first_lines(result.text, self.lines, caps=True)
+            return f"{head}\n{filled(self.pointer, facts)}"
         if self.mode == "summary":
-            return summary_line(
-                extract_key_info(
-                    result.text, result.tool, result.call.text if result.call else None
-                ),
-                result.tool,
-            )
+            arguments = result.call.text if result.call else None
+            return summary_line(extract_key_info(result.text, result.tool, arguments), result.tool)
         return filled(self.placeholder, facts)
 
     def pointing(self, newest: ToolResult) -> str:
@@ -149,17 +121,19 @@ class Replacement:
             and not self.assigns
         )
 
-    def _facts(self, result: ToolResult, tokens: str) -> ResultFacts:
+    def _facts(self, result: ToolResult, tokens: str) -> dict[str, object]:
+        """The values of the keys of templates."""
         paths = paths_of(result.call) if result.call else ()
-        return ResultFacts(
-            result.age,
-            tokens,
-            lines_of(result.text),
-            result.tool,
-            paths[0] if paths else "",
-            result.id or trace_id(result.text),
-            sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
-        )
+        return {
+            "age": result.age,
+            "N": result.age,
+            "tokens": tokens,
+            "lines": lines_of(result.text),
+            "tool": result.tool,
+            "path": paths[0] if paths else "",
+            "id": result.id or trace_id(result.text),
+            "sha256": sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
+        }
 
 
 _OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)
@@ -178,11 +152,10 @@ def _on_a_line(text: str) -> str:
 
 @lru_cache(32)
 def _pattern(template: str) -> re.Pattern[str]:
-    parts = _KEY.split(template)
-    patterns = [
-        (_KEYS[part] if part in _KEYS else re.escape(f"{{{part}}}"))
-        if number % 2
-        else re.escape(part)
-        for number, part in enumerate(parts)
-    ]
+    patterns: list[str] = []
+    for number, part in enumerate(_KEY.split(template)):
+        if number % 2:
+            patterns.append(_KEYS.get(part, re.escape(f"{{{part}}}")))
+        else:
+            patterns.append(re.escape(part))
     return re.compile("".join(patterns))

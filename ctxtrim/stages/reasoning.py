@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import current_task
+from ctxtrim.conversation.turns import current_task, visible
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Finding, Outcome, change_of
 
@@ -42,25 +42,23 @@ def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinki
     if start is None:
         return outcome
     task = current_task(after.messages)
-    stripped = dict(
-        _stripped(after, start, len(after.messages) if mode != "keep-current-loop" else task or 0)
-    )
+    end = task or 0 if mode == "keep-current-loop" else len(after.messages)
+    stripped = dict(_stripped(after, start, end))
     if not stripped:
         return outcome
-    kept = tuple(
-        stripped.get(position, message)
-        for position, message in enumerate(after.messages)
-        if _has_rest(stripped.get(position))
-    )
+    kept = []
+    for position, message in enumerate(after.messages):
+        rest = stripped.get(position, message)
+        if rest is message or rest.parts:
+            kept.append(rest)
     reason = "thinking: " + (
         "something before it has changed" if mode == "strip-after-edit" else mode
     )
     changes = [change_of(after.messages, position, "stripped", reason) for position in stripped]
     finding = _finding(after, stripped, reason, task)
-    transcript = replace(after, messages=kept)
     return replace(
         outcome,
-        transcript=transcript,
+        transcript=replace(after, messages=tuple(kept)),
         changes=(*outcome.changes, *changes),
         findings=(*outcome.findings, finding),
     )
@@ -72,19 +70,13 @@ def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int
         return None
     if mode != "strip-after-edit":
         return 0
-    visible = [message for message in before.messages if message.agent_visible]
-    positions = [
-        position for position, message in enumerate(after.messages) if message.agent_visible
-    ]
-    pairs = zip(visible, positions, strict=False)
-    return next(
-        (position for old, position in pairs if not _is_same(old, after.messages[position])), None
-    )
-
-
-def _is_same(old: Message, new: Message) -> bool:
-    """Whether the model reads the same content in both."""
-    return old is new or (old.role, old.parts) == (new.role, new.parts)
+    for old_position, position in zip(
+        visible(before.messages), visible(after.messages), strict=False
+    ):
+        old, new = before.messages[old_position], after.messages[position]
+        if old is not new and (old.role, old.parts) != (new.role, new.parts):
+            return position
+    return None
 
 
 def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[int, Message]]:
@@ -101,10 +93,6 @@ def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[in
         )
         if len(parts) < len(message.parts):
             yield position, replace(message, parts=parts)
-
-
-def _has_rest(message: Message | None) -> bool:
-    return message is None or bool(message.parts)
 
 
 def _finding(

@@ -41,45 +41,36 @@ class Repair:
         conversation = CheckedMessages(
             transcript.messages, shape, records_calls=transcript.records_calls
         )
-        protected = pins.pinned(transcript.messages, shape, self.pin)
-        orphans = {
-            breach.position for breach in checks.result_without_call(conversation)
-        } - protected.keys()
+        protected = pins.pinned(transcript.messages, shape, self.pin).keys()
+        orphans = {breach.position for breach in checks.result_without_call(conversation)}
+        orphans -= protected
         waiting = {breach.position for breach in checks.call_without_result(conversation)}
         if self.repair == "drop":
-            waiting -= protected.keys()
-        without_result = [
-            (position, call) for position, call in shape.unanswered if position in waiting
-        ]
-        if not orphans and not without_result:
+            waiting -= protected
+        unanswered: dict[int, list[Part]] = {}
+        for position, call in shape.unanswered:
+            if position in waiting:
+                unanswered.setdefault(position, []).append(call)
+        if not orphans and not unanswered:
             return Outcome(transcript)
-        repaired = list(self._repaired(transcript, shape, orphans, without_result))
+        repaired = list(self._repaired(transcript, shape, orphans, unanswered))
         messages = tuple(message for message, _ in repaired if message is not None)
-        return Outcome(
-            replace(transcript, messages=messages),
-            tuple(change for _, change in repaired if change),
-        )
+        changes = tuple(change for _, change in repaired if change)
+        return Outcome(replace(transcript, messages=messages), changes)
 
     def _repaired(
         self,
         transcript: Transcript,
         shape: Shape,
         orphans: Set[int],
-        without_result: list[tuple[int, Part]],
+        unanswered: dict[int, list[Part]],
     ) -> Iterator[tuple[Message | None, Change | None]]:
         """Each message with its change; None for a dropped message."""
         messages = transcript.messages
-        unanswered: dict[int, list[Part]] = {}
-        for position, call in without_result:
-            unanswered.setdefault(position, []).append(call)
         for position, message in enumerate(messages):
             if position in orphans:
-                yield (
-                    None,
-                    change_of(
-                        messages, position, "repaired", "dropped: it answers no call before it"
-                    ),
-                )
+                reason = "dropped: it answers no call before it"
+                yield None, change_of(messages, position, "repaired", reason)
             elif position in unanswered and self.repair == "drop":
                 yield self._without(transcript, position, unanswered[position])
             else:
@@ -88,12 +79,8 @@ class Repair:
             is_last = position + 1 == len(messages) or shape.exchange[position + 1] != home
             if is_last and self.repair == "synthesize":
                 for call in unanswered.pop(home, ()):
-                    yield (
-                        _answer(call),
-                        Change(
-                            None, "repaired", f"call {call.call_id} had no result", position + 1
-                        ),
-                    )
+                    reason = f"call {call.call_id} had no result"
+                    yield _answer(call), Change(None, "repaired", reason, position + 1)
 
     def _without(
         self, transcript: Transcript, position: int, calls: list[Part]
@@ -110,9 +97,8 @@ class Repair:
             reason = f"dropped: empty without call {names}, which has no result"
             return None, change_of(transcript.messages, position, "repaired", reason)
         reason = f"without call {names}, which has no result"
-        return replace(message, parts=parts), change_of(
-            transcript.messages, position, "repaired", reason
-        )
+        change = change_of(transcript.messages, position, "repaired", reason)
+        return replace(message, parts=parts), change
 
 
 def _answer(call: Part) -> Message:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from operator import not_
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import protected_messages
+from ctxtrim.conversation.protected import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
-from ctxtrim.placement import SummaryWriter, restore_summary, summarize_old, with_summary
+from ctxtrim.placement.summary import SummaryWriter, summarize_old, with_stored
 from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, StoredSummary, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
@@ -58,7 +58,6 @@ class Summarize:
         recent_start = recent_from(
             messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, tokens
         )
-        kept = protected_messages(messages, shape, self.pin)
         writer = SummaryWriter(
             self.counter,
             self.summary_tokens,
@@ -67,22 +66,10 @@ class Summarize:
             earlier=self.stored,
             most_input=self.budget.available,
         )
-        old = {
-            position
-            for position, home in enumerate(shape.exchange)
-            if home < recent_start and position not in kept
-        }
-        result = summarize_old(transcript, writer, old, kept)
+        kept = not_summarized(messages, shape, self.pin)
+        result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, Outcome):
             return result
         nothing = Finding(NOTHING_DONE, "info", f"nothing was summarized: {result}")
-        return self._with_stored(Outcome(transcript, (), (nothing,)))
-
-    def _with_stored(self, outcome: Outcome) -> Outcome:
-        """The outcome with the stored summary, if there is room for it."""
-        if self.stored is None:
-            return outcome
-        placed = restore_summary(
-            self.counter, outcome.transcript, self.stored, self.budget.available
-        )
-        return outcome if placed is None else with_summary(outcome, placed)
+        unchanged = Outcome(transcript, (), (nothing,))
+        return with_stored(self.counter, unchanged, self.stored, self.budget.available)

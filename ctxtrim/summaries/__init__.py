@@ -3,9 +3,8 @@ fails.
 """
 
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.checkpoint import HEADINGS, checkpoint
 from ctxtrim.summaries.excerpts import bounded
-from ctxtrim.summaries.facts import facts, is_facts
+from ctxtrim.summaries.facts import facts
 from ctxtrim.summaries.prompts import (
     DIGEST,
     HEURISTIC,
@@ -17,6 +16,7 @@ from ctxtrim.summaries.prompts import (
     transcribed,
 )
 from ctxtrim.summaries.redaction import redacted
+from ctxtrim.summaries.sections import HEADINGS, is_facts
 from ctxtrim.summaries.summarizer import (
     FALLBACK,
     REDACT,
@@ -40,7 +40,6 @@ __all__ = [
     "Summary",
     "SummaryRequest",
     "bounded",
-    "checkpoint",
     "checkpoint_prompt",
     "facts",
     "heuristic",

@@ -15,12 +15,14 @@ total is bounded.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ctxtrim.evidence import parse_summary_line
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.markers import DIGEST, STEP
+from ctxtrim.summaries.sections import counted, most_first, parse_counted
 
 DID = "The assistant did this; the calls and results are left out."
 """The line after the title."""
@@ -28,7 +30,6 @@ DID = "The assistant did this; the calls and results are left out."
 _BRIEF = 200  # characters of a shortened entry by an LLM
 _TOOLS = 8  # tools that are counted by name
 _COUNTS = re.compile(r"(\d+) earlier tool results?: (.+)")
-_COUNT = re.compile(r"(.+) × (\d+)")
 
 
 class DigestEntry(NamedTuple):
@@ -40,14 +41,12 @@ class DigestEntry(NamedTuple):
     text: str
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> Counter[str]:
         """The number of results per tool that the entry replaces, as far as its text says so."""
-        totals: dict[str, int] = {}
+        totals: Counter[str] = Counter()
         for line in self.text.split("\n"):
             fields = parse_summary_line(line)
-            counts = {fields.tool: 1} if fields else counted(line)
-            for tool, count in counts.items():
-                totals[tool] = totals.get(tool, 0) + count
+            totals.update({fields.tool: 1} if fields else counted_tools(line))
         return totals
 
     @property
@@ -59,20 +58,20 @@ class DigestEntry(NamedTuple):
         kept = [
             line
             for line in lines
-            if line.startswith("> ") or parse_summary_line(line) or counted(line)
+            if line.startswith("> ") or parse_summary_line(line) or counted_tools(line)
         ]
         if all(line.startswith("> ") for line in kept):
-            return DigestEntry(
-                self.title, "\n".join((*kept, head(" ".join(lines[len(kept) :]), _BRIEF)))
-            )
+            kept.append(head(" ".join(lines[len(kept) :]), _BRIEF))
         return DigestEntry(self.title, "\n".join(kept))
 
 
-def counted(line: str) -> dict[str, int]:
+def counted_tools(line: str) -> dict[str, int]:
     """The tools in a line of counts, each with its number of results; empty for any other line."""
     match = _COUNTS.fullmatch(line)
-    pairs = [_COUNT.fullmatch(text) for text in match[2].split(", ")] if match else []
-    return {pair[1]: int(pair[2]) for pair in pairs if pair}
+    counts: dict[str, int] = {}
+    for text in match[2].split(", ") if match else ():
+        counts.update(parse_counted(text))
+    return counts
 
 
 def written(entries: Sequence[DigestEntry]) -> str:
@@ -126,16 +125,15 @@ def bounded(entries: Sequence[DigestEntry], most: int, size: Callable[[str], int
 
 def _counts(entries: Sequence[DigestEntry]) -> str:
     """A line with the number of results of some entries by tool."""
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for entry in entries:
-        for tool, count in entry.counts.items():
-            totals[tool] = totals.get(tool, 0) + count
+        totals.update(entry.counts)
     if not totals:
         return ""
-    order = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
-    shown = dict(order[:_TOOLS])
+    order = most_first(totals)
+    shown = Counter(dict(order[:_TOOLS]))
     if len(order) > _TOOLS:
-        shown["others"] = shown.get("others", 0) + sum(count for _, count in order[_TOOLS:])
+        shown["others"] += sum(count for _, count in order[_TOOLS:])
     total = sum(totals.values())
-    tools = ", ".join(f"{tool} × {count}" for tool, count in shown.items())
+    tools = ", ".join(counted(tool, count) for tool, count in shown.items())
     return f"{total} earlier tool result{'' if total == 1 else 's'}: {tools}"

@@ -7,10 +7,11 @@ language.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ctxtrim.conversation.tool_results import result_text, tool_of
+from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape, is_typed
 from ctxtrim.evidence import (
     SummaryFields,
@@ -48,8 +49,6 @@ from ctxtrim.summaries.sections import (
     read,
 )
 from ctxtrim.tokens import Tokenizer
-
-__all__ = ["facts", "facts_of", "gathered", "is_facts"]
 
 _LENGTHS = {
     REQUESTS: 400,
@@ -142,7 +141,7 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
     """The facts of some messages in order. A summary among them counts as the facts before it."""
     before = Facts(0, {}, {})
     lines: dict[Section, list[str]] = {}
-    calls: dict[str, int] = {}
+    calls: Counter[str] = Counter()
     count = 0
     for position, message in enumerate(messages):
         if not message.agent_visible:
@@ -152,17 +151,16 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
             before = merged(
                 merged(before, _collected(lines, calls, count)), _masked(read(text), redacts)
             )
-            lines, calls, count = {}, {}, 0
+            lines, calls, count = {}, Counter(), 0
             continue
         if message.role == "user" and is_digest(text):
             for parsed in filter(None, map(parse_summary_line, text.split("\n"))):
-                calls[parsed.tool] = calls.get(parsed.tool, 0) + 1
+                calls[parsed.tool] += 1
                 for section, line in _facts_in_digest(parsed):
                     lines.setdefault(section, []).append(_line(line, section, redacts))
             continue
         count += 1
-        for call in message.calls:
-            calls[call.name or "?"] = calls.get(call.name or "?", 0) + 1
+        calls.update(call.name or "?" for call in message.calls)
         for section, line in _facts_in(message, text, shape.call[position]):
             lines.setdefault(section, []).append(_line(line, section, redacts))
     return merged(before, _collected(lines, calls, count))
@@ -170,12 +168,9 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
 
 def _collected(lines: dict[Section, list[str]], calls: dict[str, int], count: int) -> Facts:
     """The facts collected so far."""
+    by_name = {section.name: tuple(texts) for section, texts in lines.items()}
     tools = tuple(counted(" ".join(name.split()), times) for name, times in calls.items())
-    return Facts(
-        count,
-        {section.name: tuple(texts) for section, texts in lines.items()} | {TOOLS.name: tools},
-        {},
-    )
+    return Facts(count, by_name | {TOOLS.name: tools}, {})
 
 
 def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]:
@@ -206,7 +201,7 @@ def _matching_lines(text: str, kinds: dict[Section, Callable[[str], object]]) ->
 def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
     """The facts in a tool result and its call."""
     text = result_text(message)
-    name = tool_of(message, call) or "?"
+    name = tool_name(message.result, call)
     is_failure = is_error(message)
     if call and (command := command_of(call)) and command.strip():
         yield _Fact(COMMANDS, f"[{_status(message, text, is_failure)}] {command}")
@@ -261,14 +256,12 @@ def _status(message: Message, text: str, is_failure: bool) -> str:
 def _line(text: str, section: Section, redacts: bool) -> str:
     """A text as a line of a section, masked before it is cut."""
     text = " ".join(text.split())
-    return head(redacted(text)[0] if redacts else text, _LENGTHS.get(section, _LENGTH))
+    return head(redacted(text, redacts), _LENGTHS.get(section, _LENGTH))
 
 
 def _masked(facts: Facts, redacts: bool) -> Facts:
     """The facts of an earlier summary without secrets."""
-    if not redacts:
-        return facts
-    lines = {
-        name: tuple(redacted(line)[0] for line in texts) for name, texts in facts.lines.items()
-    }
+    lines = {}
+    for name, texts in facts.lines.items():
+        lines[name] = tuple(redacted(text, redacts) for text in texts)
     return Facts(facts.messages, lines, facts.left_out)

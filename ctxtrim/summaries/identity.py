@@ -109,10 +109,10 @@ def _summary(message: Message) -> str | None:
     """The summary that a message is or begins with."""
     if message.role != "user":
         return None
-    summaries = (
-        markers.split_summary(part.text)[0] for part in message.parts if part.kind == "text"
-    )
-    return next((summary for summary in summaries if summary is not None), None)
+    for part in message.parts:
+        if part.kind == "text" and markers.is_titled(part.text):
+            return markers.pieces(part.text)[0]
+    return None
 
 
 def _digest(*texts: str) -> str:

@@ -40,14 +40,6 @@ def is_only_summary(text: str) -> bool:
     return is_titled(text) and END not in text
 
 
-def split_summary(text: str) -> tuple[str | None, str]:
-    """The leading summary of a text (None if there is none) and the rest."""
-    if not is_titled(text):
-        return None, text
-    summary, _, rest = text.partition(END)
-    return summary, rest
-
-
 def pieces(text: str) -> tuple[str | None, str | None, str | None]:
     """The summary, the digests and the person's text, each None if missing."""
     summary, own = None, text
@@ -63,12 +55,10 @@ def pieces(text: str) -> tuple[str | None, str | None, str | None]:
 
 def titled(text: str, answers: int = 0) -> str:
     """A summary with its title. `answers`: the number of older answers that follow it."""
-    older = (
-        f"Written after the {answers} answer{'' if answers == 1 else 's'} that follow it.\n"
-        if answers
-        else ""
-    )
-    return f"{TITLE}\n{older}{text}"
+    if answers:
+        s = "" if answers == 1 else "s"
+        text = f"Written after the {answers} answer{s} that follow it.\n{text}"
+    return f"{TITLE}\n{text}"
 
 
 def untitled(text: str) -> str:

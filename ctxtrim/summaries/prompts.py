@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ctxtrim.conversation.tool_results import result_text, tool_of
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.tool_results import result_text, tool_name
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Part
-from ctxtrim.summaries.checkpoint import HEADINGS
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.redaction import redacted
+from ctxtrim.summaries.sections import HEADINGS
 
 INPUT = 12_000
 """The maximum number of characters of a prompt."""
@@ -78,35 +78,24 @@ def transcribed(
     A tool result has at most `result` characters, as have the arguments of a call. Reasoning and
     hidden messages are left out. `shape` is the shape of exactly these messages.
     """
-    visible = [
-        (message, shape.call[position])
-        for position, message in enumerate(messages)
-        if message.agent_visible
-    ]
-    pieces = (
-        piece for message, call in visible for piece in _part_texts(message, call, result, redacts)
-    )
+    pieces: list[str] = []
+    for position in visible(messages):
+        pieces += _part_texts(messages[position], shape.call[position], result, redacts)
     return bounded("\n\n".join(pieces), limit)
 
 
 def _part_texts(message: Message, call: Part | None, limit: int, redacts: bool) -> Iterator[str]:
     """The parts of a message, each under a line that names it."""
-
-    def masked(text: str) -> str:
-        return redacted(text)[0] if redacts else text
-
     if message.role == "tool":
-        name = tool_of(message, call)
-        title = f"[result{f' of {name}' if name else ''}]"
-        yield f"{title}\n{bounded(masked(result_text(message)), limit)}"
+        name = tool_name(message.result, call)
+        title = "[result]" if name == "?" else f"[result of {name}]"
+        yield f"{title}\n{bounded(redacted(result_text(message), redacts), limit)}"
     for part in message.parts:
         if part.kind == "text" and part.text.strip():
-            yield f"[{message.role}]\n{masked(part.text)}"
+            yield f"[{message.role}]\n{redacted(part.text, redacts)}"
         elif part.kind == "tool_call":
-            yield (
-                f"[{message.role} calls "
-                f"{part.name or 'a tool'}]\n{bounded(masked(part.text), limit)}"
-            )
+            arguments = bounded(redacted(part.text, redacts), limit)
+            yield f"[{message.role} calls {part.name or 'a tool'}]\n{arguments}"
         elif part.kind == "attachment":
             yield f"[{message.role} attaches {part.media.kind if part.media else 'file'}]"
 
@@ -139,11 +128,9 @@ def tool_prompt(
     """The prompt for the summary of one tool result: `limit` characters for a summary of at most
     `most` characters.
     """
-    if redacts:
-        arguments, text = redacted(arguments)[0], redacted(text)[0]
-    name, arguments = bounded(name, _ARGUMENTS), bounded(arguments, _ARGUMENTS)
-    fill = partial(_TOOL.format, limit=most, name=name, arguments=arguments)
-    return fill(text=bounded(text, limit - len(fill(text=""))))
+    arguments = bounded(redacted(arguments, redacts), _ARGUMENTS)
+    fill = partial(_TOOL.format, limit=most, name=bounded(name, _ARGUMENTS), arguments=arguments)
+    return fill(text=bounded(redacted(text, redacts), limit - len(fill(text=""))))
 
 
 def heuristic(text: str, limit: int = HEURISTIC) -> str:

@@ -12,6 +12,7 @@ A written summary can be parsed, so a later summary is merged with it, not appen
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -73,6 +74,16 @@ Layout = tuple[tuple[str | None, tuple[Section, ...]], ...]
 FACTS: Layout = (
     (None, (EARLIER, REQUESTS, ANSWERS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),
 )
+CHECKPOINT: Layout = (
+    ("Goal", (REQUESTS,)),
+    ("Constraints & Preferences", (CONSTRAINTS,)),
+    ("Progress", (ANSWERS, CHANGED, READ, COMMANDS, TOOLS)),
+    ("Key Decisions", (DECISIONS,)),
+    ("Next Steps", (NEXT,)),
+    ("Critical Context", (ERRORS, EARLIER)),
+)
+"""The headings that an LLM uses for the checkpoint of a compaction."""
+HEADINGS = tuple(heading for heading, _ in CHECKPOINT if heading)
 
 Lines = Mapping[str, tuple[str, ...]]
 _TITLE = re.compile(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
@@ -149,8 +160,19 @@ def merged(earlier: Facts, later: Facts) -> Facts:
 
 
 def counted(name: str, number: int) -> str:
-    """A line of a section whose counts are added."""
+    """A name with its count."""
     return f"{name} × {number}"
+
+
+def parse_counted(text: str) -> dict[str, int]:
+    """The name and the count in such a text; empty for any other text."""
+    match = _COUNTED.fullmatch(text)
+    return {match[1]: int(match[2])} if match else {}
+
+
+def most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Names with their counts, in falling order of the counts."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _united(lines: Sequence[str], key: Callable[[str], str]) -> tuple[str, ...]:
@@ -162,12 +184,10 @@ def _united(lines: Sequence[str], key: Callable[[str], str]) -> tuple[str, ...]:
 
 
 def _summed(lines: Sequence[str]) -> tuple[str, ...]:
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for line in lines:
-        if match := _COUNTED.fullmatch(line):
-            totals[match[1]] = totals.get(match[1], 0) + int(match[2])
-    order = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(counted(name, count) for name, count in order)
+        totals.update(parse_counted(line))
+    return tuple(counted(name, count) for name, count in most_first(totals))
 
 
 def written(facts: Facts, layout: Layout = FACTS) -> str:
@@ -175,11 +195,9 @@ def written(facts: Facts, layout: Layout = FACTS) -> str:
     facts = _shown(facts)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
     for heading, sections in layout:
-        inside = [
-            line
-            for section in sections
-            for line in _spelled(facts, section, "##" if heading is None else "###")
-        ]
+        inside: list[str] = []
+        for section in sections:
+            inside += _spelled(facts, section, "##" if heading is None else "###")
         if heading is not None and inside:
             page.append(f"## {heading}")
         page += inside
@@ -188,15 +206,11 @@ def written(facts: Facts, layout: Layout = FACTS) -> str:
 
 def _shown(facts: Facts) -> Facts:
     """The facts without answers, unless there are no other facts."""
-    others = [name for name in (*facts.lines, *facts.left_out) if name != ANSWERS.name]
-    if not any(facts.lines.get(name) or facts.left_out.get(name) for name in others):
-        return facts
-    lines = {name: lines for name, lines in facts.lines.items() if name != ANSWERS.name}
-    return Facts(
-        facts.messages,
-        lines,
-        {name: count for name, count in facts.left_out.items() if name != ANSWERS.name},
-    )
+    lines, left_out = dict(facts.lines), dict(facts.left_out)
+    lines.pop(ANSWERS.name, None)
+    left_out.pop(ANSWERS.name, None)
+    others = Facts(facts.messages, lines, left_out)
+    return facts if others.is_empty else others
 
 
 def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:

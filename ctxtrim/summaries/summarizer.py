@@ -82,14 +82,12 @@ def summarized(
     """
     if summarizer is None:
         return Summary(fallback(), FALLBACK)
-    prompt = bounded(
-        redacted(request.prompt)[0] if request.redacts else request.prompt, request.most_input
-    )
+    prompt = bounded(redacted(request.prompt, request.redacts), request.most_input)
     try:
         reply = summarizer.summarize(prompt, request.limit)
     except SummaryError as error:  # the message may quote the prompt, and reports show it
-        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {redacted(str(error))[0]}")
-    text = (redacted(reply.text)[0] if request.redacts else reply.text).strip()
+        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {redacted(str(error))}")
+    text = redacted(reply.text, request.redacts).strip()
     trouble = _trouble(request, text)
     if trouble is None:
         return Summary(text, summarizer.name, None, reply)

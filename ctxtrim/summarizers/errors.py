@@ -14,4 +14,4 @@ def line(text: str, key: str | None = None) -> str:
     words = " ".join(
         "".join(character if character.isprintable() else " " for character in text).split()
     )
-    return redacted(words)[0][:_SHOWN]
+    return redacted(words)[:_SHOWN]

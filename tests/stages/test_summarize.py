@@ -523,7 +523,7 @@ def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 def leads(data: bytes | None) -> str | None:
     """The summary that a conversation begins with, after its system messages."""
     text = next(one for one in contents(data) if one != "You are terse.")
-    return markers.split_summary(text)[0]
+    return markers.pieces(text)[0]
 
 
 def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:

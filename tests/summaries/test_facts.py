@@ -4,6 +4,7 @@ S3-10).
 
 import json
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,13 +16,14 @@ from strategies import texts as any_text
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
-from ctxtrim.summaries import HEADINGS, checkpoint, facts, is_facts
+from ctxtrim.summaries import HEADINGS, facts, is_facts, sections
 from ctxtrim.summaries.sections import SECTIONS
 from ctxtrim.tokenizers import tokenizer
 
 WORDS = tokenizer("o200k_base")
 ROUGH = tokenizer("chars4")
 NOTHING = shape(())
+checkpoint = partial(facts, layout=sections.CHECKPOINT)
 
 
 def asks(of: str, name: str, **arguments: Any) -> dict[str, Any]:

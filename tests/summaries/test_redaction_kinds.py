@@ -165,8 +165,8 @@ FRAMES = {
 @pytest.mark.parametrize(("kind", "key"), KEYS.values(), ids=KEYS)
 def test_a_key_is_masked_wherever_it_is(kind: str, key: str, frame: str) -> None:
     masked = frame.format(f"[REDACTED {kind}]")
-    assert redacted(frame.format(key)) == (masked, 1)
-    assert redacted(masked) == (masked, 0)
+    assert redacted(frame.format(key)) == masked
+    assert redacted(masked) == masked
 
 
 SECRET = noise(24)
@@ -216,15 +216,13 @@ CONTEXTS = {
 
 @pytest.mark.parametrize("text", CONTEXTS.values(), ids=CONTEXTS)
 def test_a_secret_is_masked_by_its_context(text: str) -> None:
-    masked, number = redacted(text)
-    assert number == 1
+    masked = redacted(text)
+    assert masked.count("[REDACTED") == 1
     assert not any(piece in masked for piece in (SECRET, SECRET[:5], SECRET[-5:], LOGIN))
-    assert redacted(masked) == (masked, 0)
+    assert redacted(masked) == masked
 
 
 def test_a_password_of_several_words_is_masked() -> None:
-    assert redacted('password = "correct horse battery"') == ('password = "[REDACTED password]"', 1)
-    assert redacted("--password correcthorse --user me") == (
-        "--password [REDACTED password] --user me",
-        1,
-    )
+    assert redacted('password = "correct horse battery"') == 'password = "[REDACTED password]"'
+    argument = redacted("--password correcthorse --user me")
+    assert argument == "--password [REDACTED password] --user me"

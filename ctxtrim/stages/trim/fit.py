@@ -18,9 +18,8 @@ from ctxtrim.stages.trim.forms import Form, Forms
 from ctxtrim.stages.trim.priority import Allocation, Strategy
 from ctxtrim.stages.trim.situation import Situation, Unit, firsts
 
-_FIRST_SHARE = (
-    8  # a result of a most important unit gets at most this fraction of the budget at first
-)
+# a result of a most important unit gets at most this fraction of the budget at first
+_FIRST_SHARE = 8
 _GAIN = 16  # minimum tokens to gain by making a clip again
 
 
@@ -108,24 +107,24 @@ class Fit:
 
     def reasons(self) -> dict[int, str]:
         """By position, the rank that a message is kept or dropped for."""
-        prompts = self.situation.prompts
-        turns = {unit.turn: unit.reason for unit in reversed(self.units) if unit.turn is not None}
-        reasons = {
-            position: reason for turn, reason in turns.items() for position in prompts.get(turn, ())
-        }
-        return reasons | {
-            position: unit.reason for unit in reversed(self.units) for position in unit.positions
-        }
+        turns = {unit.turn: unit.reason for unit in reversed(self.units)}
+        reasons: dict[int, str] = {}
+        for turn, prompts in self.situation.prompts.items():
+            if turn in turns:
+                reasons.update(dict.fromkeys(prompts, turns[turn]))
+        for unit in reversed(self.units):
+            reasons.update(dict.fromkeys(unit.positions, unit.reason))
+        return reasons
 
     def company(self) -> set[int]:
         """The positions of answers that are kept only to separate two prompts."""
+        positions: set[int] = set()
+        for unit in self.units:
+            if unit.turn is None:
+                positions.update(unit.positions)
         answers = ("assistant", "tool")
         return {
-            position
-            for unit in self.units
-            if unit.turn is None
-            for position in unit.positions
-            if self.situation.messages[position].role in answers
+            position for position in positions if self.situation.messages[position].role in answers
         }
 
     def _put(self, position: int, form: Form) -> None:
@@ -133,20 +132,12 @@ class Fit:
         self.tokens += form.tokens - (before.tokens if before else 0)
         self.kept[position] = form
 
-    def _prompts(self, unit: Unit) -> tuple[int, ...]:
-        return (
-            ()
-            if unit.turn is None or unit.turn in self._turns
-            else self.situation.prompts.get(unit.turn, ())
-        )
-
     def _missing(self, unit: Unit) -> list[int]:
-        """The positions that must be added to keep a unit."""
-        return [
-            position
-            for position in dict.fromkeys((*self._prompts(unit), *unit.positions))
-            if position not in self.kept
-        ]
+        """The positions that must be added to keep a unit: with its prompts, once per turn."""
+        positions = unit.positions
+        if unit.turn is not None and unit.turn not in self._turns:
+            positions = (*self.situation.prompts.get(unit.turn, ()), *positions)
+        return [position for position in dict.fromkeys(positions) if position not in self.kept]
 
     def _floor(self, positions: Iterable[int]) -> int:
         """A lower bound of the tokens of some messages, without making any shorter form."""
@@ -164,10 +155,8 @@ class Fit:
         planned = self._planned
         wanted = self._missing(step.unit)
         new = [position for position in wanted if position not in planned]
-        if not new and (
-            self.room <= 0 or not any(self.forms.may_shrink(position) for position in wanted)
-        ):
-            return not new
+        if not new and (self.room <= 0 or not any(map(self.forms.may_shrink, wanted))):
+            return True
         if self._floor(new) > self.room:
             return False
         tokens = {position: self._tokens_at(position, step.level) for position in wanted}
@@ -200,21 +189,19 @@ class Fit:
         if sum(least.values()) > self.room:
             return not missing
         lean = {position: self.forms.lean(position).tokens for position in missing}
+
+        def tokens_at(position: int, length: int) -> int:
+            return max(least[position], min(lean[position], length))
+
         low, high = 0, self.room
         while low < high:  # the largest length at which they fit
             length = (low + high + 1) // 2
-            if (
-                sum(max(least[position], min(lean[position], length)) for position in missing)
-                <= self.room
-            ):
+            if sum(tokens_at(position, length) for position in missing) <= self.room:
                 low = length
             else:
                 high = length - 1
         for position in missing:
-            self._put(
-                position,
-                self.forms.within(position, max(least[position], min(lean[position], low))),
-            )
+            self._put(position, self.forms.within(position, tokens_at(position, low)))
         self._turns.add(unit.turn)
         return True
 
@@ -244,21 +231,18 @@ class Fit:
         situation = self.situation
         if not situation.is_alternating:
             return set()
-        dropped = {
-            position for position in range(len(situation.messages)) if position not in self.kept
-        }
-        costs = [
-            self.kept[position].tokens if position in self.kept else cost
-            for position, cost in enumerate(situation.costs)
-        ]
+        dropped = set(range(len(situation.messages))) - self.kept.keys()
+        costs = list(situation.costs)
+        for position, form in self.kept.items():
+            costs[position] = form.tokens
         separate_prompts(
             situation.messages, situation.shape, costs, self.room, dropped, situation.protected
         )
         dropped_prompts = dropped & self.kept.keys()
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)
+        for position in dropped_prompts:
+            self.tokens -= self.kept.pop(position).tokens
         for position in range(len(situation.messages)):
-            if position in dropped_prompts:
-                self.tokens -= self.kept.pop(position).tokens
-            elif position not in dropped and position not in self.kept:
+            if position not in dropped and position not in self.kept:
                 self._put(position, self.forms.full(position))
         return dropped_prompts

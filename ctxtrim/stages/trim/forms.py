@@ -55,12 +55,10 @@ class Forms:
             form = self.lean(position)
             result = self._shortenable(position)
             if result is not None and form.action == "kept":
-                reason = (
-                    f"{self._rank(position)} result: step {self.situation.shape.step[position]}"
-                )
-                form = self._shorter(
-                    self._with_text(result, _REPLACEMENT.of(result, ""), reason), position
-                )
+                step = self.situation.shape.step[position]
+                reason = f"{self._rank(position)} result: step {step}"
+                placeholder = self._with_text(result, _REPLACEMENT.of(result, ""), reason)
+                form = self._shorter(placeholder, position)
             self._least[position] = form
         return self._least[position]
 
@@ -74,14 +72,12 @@ class Forms:
         result = self._shortenable(position)
         if lean.tokens <= tokens or lean.action != "kept" or result is None:
             return lean if lean.tokens <= tokens else self.least(position)
-        counter, kept = self.situation.counter, self.situation.worth.get(position)
+        tokenizer, ranges = self.situation.counter.tokenizer, self.situation.worth[position].ranges
         limit = _even(tokens - self._overhead(position))
         for _ in range(_TRIES):
             if limit < _SHORTEST:
                 break
-            text = clip(
-                result.text, limit, counter.tokenizer, "head-tail", kept.ranges if kept else ()
-            )
+            text = clip(result.text, limit, tokenizer, "head-tail", ranges)
             form = self._with_text(result, text, f"long result: at most {limit} tokens")
             if form.tokens <= tokens:
                 return form if form.tokens < lean.tokens else lean
@@ -122,14 +118,12 @@ class Forms:
 
     def _without_stale(self, position: int) -> Form:
         situation = self.situation
-        if position in situation.stale:
-            result = self._shortenable(position)
-            return (
-                self.full(position)
-                if result is None
-                else self._with_text(result, *situation.stale[position])
-            )
-        return self._without_reasoning(position)
+        if position not in situation.stale:
+            return self._without_reasoning(position)
+        result = self._shortenable(position)
+        if result is None:
+            return self.full(position)
+        return self._with_text(result, *situation.stale[position])
 
     def _without_reasoning(self, position: int) -> Form:
         """The message without the reasoning of an old turn.
@@ -139,21 +133,16 @@ class Forms:
         situation, message = self.situation, self.situation.messages[position]
         if situation.is_recent[position] or position in situation.protected:
             return self.full(position)
-        has_calls = any(part.kind == "tool_call" for part in message.parts)
-        kept_parts = tuple(
-            part
-            for part in message.parts
-            if part.kind != "reasoning"
-            or part.block is None
-            or (has_calls and part.span is not None)
-        )
-        if len(kept_parts) == len(message.parts) or all(
-            part.kind == "reasoning" for part in kept_parts
-        ):
+        has_calls = any(message.calls)
+        parts = []
+        for part in message.parts:
+            is_needed = part.block is None or (has_calls and part.span is not None)
+            if part.kind != "reasoning" or is_needed:
+                parts.append(part)
+        if len(parts) == len(message.parts) or all(part.kind == "reasoning" for part in parts):
             return self.full(position)
-        return self._priced(
-            replace(message, parts=kept_parts), position, "stripped", "old reasoning"
-        )
+        shorter = replace(message, parts=tuple(parts))
+        return self._priced(shorter, position, "stripped", "old reasoning")
 
     def _with_text(self, result: ToolResult, text: str, reason: str) -> Form:
         return self._priced(result.with_text(text), result.position, "truncated", reason)

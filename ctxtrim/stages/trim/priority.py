@@ -28,21 +28,13 @@ LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
 """Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
 
 # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
-_FADE, _SLOWNESS = (
-    5,
-    0.7,
-)
+_FADE, _SLOWNESS = 5, 0.7
 _LONG, _GROWTH = 1000, 0.6  # need grows with this power of the length above a thousand tokens
 _PART = 0.85  # need met by a clip: its share of the tokens to this power
 _OWN = 0.5  # for a token that the assistant wrote
 _FILES = 1.5  # for reads and edits of files
 # for results that 0, 1, 2 to 3, or more later calls took an argument from
-_USES = (
-    1,
-    1.6,
-    2.2,
-    2.8,
-)
+_USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _PLACEHOLDER = 16  # approximate tokens of a replaced result
 
@@ -116,16 +108,13 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterat
     longest = max((costs[position] for position in results), default=0)
     for level in LEVELS:
         if level is None or level < longest:
-            tokens = {
-                position: costs[position]
-                if level is None
-                else min(costs[position], max(level, _PLACEHOLDER))
-                for position in results
-            }
-            parts = (
-                results[position] * _part(tokens[position], costs[position]) for position in results
-            )
-            yield _Level(level, base + sum(tokens.values()), need + sum(parts))
+            tokens, needs = 0, []
+            for position, need_of_result in results.items():
+                cost = costs[position]
+                kept = cost if level is None else min(cost, max(level, _PLACEHOLDER))
+                tokens += kept
+                needs.append(need_of_result * _part(kept, cost))
+            yield _Level(level, base + tokens, need + sum(needs))
 
 
 def _part(kept: int, cost: int) -> float:
@@ -199,17 +188,12 @@ def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
     """All exchanges, and the prompts of turns without exchanges, by their first message and in
     order.
     """
-    lone = {
-        positions[0]: positions
-        for turn, prompts in situation.prompts.items()
-        if turn not in situation.of_turn and (positions := _plain(situation, prompts))
-    }
-    return dict(sorted((situation.exchanges | lone).items()))
-
-
-def _plain(situation: Situation, prompts: Sequence[int]) -> tuple[int, ...]:
-    """The prompts of a turn without a separate rank."""
-    return tuple(position for position in prompts if position not in situation.special)
+    units = dict(situation.exchanges)
+    for turn, prompts in situation.prompts.items():
+        plain = tuple(position for position in prompts if position not in situation.special)
+        if plain and turn not in situation.of_turn:
+            units[plain[0]] = plain
+    return dict(sorted(units.items()))
 
 
 def _unit(situation: Situation, home: int, positions: tuple[int, ...], rank: str) -> Unit:

@@ -5,12 +5,19 @@ as a whole.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from msgspec import Struct
 
 from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.conversation.turns import Shape, current_task, is_alternating, opening_task
+from ctxtrim.conversation.turns import (
+    Shape,
+    grouped,
+    is_alternating,
+    opening_task,
+    visible,
+)
 from ctxtrim.evidence import is_instructions
 from ctxtrim.model import Message
 from ctxtrim.stages.keep import Kept
@@ -80,11 +87,6 @@ class Situation:
         return turns
 
     @cached_property
-    def task(self) -> int | None:
-        """The position of the current task."""
-        return current_task(self.messages)
-
-    @cached_property
     def is_alternating(self) -> bool:
         """Whether user and assistant alternate."""
         return is_alternating(self.messages, self.shape)
@@ -102,22 +104,15 @@ class Situation:
     @cached_property
     def exchanges(self) -> dict[int, tuple[int, ...]]:
         """The exchanges that may be dropped, by their first message, in order, without prompts."""
-        positions_by_home: dict[int, list[int]] = {}
-        for position in self._free:
-            if not self._is_prompt(position):
-                positions_by_home.setdefault(self.shape.exchange[position], []).append(position)
-        return {home: tuple(positions) for home, positions in positions_by_home.items()}
+        steps = [position for position in self._free if not self._is_prompt(position)]
+        return grouped(steps, self.shape.exchange)
 
     @cached_property
     def prompts(self) -> dict[int, tuple[int, ...]]:
         """By turn, the user messages that may be dropped, with the results of calls
         that they make.
         """
-        positions_by_turn: dict[int, list[int]] = {}
-        for position in self._free:
-            if self._is_prompt(position):
-                positions_by_turn.setdefault(self.turns[position], []).append(position)
-        return {turn: tuple(positions) for turn, positions in positions_by_turn.items()}
+        return grouped(filter(self._is_prompt, self._free), self.turns)
 
     @cached_property
     def prompt_costs(self) -> dict[int, int]:
@@ -130,15 +125,10 @@ class Situation:
     @cached_property
     def last_prompt(self) -> int | None:
         """The position of the newest visible user message."""
-        positions = range(len(self.messages) - 1, -1, -1)
-        return next(
-            (
-                position
-                for position in positions
-                if self.messages[position].agent_visible and self.messages[position].role == "user"
-            ),
-            None,
-        )
+        for position in reversed(visible(self.messages)):
+            if self.messages[position].role == "user":
+                return position
+        return None
 
     @cached_property
     def special(self) -> set[int]:
@@ -147,32 +137,21 @@ class Situation:
         return {*self.instructions, *self.summaries, *opening}
 
     @cached_property
-    def of_turn(self) -> dict[int, list[int]]:
+    def of_turn(self) -> dict[int, tuple[int, ...]]:
         """By turn, the exchanges that may be dropped, by their first message."""
-        homes_by_turn: dict[int, list[int]] = {}
-        for home in self.exchanges:
-            homes_by_turn.setdefault(self.turns[home], []).append(home)
-        return homes_by_turn
+        return grouped(self.exchanges, self.turns)
 
     @cached_property
     def instructions(self) -> list[int]:
         """The positions of messages with instructions to the agent."""
-        return [
-            position
-            for positions in self.prompts.values()
-            for position in positions
-            if is_instructions(self.messages[position])
-        ]
+        prompts = chain.from_iterable(self.prompts.values())
+        return [position for position in prompts if is_instructions(self.messages[position])]
 
     @cached_property
     def summaries(self) -> list[int]:
         """The positions of summaries of earlier messages."""
-        messages = self.messages
-        return [
-            position
-            for position in self._free
-            if messages[position].is_summary and not is_instructions(messages[position])
-        ]
+        summaries = [position for position in self._free if self.messages[position].is_summary]
+        return [position for position in summaries if not is_instructions(self.messages[position])]
 
     @cached_property
     def opening(self) -> int | None:
@@ -183,18 +162,9 @@ class Situation:
     @cached_property
     def newest(self) -> int | None:
         """The exchange at the end of the session: its last answer, or the current step."""
-        home = next(reversed(self.exchanges), None)
-        last = next(
-            (
-                position
-                for position in range(len(self.messages) - 1, -1, -1)
-                if self.messages[position].agent_visible
-            ),
-            None,
-        )
-        if home is None or last is None:
-            return None
-        return home if self.shape.exchange[last] == home else None
+        seen = visible(self.messages)
+        last = self.shape.exchange[seen[-1]] if seen else None
+        return last if last == next(reversed(self.exchanges), None) else None
 
     def company(self, position: int) -> tuple[int, ...]:
         """The cheapest exchange of a prompt's turn, which separates it from the next prompt if
@@ -202,9 +172,9 @@ class Situation:
 
         Answers in words come first. Empty if the turn has no exchange, or a protected one.
         """
-        if not self.is_alternating or self._has_protected(self.turns[position]):
+        if not self.is_alternating or self.turns[position] in self._answered:
             return ()
-        homes = self.of_turn.get(self.turns[position], [])
+        homes = self.of_turn.get(self.turns[position], ())
 
         def price(home: int) -> tuple[bool, int, int]:
             is_step = not is_answer(self.messages, self.shape, home)
@@ -212,18 +182,15 @@ class Situation:
 
         return self.exchanges[min(homes, key=price)] if homes else ()
 
-    def _has_protected(self, turn: int) -> bool:
-        return turn in self._answered
-
     @cached_property
     def _answered(self) -> set[int]:
         """The turns with a protected message of the assistant."""
-        roles = {
-            position: self.messages[position].role
-            for position in self.protected
-            if self.messages[position].agent_visible
-        }
-        return {self.turns[position] for position, role in roles.items() if role == "assistant"}
+        turns = set()
+        for position in self.protected:
+            message = self.messages[position]
+            if message.agent_visible and message.role == "assistant":
+                turns.add(self.turns[position])
+        return turns
 
     @cached_property
     def _free(self) -> list[int]:
@@ -251,20 +218,16 @@ def firsts(situation: Situation) -> Iterator[Unit]:
             if messages[position].role == "system" and position not in situation.protected:
                 yield Unit((position,), "system")
     for position in situation.protected:
+        is_last = position == situation.last_prompt
         company = (
-            situation.company(position)
-            if messages[position].role == "user" and position != situation.last_prompt
-            else ()
+            () if messages[position].role != "user" or is_last else situation.company(position)
         )
         if company:
             yield Unit(company, APART, situation.turns[position])
     if situation.newest is not None:
         home = situation.newest
-        yield Unit(
-            situation.exchanges[home],
-            named("newest exchange", situation, home),
-            situation.turns[home],
-        )
+        rank = named("newest exchange", situation, home)
+        yield Unit(situation.exchanges[home], rank, situation.turns[home])
     for position in reversed(situation.instructions):
         yield Unit(_with_company(situation, position), "instructions to the agent")
     if situation.opening is not None:

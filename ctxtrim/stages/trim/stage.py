@@ -10,19 +10,26 @@ so the result begins with a user message if the input did.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from operator import not_
 from typing import ClassVar
 
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
+from ctxtrim.conversation.protected import not_dropped
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
-from ctxtrim.conversation.turns import Shape, current_task
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement import SummaryWriter, place_summary, restore_summary, with_summary
+from ctxtrim.placement.summary import (
+    SummaryWriter,
+    place_summary,
+    restore_summary,
+    with_stored,
+    with_summary,
+)
 from ctxtrim.stage import (
     Action,
     Change,
@@ -35,7 +42,7 @@ from ctxtrim.stage import (
     seam,
     setting,
 )
-from ctxtrim.stages.keep import KeepRules, kept
+from ctxtrim.stages.keep import KeepRules
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
@@ -55,14 +62,11 @@ def share(text: str) -> None:
 _ADJACENT = "it would be adjacent to the next prompt"
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
 _SHARE = 8  # a summary gets at most this fraction of the budget
-_ACTIVE_STEPS = 5  # default: files that were read or changed in the last N steps are in use
 
 
 @dataclass(frozen=True)
-class Trim:
-    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
-    dropped.
-    """
+class _Order:
+    """The settings before the keep rules: what is dropped first, and how much."""
 
     fits_budget: ClassVar[bool] = True
 
@@ -79,23 +83,18 @@ class Trim:
     )
     keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
     keep_recent_tokens: int = setting(0, "Keep the messages in the last N tokens too.", least=0)
-    keep_errors: bool = setting(True, "Drop error results last.")
-    errors: str = setting(
-        "strict",
-        "Detect errors by flags, exit codes and first lines (strict), "
-        "or by words anywhere (loose).",
-        choices=("strict", "loose"),
-    )
-    keep_small: int = setting(0, "Drop results of fewer than N tokens last.", least=0)
-    keep_quoted: bool = setting(True, "Drop results quoted by the user last.")
-    keep_chains: bool = setting(True, "Drop results used by recent calls last.")
-    keep_active_files: bool = setting(True, "Drop reads of files in use last.")
-    active_steps: int | None = setting(
-        None, "Treat files read or changed in the last N steps as in use. [default: 5]", least=0
-    )
-    keep_tools: tuple[str, ...] = setting(
-        (), "Drop results of tools matching a regular expression last.", check=pins.expression
-    )
+
+
+@dataclass(frozen=True)
+class Trim(KeepRules, _Order):
+    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
+    dropped.
+
+    The order of the base classes is the order of the settings, last base first.
+    """
+
+    _drops_outdated = True
+
     preserve_system_prompt: bool = setting(
         True, "Never drop system messages; if off, drop them last of all."
     )
@@ -110,7 +109,7 @@ class Trim:
         costs = [cost.total for cost in self.counter.costs(messages)]
         fixed, available = self.counter.fixed(transcript), self.budget.available
         if fixed + sum(costs) <= available:
-            return self._with_stored(Outcome(transcript))
+            return with_stored(self.counter, Outcome(transcript), self.stored, available)
         situation = self._situation(messages, costs)
         forms = Forms(situation)
         fit = self._fit(situation, forms, fixed, available - self._reserve(transcript))
@@ -125,7 +124,7 @@ class Trim:
         if self.summarize and len(fit.kept) < len(messages):
             outcome = self._summarized(transcript, fit, outcome)
         else:
-            outcome = self._with_stored(outcome)
+            outcome = with_stored(self.counter, outcome, self.stored, available)
         cached = tuple(_cached(situation, outcome.transcript.messages))
         return replace(outcome, findings=(*outcome.findings, *cached))
 
@@ -181,20 +180,9 @@ class Trim:
         placed = place_summary(
             writer, transcript.messages, shortened, dropped, self.budget.available
         )
-        return (
-            outcome
-            if placed is None
-            else replace(with_summary(outcome, placed), smallest_dropped=None)
-        )
-
-    def _with_stored(self, outcome: Outcome) -> Outcome:
-        """The outcome with the stored summary if there is room."""
-        if self.stored is None:
+        if placed is None:
             return outcome
-        placed = restore_summary(
-            self.counter, outcome.transcript, self.stored, self.budget.available
-        )
-        return outcome if placed is None else with_summary(outcome, placed)
+        return replace(with_summary(outcome, placed), smallest_dropped=None)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """The kept messages with reasons, and an overflow if they exceed the budget."""
@@ -228,9 +216,7 @@ class Trim:
         """The change of each message, with its reason."""
         ranks, situation = fit.reasons(), fit.situation
         company = fit.company()
-        prompts = {
-            position for positions in situation.prompts.values() for position in positions
-        } - situation.special
+        prompts = set(chain.from_iterable(situation.prompts.values())) - situation.special
         for position in range(len(messages)):
             form = fit.kept.get(position)
             action: Action = form.action if form else "dropped"
@@ -251,72 +237,22 @@ class Trim:
     def _situation(self, messages: Sequence[Message], costs: Sequence[int]) -> Situation:
         """The facts that decide what is kept."""
         shape = self.counter.shape(tuple(messages))
-        is_recent = recent(
-            messages,
-            shape,
-            costs,
-            self.keep_recent_turns,
-            self.keep_recent_messages,
-            self.keep_recent_tokens,
-        )
-        tool_results = results(messages, shape, [shape.steps - step for step in shape.step])
-        active_steps = _ACTIVE_STEPS if self.active_steps is None else self.active_steps
-        rules = KeepRules(
-            errors=self.keep_errors,
-            is_loose=self.errors == "loose",
-            small=self.keep_small,
-            quoted=self.keep_quoted,
-            chains=self.keep_chains,
-            active_steps=active_steps if self.keep_active_files else None,
-            tools=self.keep_tools,
-            drops_outdated=True,
-        )
+        limits = self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
+        is_recent = recent(messages, shape, costs, *limits)
+        tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         return Situation(
             messages=messages,
             shape=shape,
             costs=costs,
             counter=self.counter,
-            protected=self._protected(messages, shape),
+            protected=not_dropped(messages, shape, self.pin, self.preserve_system_prompt),
             is_recent=is_recent,
             results=by_position,
-            worth=kept(rules, self.counter, messages, shape, tool_results, is_recent, shape.steps),
+            worth=self.kept(self.counter, messages, shape, tool_results, is_recent, shape.steps),
             stale=_stale(messages, shape, by_position),
             drops_system=not self.preserve_system_prompt,
         )
-
-    def _protected(self, messages: Sequence[Message], shape: Shape) -> dict[int, str]:
-        """The messages that are never dropped, and why.
-
-        Without a task, the last exchange is protected.
-
-        The prompts of pinned messages are protected too.
-        """
-        pinned = pins.pinned(messages, shape, self.pin)
-        turns = {shape.turn[position] for position in pinned}
-        task = current_task(messages)
-        if task is None:
-            spoken = [
-                position
-                for position, message in enumerate(messages)
-                if message.agent_visible and message.role != "system"
-            ]
-            task = shape.exchange[spoken[-1]] if spoken else None
-        protected: dict[int, str] = {}
-        for position, message in enumerate(messages):
-            if not message.agent_visible:
-                protected[position] = "hidden"
-            elif position in pinned:
-                protected[position] = pinned[position]
-            elif task is not None and shape.exchange[position] == task:
-                protected[position] = (
-                    "current task" if messages[task].role == "user" else "last exchange"
-                )
-            elif message.role == "system" and self.preserve_system_prompt:
-                protected[position] = "system"
-            elif message.role == "user" and shape.turn[position] in turns:
-                protected[position] = "prompt of a pinned message"
-        return protected
 
 
 def _stale(
@@ -328,24 +264,18 @@ def _stale(
     copied_by = copies(messages, shape)
     stale: dict[int, tuple[str, str]] = {}
     for position in results:
-        if copied_by.get(position) in results:
-            stale[position] = (
-                replacement.pointing(results[copied_by[position]]),
-                "same as a newer result",
-            )
-        elif reread_by.get(position) in results:
-            stale[position] = (
-                replacement.read_again(results[reread_by[position]]),
-                "read again later",
-            )
+        copy = results.get(copied_by.get(position, -1))
+        newer_read = results.get(reread_by.get(position, -1))
+        if copy is not None:
+            stale[position] = replacement.pointing(copy), "same as a newer result"
+        elif newer_read is not None:
+            stale[position] = replacement.read_again(newer_read), "read again later"
     return stale
 
 
 def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
     """The first message that a provider cannot read from its prompt cache."""
-    before = [
-        position for position, message in enumerate(situation.messages) if message.agent_visible
-    ]
+    before = visible(situation.messages)
     after = [message for message in rest if message.agent_visible]
     same = 0
     while same < min(len(before), len(after)) and situation.messages[before[same]] == after[same]:

@@ -43,13 +43,11 @@ class SizeLimits:
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
         short = self._cut(text, ranges, counter)
-        while (
-            short is not None
-        ):  # a clipped line becomes two lines, so the line limit may be exceeded again
+        # a clipped line becomes two lines, so the line limit may be exceeded again
+        while short is not None:
             shorter = self._cut(short.text, (), counter)
-            if shorter is None or counter.text(shorter.text) >= counter.text(
-                short.text
-            ):  # in tokens, as stages judge
+            # in tokens, as stages judge
+            if shorter is None or counter.text(shorter.text) >= counter.text(short.text):
                 break
             short = Short(shorter.text, short.reason)
         return short
@@ -69,13 +67,8 @@ class SizeLimits:
         if tokens > self.tokens:
             mark = MARKS[counter.tokenizer.exactness]
             reasons.append(f"{mark}{tokens} > {self.tokens} tokens")
-            limited = clip(
-                limited,
-                self.tokens,
-                counter.tokenizer,
-                self.mode,
-                ranges if limited == text else (),
-            )
+            keep = ranges if limited == text else ()
+            limited = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
         return Short(limited, ", ".join(reasons)) if reasons else None
 
 

@@ -27,20 +27,21 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import copies
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Finding, Outcome, change_of, seam, setting
-from ctxtrim.stages.keep import KeepRules, Kept, kept
+from ctxtrim.stages.keep import KEEP_SMALL, KeepRules, Kept
 from ctxtrim.stages.placeholder import MODES, PLACEHOLDER, POINTER, Replacement, check_template
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.tokens.counter import Counter
 
-_ACTIVE_STEPS = 5  # if ages are counted in turns
 _NOT_SMALLER = "a shorter text would not save tokens"
 
 
 @dataclass(frozen=True)
-class Truncate:
-    """Shorten tool results that are too old or too long."""
+class _Limits:
+    """The settings before the keep rules: when a result is too old or too long, and what replaces
+    it.
+    """
 
     counter: Counter
     budget: Budget
@@ -80,31 +81,16 @@ class Truncate:
     assign_ids: bool = setting(
         False, "Assign an id to results without one, so that a pointer can name it."
     )
-    keep_errors: bool = setting(True, "Keep error results regardless of age.")
-    errors: str = setting(
-        "strict",
-        "Detect errors by flags, exit codes and first lines (strict), "
-        "or by words anywhere (loose).",
-        choices=("strict", "loose"),
-    )
-    keep_small: int = setting(
-        100, "Keep results of fewer than N tokens regardless of age.", least=0
-    )
-    keep_quoted: bool = setting(True, "Keep results quoted by the user regardless of age.")
-    keep_chains: bool = setting(True, "Keep results used by recent calls regardless of age.")
-    keep_active_files: bool = setting(
-        True, "Keep reads of files in use regardless of age and size."
-    )
-    active_steps: int | None = setting(
-        None,
-        "Treat files read or changed in the last N steps as in use. [default: the max age]",
-        least=0,
-    )
-    keep_tools: tuple[str, ...] = setting(
-        (),
-        "Keep results of tools matching a regular expression regardless of age.",
-        check=pins.expression,
-    )
+
+
+@dataclass(frozen=True)
+class Truncate(KeepRules, _Limits):
+    """Shorten tool results that are too old or too long.
+
+    The order of the base classes is the order of the settings, last base first.
+    """
+
+    keep_small: int = setting(100, KEEP_SMALL, least=0)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
     dedupe: bool = setting(
         False, "Keep only the newest of equal results of a tool; point to it from the others."
@@ -121,7 +107,9 @@ class Truncate:
         """Changes name every tool result, kept results with the reason."""
         messages = transcript.messages
         shape = self.counter.shape(messages)
-        ages = self._ages(shape)
+        ages = shape.ages(
+            self.clock, self.current_turn if self.clock == "turns" else self.current_step
+        )
         tool_results = results(messages, shape, ages)
         for result in tool_results:
             if self._replacement.lacks(result):
@@ -194,20 +182,16 @@ class Truncate:
         if short is not None:
             message = self._smaller(result, short.text, fan)
             if message is not None:
-                return message, _Verdict(
-                    "archived" if short.is_spilled else "truncated", short.reason, is_old
-                )
-            return result.message, _Verdict("kept", _NOT_SMALLER)
-        if not is_old:
-            reason = (
-                "within the limits"
-                if self.clock == "none"
-                else f"age {result.age} <= {self.max_age}"
-            )
-            return result.message, _Verdict("kept", reason)
-        return result.message, _Verdict(
-            "kept", _NOT_SMALLER if keep.reason is None else keep.reason
-        )
+                action: Action = "archived" if short.is_spilled else "truncated"
+                return message, _Verdict(action, short.reason, is_old)
+            reason = _NOT_SMALLER
+        elif is_old:
+            reason = _NOT_SMALLER if keep.reason is None else keep.reason
+        elif self.clock == "none":
+            reason = "within the limits"
+        else:
+            reason = f"age {result.age} <= {self.max_age}"
+        return result.message, _Verdict("kept", reason)
 
     def _replaced(self, result: ToolResult, fan: int) -> Message | None:
         """A result with its replacement text; None if that is not smaller."""
@@ -226,19 +210,13 @@ class Truncate:
             )
         return shorter
 
-    def _ages(self, shape: Shape) -> tuple[int, ...]:
-        """The age of every message, in steps or turns."""
-        if self.clock == "turns":
-            now = max(shape.turn, default=0) if self.current_turn is None else self.current_turn
-            return tuple(now - turn for turn in shape.turn)
-        now = self._step(shape)
-        return tuple(now - step for step in shape.step)
-
     def _is_old(self, age: int) -> bool:
         return self.clock != "none" and age > self.max_age
 
-    def _step(self, shape: Shape) -> int:
-        return shape.steps if self.current_step is None else self.current_step
+    def _window(self) -> int:
+        if self.active_steps is None and self.clock == "steps":
+            return self.max_age
+        return super()._window()
 
     def _kept(
         self,
@@ -248,20 +226,9 @@ class Truncate:
         tool_results: Sequence[ToolResult],
     ) -> dict[int, Kept]:
         """The reason to keep each result, by position."""
-        active_steps = self.active_steps
-        if active_steps is None:
-            active_steps = self.max_age if self.clock == "steps" else _ACTIVE_STEPS
-        rules = KeepRules(
-            errors=self.keep_errors,
-            is_loose=self.errors == "loose",
-            small=self.keep_small,
-            quoted=self.keep_quoted,
-            chains=self.keep_chains,
-            active_steps=active_steps if self.keep_active_files else None,
-            tools=self.keep_tools,
-        )
         recent = [not self._is_old(age) for age in ages]
-        return kept(rules, self.counter, messages, shape, tool_results, recent, self._step(shape))
+        step = shape.steps if self.current_step is None else self.current_step
+        return self.kept(self.counter, messages, shape, tool_results, recent, step)
 
     @cached_property
     def _rules(self) -> Mapping[str, "Truncate"]:
@@ -303,8 +270,7 @@ class _Verdict:
 
 def _nameless(transcript: Transcript, message: Message) -> Finding:
     text = (
-        "a tool result has no trace id, so a pointer to it is impossible; add an id or "
-        "use --assign-ids. "
-        "The transcript is unchanged"
+        "a tool result has no trace id, so a pointer to it is impossible; add an id or use "
+        "--assign-ids. The transcript is unchanged"
     )
     return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)

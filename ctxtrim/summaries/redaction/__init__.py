@@ -7,6 +7,7 @@ kept. The time grows linearly with the text.
 """
 
 import re
+from functools import partial
 
 from ctxtrim.summaries.redaction.contexts import CONTEXTS, Context
 from ctxtrim.summaries.redaction.cookies import without_cookies
@@ -20,43 +21,31 @@ __all__ = ["redacted"]
 _ROUNDS = 10
 
 
-def redacted(text: str) -> tuple[str, int]:
-    """The text with `[REDACTED kind]` instead of each secret, and the number of secrets masked in
-    this call.
+def redacted(text: str, redacts: bool = True) -> str:
+    """The text with `[REDACTED kind]` instead of each secret; unchanged if not `redacts`.
 
     Masking a masked text changes nothing.
     """
-    masked = 0
-    for _ in range(_ROUNDS):
-        text, number = _masked_once(text)
-        if number == 0:
+    for _ in range(_ROUNDS if redacts else 0):
+        masked = _masked_once(text)
+        if masked == text:
             break
-        masked += number
-    return text, masked
+        text = masked
+    return text
 
 
-def _masked_once(text: str) -> tuple[str, int]:
-    text, private_keys = without_private_keys(text)
-    text, keys = KEYS.subn(lambda match: f"[REDACTED {kind_of(match[0])}]", text)
-    text, cookies = without_cookies(text)
-    masked = private_keys + keys + cookies
+def _masked_once(text: str) -> str:
+    text = without_private_keys(text)
+    text = KEYS.sub(lambda match: f"[REDACTED {kind_of(match[0])}]", text)
+    text = without_cookies(text)
     for context in CONTEXTS:
         if any(map(text.__contains__, context.hints)):
-            text, number = _without(context, text)
-            masked += number
-    return text, masked
+            text = context.pattern.sub(partial(_mask, context), text)
+    return text
 
 
-def _without(context: Context, text: str) -> tuple[str, int]:
-    """The text without the secrets in one kind of context, and their number."""
-    masked = 0
-
-    def mask(match: re.Match[str]) -> str:
-        nonlocal masked
-        if "[REDACTED" in match["secret"] or not context.is_secret(match):
-            return match[0]
-        masked += 1
-        start, end = (offset - match.start() for offset in match.span("secret"))
-        return f"{match[0][:start]}[REDACTED {context.kind}]{match[0][end:]}"
-
-    return context.pattern.sub(mask, text), masked
+def _mask(context: Context, match: re.Match[str]) -> str:
+    if "[REDACTED" in match["secret"] or not context.is_secret(match):
+        return match[0]
+    start, end = (offset - match.start() for offset in match.span("secret"))
+    return f"{match[0][:start]}[REDACTED {context.kind}]{match[0][end:]}"

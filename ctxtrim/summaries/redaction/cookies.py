@@ -18,26 +18,16 @@ _ATTRIBUTES = frozenset(("domain", "expires", "max-age", "path", "priority", "sa
 _SHORTEST = 8  # characters of a value that can be secret
 
 
-def without_cookies(text: str) -> tuple[str, int]:
-    """The text with a mask instead of each value that belongs to a session or looks random, and
-    their number.
-    """
+def without_cookies(text: str) -> str:
+    """The text with a mask instead of each value that belongs to a session or looks random."""
     if "ookie" not in text:
-        return text, 0
-    masked = 0
+        return text
+    return _COOKIES.sub(lambda match: match["lead"] + _PAIR.sub(_mask, match["pairs"]), text)
 
-    def mask_pair(pair: re.Match[str]) -> str:
-        nonlocal masked
-        name, value = pair["name"], pair["value"]
-        is_named = _SESSION.search(name) is not None and not values.is_placeholder(value)
-        if (
-            name.lower() in _ATTRIBUTES
-            or len(value) < _SHORTEST
-            or not (is_named or values.is_random(value))
-        ):
-            return pair[0]
-        masked += 1
-        return f"{name}=[REDACTED cookie]"
 
-    text = _COOKIES.sub(lambda match: match["lead"] + _PAIR.sub(mask_pair, match["pairs"]), text)
-    return text, masked
+def _mask(pair: re.Match[str]) -> str:
+    name, value = pair["name"], pair["value"]
+    if name.lower() in _ATTRIBUTES or len(value) < _SHORTEST:
+        return pair[0]
+    is_named = _SESSION.search(name) is not None and not values.is_placeholder(value)
+    return f"{name}=[REDACTED cookie]" if is_named or values.is_random(value) else pair[0]

@@ -19,58 +19,40 @@ _HEX = "[0-9a-fA-F]"
 _BASE64 = "[A-Za-z0-9+/]"
 _UUID = f"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"
 _END = "(?![A-Za-z0-9])"
+_A3 = f"(?:{_UPPER}{{11}}|{_UPPER}{{6}}-{_UPPER}{{5}})"
 _HAS_DIGIT = "(?=[A-Za-z_-]*+[0-9])"
 
-_Format = tuple[
-    str, str, str
-]  # the kind that replaces the key, its literal prefix, a pattern of the rest
+# the kind that replaces the key, its literal prefixes, a pattern of the rest
+_Format = tuple[str, str, str]
 
 _GITLEAKS: tuple[_Format, ...] = (
-    (
-        "access key",
-        "A3-",
-        f"{_UPPER}{{6}}-(?:{_UPPER}{{11}}|{_UPPER}{{6}}-{_UPPER}{{5}})(?:-{_UPPER}{{5}}){{3}}{_END}",
-    ),
+    ("access key", "A3-", f"{_UPPER}{{6}}-{_A3}(?:-{_UPPER}{{5}}){{3}}{_END}"),
     ("access key", "A3T", f"[A-Z0-9][A-Z2-7]{{16}}{_END}"),
-    ("access key", "ABIA", f"[A-Z2-7]{{16}}{_END}"),
-    ("access key", "ACCA", f"[A-Z2-7]{{16}}{_END}"),
-    ("access key", "AKIA", f"{_UPPER}{{16}}{_END}"),
-    ("access key", "ASIA", f"{_UPPER}{{16}}{_END}"),
+    ("access key", "ABIA ACCA", f"[A-Z2-7]{{16}}{_END}"),
+    ("access key", "AKIA ASIA", f"{_UPPER}{{16}}{_END}"),
     ("access key", "LTAI", f"{_ALNUM}{{20}}{_END}"),
     ("access token", "ATATT3", "[A-Za-z0-9_=-]{50,}"),
     ("access token", "EAAA", f"{_HAS_DIGIT}{_WORD}{{22,}}"),
-    ("access token", "EAAC", f"{_ALNUM}{{100,}}"),
-    ("access token", "EAAM", f"{_ALNUM}{{100,}}"),
+    ("access token", "EAAC EAAM", f"{_ALNUM}{{100,}}"),
     ("access token", "GR1348941", f"{_WORD}{{20,}}"),
     ("access token", "HRKU-AA", f"{_WORD}{{58,}}"),
     ("access token", "api_org_", f"{_ALNUM}{{34,}}"),
     ("access token", "cmVmd", f"{_ALNUM}{{59}}{_END}"),
     ("access token", "dapi", f"{_HEX}{{32}}(?:-[0-9])?{_END}"),
     ("access token", "dnkey-", "[a-z0-9=_-]{26}-[a-z0-9=_-]{52}"),
-    ("access token", "doo_v1_", f"{_HEX}{{64}}"),
-    ("access token", "dop_v1_", f"{_HEX}{{64}}"),
-    ("access token", "dor_v1_", f"{_HEX}{{64}}"),
+    ("access token", "doo_v1_ dop_v1_ dor_v1_", f"{_HEX}{{64}}"),
     ("access token", "dp.pt.", f"{_ALNUM}{{40,}}"),
     ("access token", "dt0c01.", f"{_ALNUM}{{24}}\\.{_ALNUM}{{64}}"),
-    ("access token", "duffel_live_", "[A-Za-z0-9_=-]{43}"),
-    ("access token", "duffel_test_", "[A-Za-z0-9_=-]{43}"),
+    ("access token", "duffel_live_ duffel_test_", "[A-Za-z0-9_=-]{43}"),
     ("access token", "fio-u-", "[A-Za-z0-9_=-]{64}"),
-    ("access token", "fm1a_", f"{_BASE64}{{100,}}={{0,3}}"),
-    ("access token", "fm1r_", f"{_BASE64}{{100,}}={{0,3}}"),
-    ("access token", "fm2_", f"{_BASE64}{{100,}}={{0,3}}"),
+    ("access token", "fm1a_ fm1r_ fm2_", f"{_BASE64}{{100,}}={{0,3}}"),
     ("access token", "fo1_", f"{_WORD}{{43,}}"),
-    ("access token", "gho_", f"{_ALNUM}{{30,}}"),
-    ("access token", "ghp_", f"{_ALNUM}{{30,}}"),
-    ("access token", "ghr_", f"{_ALNUM}{{30,}}"),
-    ("access token", "ghs_", f"{_ALNUM}{{30,}}"),
-    ("access token", "ghu_", f"{_ALNUM}{{30,}}"),
+    ("access token", "gho_ ghp_ ghr_ ghs_ ghu_", f"{_ALNUM}{{30,}}"),
     ("access token", "github_pat_", "[A-Za-z0-9_]{40,}"),
     ("access token", "glagent-", f"{_WORD}{{50,}}"),
     ("access token", "glc_", f"{_BASE64}{{32,}}={{0,3}}"),
     ("access token", "glcbt-", f"{_ALNUM}{{1,5}}_{_WORD}{{20,}}"),
-    ("access token", "gldt-", f"{_WORD}{{20,}}"),
-    ("access token", "glffct-", f"{_WORD}{{20,}}"),
-    ("access token", "glft-", f"{_WORD}{{20,}}"),
+    ("access token", "gldt- glffct- glft-", f"{_WORD}{{20,}}"),
     ("access token", "glimt-", f"{_WORD}{{25,}}"),
     ("access token", "gloas-", f"{_WORD}{{64,}}"),
     ("access token", "glpat-", f"{_WORD}{{20,}}(?:\\.[0-9a-z]{{9}})?"),
@@ -86,20 +68,15 @@ _GITLEAKS: tuple[_Format, ...] = (
     ("access token", "ops_eyJ", f"{_BASE64}{{100,}}={{0,3}}"),
     ("access token", "pat.", f"{_WORD}{{22}}\\.{_ALNUM}{{24}}\\.{_ALNUM}{{20}}"),
     ("access token", "pnu_", f"{_ALNUM}{{36,}}"),
-    ("access token", "pscale_oauth_", "[A-Za-z0-9_=.-]{32,64}"),
-    ("access token", "pscale_tkn_", "[A-Za-z0-9_=.-]{32,64}"),
+    ("access token", "pscale_oauth_ pscale_tkn_", "[A-Za-z0-9_=.-]{32,64}"),
     ("access token", "pul-", f"{_HEX}{{40}}{_END}"),
     ("access token", "pypi-", f"{_WORD}{{50,}}"),
     ("access token", "sat.", f"{_WORD}{{22}}\\.{_ALNUM}{{24}}\\.{_ALNUM}{{20}}"),
     ("access token", "sgp_", f"(?:{_HEX}{{16}}_|local_)?{_HEX}{{40}}{_END}"),
     ("access token", "sha256~", f"{_WORD}{{43,}}"),
-    ("access token", "shpat_", f"{_HEX}{{32}}"),
-    ("access token", "shpca_", f"{_HEX}{{32}}"),
-    ("access token", "shppa_", f"{_HEX}{{32}}"),
+    ("access token", "shpat_ shpca_ shppa_", f"{_HEX}{{32}}"),
     ("access token", "sl.", f"{_HAS_DIGIT}[A-Za-z0-9_=-]{{130,}}"),
-    ("access token", "sm_aat_", f"{_ALNUM}{{16,}}"),
-    ("access token", "sm_pat_", f"{_ALNUM}{{16,}}"),
-    ("access token", "sm_sat_", f"{_ALNUM}{{16,}}"),
+    ("access token", "sm_aat_ sm_pat_ sm_sat_", f"{_ALNUM}{{16,}}"),
     ("access token", "sntrys_eyJ", f"{_BASE64}{{20,}}={{0,2}}_{_BASE64}{{43}}"),
     ("access token", "sntryu_", f"{_HEX}{{64}}"),
     ("access token", "sq0atp-", f"{_WORD}{{22,}}"),
@@ -113,8 +90,7 @@ _GITLEAKS: tuple[_Format, ...] = (
     ("api key", "API-", f"{_HAS_DIGIT}{_UPPER}{{26}}{_END}"),
     ("api key", "AQVN", f"{_HAS_DIGIT}{_WORD}{{35,}}"),
     ("api key", "CLOJARS_", f"{_ALNUM}{{60}}"),
-    ("api key", "EZAK", f"{_ALNUM}{{54}}{_END}"),
-    ("api key", "EZTK", f"{_ALNUM}{{54}}{_END}"),
+    ("api key", "EZAK EZTK", f"{_ALNUM}{{54}}{_END}"),
     ("api key", "FLWPUBK_TEST-", f"{_ALNUM}{{32}}-X"),
     ("api key", "FLWSECK_TEST-", f"{_ALNUM}{{12,}}"),
     ("api key", "NRAK-", f"{_ALNUM}{{27}}"),
@@ -132,8 +108,7 @@ _GITLEAKS: tuple[_Format, ...] = (
     ("api key", "rdme_", "[a-z0-9]{70}"),
     ("api key", "rk_", f"(?:live|prod|test)_{_ALNUM}{{10,}}"),
     ("api key", "rubygems_", f"{_HEX}{{48}}"),
-    ("api key", "shippo_live_", f"{_HEX}{{40}}"),
-    ("api key", "shippo_test_", f"{_HEX}{{40}}"),
+    ("api key", "shippo_live_ shippo_test_", f"{_HEX}{{40}}"),
     ("api key", "sk-", f"{_HAS_DIGIT}{_WORD}{{20,}}"),
     ("api key", "sk_", f"(?:live|prod|test)_{_ALNUM}{{10,}}"),
     ("api key", "test_", f"(?:pub_)?{_HEX}{{31,}}"),
@@ -142,8 +117,7 @@ _GITLEAKS: tuple[_Format, ...] = (
     ("key", "AGE-SECRET-KEY-1", f"{_UPPER}{{50,}}"),
     ("password", "pscale_pw_", "[A-Za-z0-9_=.-]{32,64}"),
     ("secret", "p8e-", f"{_ALNUM}{{32}}{_END}"),
-    ("secret", "s-s4t2af-", f"{_HEX}{{64}}"),
-    ("secret", "s-s4t2ud-", f"{_HEX}{{64}}"),
+    ("secret", "s-s4t2af- s-s4t2ud-", f"{_HEX}{{64}}"),
     ("secret", "shpss_", f"{_HEX}{{32}}"),
     ("token", "access-", f"(?:sandbox|development|production)-{_UUID}"),
     ("token", "eyJ", f"{_WORD}{{8,}}\\.eyJ{_WORD}{{8,}}\\.{_WORD}{{8,}}"),
@@ -196,7 +170,13 @@ _UNPREFIXED = (
     f"{_ALNUM}{{6}}_{_ALNUM}{{29}}_mmk{_END}",  # MaxMind
     f"[A-Za-z0-9_~.]{{3}}[0-9]Q~{_WORD}{{31,34}}",  # Microsoft Entra: client secret
 )
-_UNPREFIXED_KIND = "token"
+
+
+_PREFIXED = [
+    (kind, prefix, rest)
+    for kind, prefixes, rest in (*_GITLEAKS, *_VENDORS)
+    for prefix in prefixes.split()
+]
 
 
 def _compiled(formats: Iterable[_Format]) -> re.Pattern[str]:
@@ -211,11 +191,10 @@ def _compiled(formats: Iterable[_Format]) -> re.Pattern[str]:
     return re.compile(f"{start}(?:{'|'.join((*branches, *_UNPREFIXED))})[A-Za-z0-9]*+")
 
 
-KEYS = _compiled((*_GITLEAKS, *_VENDORS))
+KEYS = _compiled(_PREFIXED)
 """Matches a key of any format; a match begins at the start of a word."""
 
 
 def kind_of(key: str) -> str:
     """The kind of a key that `KEYS` matches."""
-    kinds = (kind for kind, prefix, _ in (*_GITLEAKS, *_VENDORS) if key.startswith(prefix))
-    return next(kinds, _UNPREFIXED_KIND)
+    return next((kind for kind, prefix, _ in _PREFIXED if key.startswith(prefix)), "token")

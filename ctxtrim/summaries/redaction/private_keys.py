@@ -20,17 +20,16 @@ _SHORTEST = 40
 _LINE = 16  # characters of any line but the last
 
 
-def without_private_keys(text: str) -> tuple[str, int]:
-    """The text with a mask instead of each private key, and their number.
+def without_private_keys(text: str) -> str:
+    """The text with a mask instead of each private key.
 
     A block without an end is masked as far as its lines look like Base64, and so is a block without
     a beginning.
     """
-    masked = 0
     if "-----BEGIN " in text or "Private-Lines: " in text:
-        text, masked = _BLOCK.subn(_MASK, text)
+        text = _BLOCK.sub(_MASK, text)
     if "-----END " not in text:
-        return text, masked
+        return text
     pieces: list[str] = []
     copied = floor = 0
     for end in _END.finditer(text):
@@ -39,8 +38,7 @@ def without_private_keys(text: str) -> tuple[str, int]:
         if end.start() - start >= _SHORTEST:
             pieces += (text[copied:start], _MASK)
             copied = floor
-            masked += 1
-    return "".join((*pieces, text[copied:])), masked
+    return "".join((*pieces, text[copied:]))
 
 
 def _start_of_key(text: str, floor: int, end: int) -> int:

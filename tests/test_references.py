@@ -2,8 +2,8 @@
 
 import pytest
 from builders_evidence import call, result, step, user
+from references import atoms, atoms_of, references
 
-from ctxtrim.evidence.references import atoms, atoms_of, references
 from ctxtrim.model import Message, Part
 
 

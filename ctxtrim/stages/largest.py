@@ -1,0 +1,25 @@
+"""The largest messages of a transcript."""
+
+from collections.abc import Iterator
+
+from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.model import Message, Transcript
+from ctxtrim.stage import describe
+from ctxtrim.tokens.counter import Counter
+
+
+def largest(
+    counter: Counter, transcript: Transcript, shape: Shape, number: int
+) -> Iterator[tuple[Message, int, str]]:
+    """The largest visible messages, each with its tokens and the line that describes it."""
+    messages = transcript.messages
+    costs = [cost.total for cost in counter.costs(messages)]
+    order = sorted(visible(messages), key=lambda position: (-costs[position], position))
+    exactness = counter.exactness(transcript)
+    for position in order[:number]:
+        message, tokens = messages[position], costs[position]
+        yield (
+            message,
+            tokens,
+            describe(transcript, message, shape.call[position], tokens, exactness),
+        )

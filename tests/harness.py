@@ -1,13 +1,13 @@
 """Runs files through the library as the command line does, in memory."""
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
-from ctxtrim.config.stage_specs import parse
+from ctxtrim.config import program
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import Chunk, open_reading
 from ctxtrim.metering import Binding
@@ -47,6 +47,12 @@ class Shelf:
 
     def path_of(self, name: str) -> str:
         return f"/shelf/{name}"
+
+
+def parse(text: str, settings: Mapping[str, Any]) -> Spec:
+    """The stage of one `-s`, with some configured settings."""
+    stage = text.partition(":")[0]
+    return program({stage: settings}, "test", preset="").spec(text)
 
 
 def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **binding: Any) -> Ran:

@@ -9,12 +9,12 @@ import typer
 
 from ctxtrim.cli.terminal import print_error
 from ctxtrim.config.from_environment import DEBUG
+from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
 from ctxtrim.io.signals import Terminated, termination_raises
 
-DEBUG_HELP = "Show the traceback of an unexpected error."
-Debug = Annotated[bool, typer.Option("--debug", help=DEBUG_HELP)]
+Debug = Annotated[bool, typer.Option("--debug", help=OPTIONS["debug"].help)]
 """The option `--debug` of commands that run no stages."""
 
 

@@ -14,11 +14,11 @@
 
 from ctxtrim.config.automatic import WORDS, Preference
 from ctxtrim.config.from_call import program
-from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.own_models import ModelOf
 from ctxtrim.config.resolved import DEFAULT, Config, configured
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import SettingsSource, Value
+from ctxtrim.config.stage_specs import SETTINGS
 
 __all__ = [
     "DEFAULT",

@@ -2,30 +2,23 @@
 camelCase, and aliases.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import Field
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, WORDS, Alias
+from ctxtrim.config.names import field_name, kebab_case, option_name, suggestion
+from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
-from ctxtrim.config.stage_specs import option_name
+from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
-from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
-
-SETTINGS: dict[str, dict[str, Field[Any]]] = {
-    name: {setting.name: setting for setting in settings_of(stage)}
-    for name, stage in STAGES.items()
-}
-"""The settings of each stage, by name."""
 
 
 class Meaning(NamedTuple):
     """A setting and a value for it. `stage` is None for a run setting."""
 
     stage: str | None
-    setting: Field[Any]
+    setting: Option
     value: Any
 
 
@@ -101,22 +94,14 @@ def _word(target: str, value: Any) -> Any:
 
 
 def _field(key: str, known: Mapping[str, Any]) -> str | None:
-    """The field for a key, None for an unknown key.
-
-    A field named like a Python keyword ends with an underscore.
-    """
-    names = (key.replace("-", "_"), _kebab(key).replace("-", "_"))
-    return next((field for name in names for field in (name, f"{name}_") if field in known), None)
-
-
-def _kebab(key: str) -> str:
-    """A camelCase key in kebab-case."""
-    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
+    """The field for a key in kebab-case, snake_case or camelCase, None for an unknown key."""
+    return field_name(key, known) or field_name(kebab_case(key), known)
 
 
 def _unknown(key: str, block: str) -> str:
-    if not block and _kebab(key).replace("-", "_") in OPTIONS:
-        return f"not a setting; pass --{option_name(_kebab(key))} on the command line"
+    option = OPTIONS.get(kebab_case(key).replace("-", "_"))
+    if not block and option is not None:
+        return f"not a setting; pass --{option_name(option.name)} on the command line"
     stages, blocks = STAGES_OF.get(block), (block,) if block in STAGES_OF else tuple(ALIASES)
     words = [option_name(name) for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
     words += [row.name for name in blocks for row in ALIASES[name]]
@@ -124,8 +109,7 @@ def _unknown(key: str, block: str) -> str:
     return f"unknown key{_nearest(key, words)}"
 
 
-def _nearest(key: str, words: Any) -> str:
+def _nearest(key: str, words: Iterable[str]) -> str:
     near = {word: word for word in words}
-    near |= {_kebab(word): word for word in near}
-    found = get_close_matches(_kebab(key).replace("_", "-"), near, n=1)
-    return f" (did you mean {near[found[0]]}?)" if found else ""
+    near |= {kebab_case(word): word for word in near}
+    return suggestion(kebab_case(key).replace("_", "-"), near)

@@ -11,11 +11,10 @@ from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_environment import CONFIG, environment
 from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
-from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.own_models import ModelOf, own_models
-from ctxtrim.config.run_settings import SHARED, names
+from ctxtrim.config.run_settings import SHARED, preset_names
 from ctxtrim.config.source import SettingsSource, Value
-from ctxtrim.config.stage_specs import checked_settings, complete, parse_stage
+from ctxtrim.config.stage_specs import SETTINGS, checked_settings, parse_stage
 from ctxtrim.io.inputs import is_same
 from ctxtrim.metering import Binding
 from ctxtrim.pipeline import Spec
@@ -104,7 +103,7 @@ class Config:
     @cached_property
     def preset(self) -> Preset:
         """The named presets, merged; those of the automatic pipeline if nothing is configured."""
-        return merged(names(self._preset.value))
+        return merged(preset_names(self._preset.value))
 
     @property
     def _preset(self) -> Value:
@@ -148,8 +147,8 @@ class Config:
         Settings that the text does not name have their configured values.
         """
         name, members = parse_stage(text, f"-s {text}")
-        base = {key: value.value for key, value in self.settings(name).items()}
-        return complete(name, members, f"-s {text}", base=base)
+        configured = {key: value.value for key, value in self.settings(name).items()}
+        return Spec(name, configured | checked_settings(name, members, f"-s {text}"))
 
     def settings(
         self,

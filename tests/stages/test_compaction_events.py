@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from builders import conversation, says, user
 from conftest import Run
-from harness import read
+from harness import parse, read
 from test_compact import talk
 
-from ctxtrim.config.stage_specs import complete
 from ctxtrim.errors import ArchiveError, SummaryError
 from ctxtrim.events import Event
 from ctxtrim.metering import Binding
@@ -28,7 +27,7 @@ def told(said: list[dict[str, Any]], **more: Any) -> list[Event]:
     try:
         run(
             one,
-            [complete("compact", {}, "")],
+            [parse("compact", {})],
             bound.counter,
             bound.budget,
             on_event=events.append,

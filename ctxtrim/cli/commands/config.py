@@ -9,7 +9,7 @@ from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import print_error, print_text
 from ctxtrim.config import SHARED, Config, Value
-from ctxtrim.config.stage_specs import option_name
+from ctxtrim.config.names import option_name
 from ctxtrim.reports.text import Table, plain
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text

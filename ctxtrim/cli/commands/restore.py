@@ -11,7 +11,6 @@ from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.terminal import print_error
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.stage_specs import checked_value
 from ctxtrim.errors import ArchiveError, InputError, source_name
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Stdout, write_to
@@ -54,7 +53,7 @@ def _restore(
     file: str, folder: str | None, output: str | None, source: str | None, max_size: str
 ) -> int:
     archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
-    most = checked_value("--max-size", SHARED["max_size"], max_size)
+    most = SHARED["max_size"].parse("--max-size", max_size)
     name = source_name(file)
     try:
         with reading(Input(file, file), most) as lines:

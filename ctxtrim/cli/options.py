@@ -9,27 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
-from ctxtrim.config.run_settings import (
-    ARCHIVE,
-    EDITING,
-    EVENTS,
-    FIXING,
-    INPUT,
-    OPTIONS,
-    OUTPUT,
-    PRESET,
-    REPORT_NAMES,
-    REPORTING,
-    SUMMARIZING,
-)
+from ctxtrim.config.run_settings import OPTIONS, REPORT_NAMES, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import seams_of
 from ctxtrim.stages import STAGES
-
-_CONTEXT = {"max_content_width": 120}
 
 
 def command(
@@ -41,36 +28,34 @@ def command(
     first; with it, the command writes transcripts too.
     """
 
-    def body(**values: Any) -> None:
+    def body(**values: Any) -> int:
         from ctxtrim.cli.runner import run_command
 
-        if values.get("fix"):
-            in_place = values["files"] not in (None, ["-"])
-            raise typer.Exit(
-                run_command(
-                    (*fixing, *stages), True, values | {"in_place": in_place, "thinking": "keep"}
-                )
-            )
-        raise typer.Exit(run_command(tuple(stages) or None, writes, values))
+        if not values.get("fix"):
+            return run_command(tuple(stages) or None, writes, values)
+        in_place = values["files"] not in (None, ["-"])
+        values |= {"in_place": in_place, "thinking": "keep"}
+        return run_command((*fixing, *stages), True, values)
 
     names = (*stages, *fixing) or tuple(STAGES)
-    options = [] if stages else [OPTIONS["enabled"]]
-    options += [*INPUT, *PRESET, *REPORTING]
-    options += [*OUTPUT, *EDITING, *ARCHIVE, *EVENTS] if writes else []
-    options += SUMMARIZING if any("summarizer" in seams_of(STAGES[name]) for name in names) else []
-    options += [*FIXING, *ARCHIVE] if fixing else []
-    parameters = [_files(), *([] if stages else [_stages()])]
+    sections = ["input", "preset", "reporting"]
+    if writes:
+        sections += ["output", "editing", "archive", "events"]
+    if any("summarizer" in seams_of(STAGES[name]) for name in names):
+        sections.append("summarizing")
+    if fixing:
+        sections += ["fixing", "archive"]
+    options = [option for section in sections for option in SECTIONS[section]]
+    parameters = [_files()]
+    if not stages:
+        parameters += [_stages(), _parameter_of(OPTIONS["enabled"])]
     parameters += [_parameter_of(option) for option in options]
     # a setting that several stages have is one option
     settings = {name: option for stage in names for name, option in SETTINGS[stage].items()}
     parameters += [_parameter_of(option) for option in settings.values()]
     body.__doc__ = text
     body.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    single = typer.Typer(
-        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
-    )
-    single.command(name, context_settings=_CONTEXT)(body)
-    return typer.main.get_command(single)
+    return single_command(name, body)
 
 
 def _files() -> Parameter:

@@ -11,7 +11,6 @@ from typing import Any
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording, Spills
 from ctxtrim.cli import terminal
-from ctxtrim.cli.exit_codes import exit_code_of
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
@@ -35,11 +34,9 @@ _QUOTED = 24  # characters of that beginning
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
-    """Run a command and return its exit code. Every error is one line on standard error."""
+    """Run a command and return its exit code."""
     calm_collector()
-    return exit_code_of(
-        lambda: _run(parse_request(stages, writes, values)), shows_traceback=values["debug"]
-    )
+    return _run(parse_request(stages, writes, values))
 
 
 def calm_collector() -> None:

@@ -30,8 +30,8 @@ class Option:
     """
 
     name: str
-    default: Any
     help: str
+    default: Any = ""
     metavar: str = ""
     short: str = ""
     least: int | None = None
@@ -109,7 +109,7 @@ class Option:
 
 def stage_option(setting: Field[Any]) -> Option:
     """The declaration of a stage setting. Its help ends with the default."""
-    option = Option(setting.name, setting.default, **setting.metadata)
+    option = Option(setting.name, default=setting.default, **setting.metadata)
     text = option.help
     if option.default not in (None, ()):
         text += f" [default: {str(option.default).lower() or 'none'}]"

@@ -5,6 +5,7 @@ the API keyword are made from it. Stages declare the other settings.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from ctxtrim.config.option import Option
 from ctxtrim.formats import FORMATS
@@ -28,234 +29,199 @@ def preset_names(text: str) -> list[str]:
     return presets
 
 
-def _always(value: object) -> bool:
-    """Configuration found in the working directory can set no value of the option."""
-    return True
+def _restricted(
+    name: str, metavar: str, text: str, default: Any = "", least: int | None = None
+) -> Option:
+    """An option that configuration found in the working directory cannot set."""
+    return Option(name, text, default, metavar, least=least, is_restricted=lambda value: True)
 
 
 SECTIONS: Mapping[str, tuple[Option, ...]] = {
     "preset": (
         Option(
             "preset",
-            "",
             f"Apply a named preset: {', '.join(PRESETS)}. run also runs the preset's stages.",
-            "NAME",
+            metavar="NAME",
             check=preset_names,
         ),
     ),
     "automatic": (
         Option(
-            "pipeline", (), "The stages of the automatic pipeline, as -s takes them.", is_flag=False
+            "pipeline", "The stages of the automatic pipeline, as -s takes them.", (), is_flag=False
         ),
-        Option("enabled", False, "Run the configured stages if neither -s nor --preset names any."),
+        Option("enabled", "Run the configured stages if neither -s nor --preset names any.", False),
     ),
     "input": (
         Option(
             "format",
-            "auto",
             f"Set the format of the input: auto, {', '.join(FORMATS)}. [default: auto]",
-            "NAME",
+            "auto",
+            metavar="NAME",
             choices=("auto", *FORMATS),
         ),
         Option(
             "explain_format",
-            False,
             "Show the detected format of each input, and how certain it is.",
+            False,
             is_setting=False,
         ),
         Option(
             "messages_path",
-            "",
             "Set the path of message lists in documents, as in 'simulations[*].messages'.",
-            "PATH",
+            metavar="PATH",
         ),
         Option(
             "max_size",
-            MAX_SIZE,
             "Refuse longer lines and documents, after decompression. [default: 1GiB]",
-            "BYTES",
+            MAX_SIZE,
+            metavar="BYTES",
             least=1,
             units=SIZES,
         ),
         Option(
             "model",
-            "",
             "Set the model: window, limits, tokenizer. [default: the last one in the transcript]",
-            "NAME",
+            metavar="NAME",
         ),
         Option(
             "context_window",
-            None,
             "Set the context window in tokens. [default: the model's, else 128000]",
+            None,
             least=1,
         ),
-        Option("reserve", None, "Keep N tokens free for the answer. [default: 4096]", least=0),
+        Option("reserve", "Keep N tokens free for the answer. [default: 4096]", None, least=0),
         Option(
             "budget",
-            None,
             "Set the most tokens of the prompt. "
             "[default: window - reserve, at most the model's max input]",
+            None,
             least=1,
         ),
         Option(
             "tokenizer",
-            "",
             "Set the tokenizer; usage: recorded usage, for count and check. "
             "[default: by model, else o200k_base]",
-            "NAME",
+            metavar="NAME",
             is_restricted=is_path,
         ),
         Option(
             "safety",
-            1.0,
             "Multiply estimated counts by this factor, at least 1. [default: 1.0]",
-            "F",
+            1.0,
+            metavar="F",
             least=1,
         ),
-        Option("calibrate", False, "Raise counts to match the usage that a transcript records."),
+        Option("calibrate", "Raise counts to match the usage that a transcript records.", False),
         Option(
             "config",
-            "",
             "Read settings from this file before those of the project and the user.",
-            "FILE",
+            metavar="FILE",
             is_setting=False,
         ),
     ),
     "editing": (
         Option(
             "thinking",
-            "auto",
             "Set what to do with reasoning in edited transcripts: auto (by model), "
             f"{', '.join(MODES)}. [default: auto]",
-            "MODE",
+            "auto",
+            metavar="MODE",
             choices=("auto", *MODES),
         ),
         Option(
             "keep_snapshots",
-            False,
             "Keep snapshot and progress lines of dropped messages (Claude Code).",
+            False,
         ),
     ),
     "output": (
         Option(
             "output",
-            "",
             "Write to this file, or into this folder if there are several inputs.",
-            "PATH",
+            metavar="PATH",
             short="-o",
             is_setting=False,
         ),
-        Option("in_place", False, "Replace each file that changes.", is_setting=False),
+        Option("in_place", "Replace each file that changes.", False, is_setting=False),
         Option(
             "on_overflow",
-            "fail",
             "Leave out transcripts that cannot fit, or keep them unchanged. [default: fail]",
+            "fail",
             choices=("fail", "keep"),
         ),
     ),
-    "archive": (
-        Option(
-            "archive",
-            "",
-            "Store the original of every edit in this folder.",
-            "DIR",
-            is_restricted=_always,
-        ),
-    ),
+    "archive": (_restricted("archive", "DIR", "Store the original of every edit in this folder."),),
     "summarizing": (
-        Option(
+        _restricted(
             "summary_store",
-            "",
-            "Store summaries in this file and insert them into later prompts.",
             "FILE",
-            is_restricted=_always,
+            "Store summaries in this file and insert them into later prompts.",
         ),
-        Option(
-            "llm_model",
-            "",
-            "Let this model at an OpenAI-compatible endpoint write summaries.",
-            "NAME",
-            is_restricted=_always,
+        _restricted(
+            "llm_model", "NAME", "Let this model at an OpenAI-compatible endpoint write summaries."
         ),
-        Option(
+        _restricted(
             "llm_base_url",
-            "",
-            "Set the endpoint; the key is CTXTRIM_LLM_API_KEY. [default: OpenAI's]",
             "URL",
-            is_restricted=_always,
+            "Set the endpoint; the key is CTXTRIM_LLM_API_KEY. [default: OpenAI's]",
         ),
-        Option(
+        _restricted(
             "llm_command",
-            "",
+            "CMD",
             "Let this command write summaries: it reads a prompt on standard input and prints the "
             "summary.",
-            "CMD",
-            is_restricted=_always,
         ),
-        Option(
-            "llm_timeout",
-            60.0,
-            "Limit the time for a summary. [default: 60]",
-            "SECONDS",
-            least=1,
-            is_restricted=_always,
+        _restricted(
+            "llm_timeout", "SECONDS", "Limit the time for a summary. [default: 60]", 60.0, least=1
         ),
     ),
     "events": (
-        Option(
-            "events",
-            "",
-            "Append a JSON line to this file when a compaction starts and ends.",
-            "FILE",
-            is_restricted=_always,
+        _restricted(
+            "events", "FILE", "Append a JSON line to this file when a compaction starts and ends."
         ),
-        Option("dry_run", False, "Report only; write nothing.", is_setting=False),
+        Option("dry_run", "Report only; write nothing.", False, is_setting=False),
     ),
     "reporting": (
-        Option(
+        _restricted(
             "log",
-            "",
+            "FILE",
             "Append a JSON line for each transcript to this file: "
             "time, original, final, max, dropped.",
-            "FILE",
-            is_restricted=_always,
         ),
         Option(
             "report",
-            "",
             "Write the token report to this path; - is standard output.",
-            "PATH",
+            metavar="PATH",
             is_setting=False,
         ),
         Option(
             "report_format",
-            "",
             f"Set the format of the report: {REPORT_NAMES}. "
             "[default: by the path's suffix, else text]",
-            "NAME",
+            metavar="NAME",
             is_setting=False,
         ),
-        Option("json", False, "Print the JSON report on standard output.", is_setting=False),
+        Option("json", "Print the JSON report on standard output.", False, is_setting=False),
         Option(
             "explain",
-            False,
             "Show one row for each message: role, step, age, tokens, decision, reason.",
+            False,
         ),
-        Option("quiet", False, "Print only errors on standard error."),
-        Option("progress", True, "Show a progress bar if standard error is a terminal."),
+        Option("quiet", "Print only errors on standard error.", False),
+        Option("progress", "Show a progress bar if standard error is a terminal.", True),
         Option(
             "color",
-            "auto",
             "Set when to use colors; NO_COLOR is respected. [default: auto]",
+            "auto",
             choices=("auto", "always", "never"),
         ),
-        Option("debug", False, "Show the traceback of an unexpected error.", is_setting=False),
+        Option("debug", "Show the traceback of an unexpected error.", False, is_setting=False),
     ),
     "fixing": (
         Option(
             "fix",
-            False,
             "Repair calls and results first: files in place, standard input to output.",
+            False,
             is_setting=False,
         ),
     ),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
-from ctxtrim.config.stage_specs import checked_settings, parse_stage
+from ctxtrim.config.stage_specs import parse_stage
 from ctxtrim.stage import Finding
 
 
@@ -71,9 +71,7 @@ def assign(
             continue
         if stage is None and setting.name == "pipeline":
             for text in found:
-                place = f"{location} {text}"
-                name, members = parse_stage(text, place)
-                checked_settings(name, members, place)
+                parse_stage(text, f"{location} {text}")
         home = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in home):
             home[setting.name] = Value(found, location)

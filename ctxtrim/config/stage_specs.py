@@ -3,7 +3,7 @@
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ctxtrim.config.names import field_name, option_name, suggestion
@@ -31,36 +31,34 @@ SETTINGS: dict[str, dict[str, Option]] = {
 
 
 def parse_stage(text: str, location: str) -> tuple[str, dict[str, Any]]:
-    """The stage name and the settings in a text. Errors begin with `location`."""
+    """The stage name and the given settings, converted, of a text. Errors begin with `location`."""
     name, _, rest = text.partition(":")
     if name not in STAGES:
         raise UsageError(
             f"{location}: unknown stage{_similar(name, STAGES)}; expected one of "
             f"{', '.join(STAGES)}"
         )
-    return name, _members(name, rest, location)
-
-
-def checked_settings(name: str, source: Mapping[str, Any], location: str) -> dict[str, Any]:
-    """The given settings of a stage, checked and converted."""
     known = SETTINGS[name]
-    mine = {field_name(key, known) or key: value for key, value in source.items()}
-    for key in mine:
+    members = _members(name, rest, location)
+    given = {field_name(key, known) or key: value for key, value in members.items()}
+    for key in given:
         if key not in known:
-            if key.replace("_", "-") in _COMMAND:
-                raise UsageError(
-                    f"{location}: {key} applies to the whole run; pass --{key} to the command"
-                )
-            expected = (
-                f"expected one of {', '.join(map(option_name, known))}"
-                if known
-                else f"{name} has no settings"
-            )
-            raise UsageError(f"{location}: unknown setting {key}{_similar(key, known)}; {expected}")
-    return {
+            raise UsageError(f"{location}: {_unknown(name, key)}")
+    return name, {
         key: known[key].parse(f"{location}: {option_name(key)}", value)
-        for key, value in mine.items()
+        for key, value in given.items()
     }
+
+
+def _unknown(stage: str, key: str) -> str:
+    """The message for an unknown setting of a stage."""
+    if key.replace("_", "-") in _COMMAND:
+        return f"{key} applies to the whole run; pass --{key} to the command"
+    known = SETTINGS[stage]
+    expected = f"expected one of {', '.join(map(option_name, known))}"
+    if not known:
+        expected = f"{stage} has no settings"
+    return f"unknown setting {key}{_similar(key, known)}; {expected}"
 
 
 def _members(name: str, rest: str, location: str) -> dict[str, Any]:

@@ -15,14 +15,12 @@ class Recordings:
 
     def __init__(self, archive: Archive | None, request: Request) -> None:
         self._archive, self._request = archive, request
-        self.spills = (
-            Spills(request.spills) if archive is None and request.spills is not None else None
-        )
-        self._shared = (
-            self._new(", ".join(source.path for source in request.sources))
-            if request.targets.shares_stdout
-            else None
-        )
+        self.spills: Spills | None = None
+        if archive is None and request.spills is not None:
+            self.spills = Spills(request.spills)
+        self._shared: Recording | None = None
+        if request.targets.shares_stdout:
+            self._shared = self._new(", ".join(source.path for source in request.sources))
 
     def of(self, source: Input) -> Recording | None:
         """The recording of an input."""

@@ -2,14 +2,17 @@
 
 ::
 
-    command line        --max-age 3                                       highest precedence
-    environment         CTXTRIM_MAX_AGE=3
-    --config FILE       max-age = 3
-    ./ctxtrim.toml      the same, and [truncate] max-age = 3, pipeline = ["truncate", "trim"],
-    [models.our-model] ./pyproject.toml    the same in [tool.ctxtrim] ./agents.config.json
-    {"contextManagement": {"maxAge": 3}}, and the blocks compactor and toolOutput the user's folder
-    config.toml, as ctxtrim.toml the preset the default of the setting
-    lowest precedence
+    command line            --max-age 3                                   highest precedence
+    environment             CTXTRIM_MAX_AGE=3
+    --config FILE           max-age = 3
+    ./ctxtrim.toml          the same, and [truncate] max-age = 3, pipeline = ["truncate", "trim"],
+                            [models.our-model]
+    ./pyproject.toml        the same in [tool.ctxtrim]
+    ./agents.config.json    {"contextManagement": {"maxAge": 3}}, and the blocks compactor and
+                            toolOutput
+    the user's folder       config.toml, as ctxtrim.toml
+    the preset
+    the default of the setting                                            lowest precedence
 """
 
 from ctxtrim.config.automatic import WORDS, Preference

@@ -31,28 +31,25 @@ def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list
     rows, own = _rows(block, key), list(_own(key, value, STAGES_OF.get(block)))
     if block in ("", CONTEXT) and not rows and not own:
         rows = [row for other in ALIASES for row in _rows(other, key)]
-    if not rows:
-        if not own:
-            raise UsageError(_unknown(key, block))
-        return own, []
-    return _followed(rows, value)
+    if not rows and not own:
+        raise UsageError(_unknown(key, block))
+    return _followed(rows, value) if rows else (own, [])
 
 
 def in_table(stage: str, key: str, value: Any) -> tuple[list[Meaning], list[str]]:
     """Like `meanings`, for a key in the table of a stage."""
     own = list(_own(key, value, (stage,)))
+    if own:
+        return own, []
     rows = [
         row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")
     ]
-    if own or not rows:
-        if not own:
-            known = ", ".join(map(option_name, SETTINGS[stage])) or "none"
-            raise UsageError(
-                f"unknown key{_nearest(key, map(option_name, SETTINGS[stage]))}; settings "
-                f"of {stage}: {known}"
-            )
-        return own, []
-    return _followed(rows, value)
+    if rows:
+        return _followed(rows, value)
+    known = [option_name(name) for name in SETTINGS[stage]]
+    raise UsageError(
+        f"unknown key{_nearest(key, known)}; settings of {stage}: {', '.join(known) or 'none'}"
+    )
 
 
 def _rows(block: str, key: str) -> list[Alias]:
@@ -75,7 +72,7 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meani
 
 def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
     """The settings that some aliases set, and the targets that no stage of this version has."""
-    found: list[Meaning] = []
+    matches: list[Meaning] = []
     later: list[str] = []
     for row in rows:
         if row.values is not None and not isinstance(value, bool):
@@ -83,9 +80,11 @@ def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
         stage, _, key = row.target.rpartition(".")
         own_value = value if row.values is None else row.values[value]
         own = list(_own(key, own_value, (stage,) if stage else None))
-        found += own if own_value is not None else []
-        later += [] if own else [row.target]
-    return found, later
+        if not own:
+            later.append(row.target)
+        elif own_value is not None:
+            matches += own
+    return matches, later
 
 
 def _word(target: str, value: Any) -> Any:

@@ -2,9 +2,11 @@
 
 ::
 
-    [models.our-model]              a new name, or a name of the registry, whose values are
-    overridden context_window = 64_000         tokens, as the next two max_input = 60_000 max_output
-    = 4_000 tokenizer = "path/to/tokenizer.json"
+    [models.our-model]              a new name, or a name of the registry, to override its values
+    context_window = 64_000         tokens, as the next two
+    max_input = 60_000
+    max_output = 4_000
+    tokenizer = "path/to/tokenizer.json"
 """
 
 from collections.abc import Callable, Mapping, Sequence

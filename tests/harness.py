@@ -7,7 +7,7 @@ from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
-from ctxtrim.config import program
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import Chunk, open_reading
 from ctxtrim.metering import Binding
@@ -50,9 +50,15 @@ class Shelf:
 
 
 def parse(text: str, settings: Mapping[str, Any]) -> Spec:
-    """The stage of one `-s`, with some configured settings."""
-    stage = text.partition(":")[0]
-    return program({stage: settings}, "test", preset="").spec(text)
+    """The stage of one `-s`, with some settings, which may be texts as on a command line."""
+    name, given = parse_stage(text, text)
+    defaults = {key: option.default for key, option in SETTINGS[name].items()}
+    options = {
+        key: option.parse(key, settings[key])
+        for key, option in SETTINGS[name].items()
+        if settings.get(key) not in (None, [])
+    }
+    return Spec(name, defaults | options | given)
 
 
 def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **binding: Any) -> Ran:

@@ -1,13 +1,13 @@
 """Runs files through the library as the command line does, in memory."""
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
-from ctxtrim.config.stage_specs import parse
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import Chunk, open_reading
 from ctxtrim.metering import Metering
@@ -47,6 +47,18 @@ class Shelf:
 
     def path_of(self, name: str) -> str:
         return f"/shelf/{name}"
+
+
+def parse(text: str, settings: Mapping[str, Any]) -> Spec:
+    """The stage of one `-s`, with some settings, which may be texts as on a command line."""
+    name, given = parse_stage(text, text)
+    defaults = {key: option.default for key, option in SETTINGS[name].items()}
+    options = {
+        key: option.parse(key, settings[key])
+        for key, option in SETTINGS[name].items()
+        if settings.get(key) not in (None, [])
+    }
+    return Spec(name, defaults | options | given)
 
 
 def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **metering: Any) -> Ran:

@@ -92,7 +92,7 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
     "trim the oldest": (TALK, [("trim", {"strategy": "oldest"})], 3_000),
     "trim the middle": (TALK, [("trim", {"strategy": "middle", "keep_recent_turns": 1})], 3_000),
     "trim by age": (TALK, [("trim", {"strategy": "age"})], 2_000),
-    "trim to a target": (TALK, [("trim", {"target": "0.7", "pin": ("table 2",)})], 4_000),
+    "trim to a target": (TALK, [("trim", {"target": 0.7, "pin": ("table 2",)})], 4_000),
     "trim and summarize": (TALK, [("trim", {"summarize": True, "keep_recent_turns": 1})], 1_800),
     "summarize all": (
         TALK,

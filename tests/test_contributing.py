@@ -19,7 +19,7 @@ RECIPES = {
     "Add a stage": (["stages/strip_blanks.py"], ["stages/__init__.py"]),
     "Add a format": (["formats/chat_log.py"], ["formats/__init__.py"]),
     "Add a report": (["reports/tsv.py"], ["reports/__init__.py"]),
-    "Add an option": ([], ["config/run_settings.py", "cli/options.py"]),
+    "Add an option": ([], ["config/run_settings.py"]),
 }
 
 

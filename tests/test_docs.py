@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from harness import parse
 
 from ctxtrim.api.retention import FULL_TURNS, HEAD_LINES, POINTER
-from ctxtrim.config.stage_specs import parse
 from ctxtrim.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[1]

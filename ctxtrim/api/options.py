@@ -3,8 +3,7 @@
 ::
 
     {"model": "gpt-4o", "reserve": 8192, "keep_recent_turns": 3}
-    {"maxContextTokens": 128000, "reservedOutputTokens": 4096, "trimStrategy": "priority-based",
-    "enabled": True}
+    {"maxContextTokens": 128000, "reservedOutputTokens": 4096, "enabled": True}
 """
 
 from collections.abc import Callable, Mapping

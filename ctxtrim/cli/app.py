@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ctxtrim import __version__
+from ctxtrim.cli.typer_commands import group
 from ctxtrim.text.escaping import clean
 
 COMMANDS = {
@@ -50,13 +51,7 @@ class LazyGroup(TyperGroup):
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 """The base class of wrong usage, which Typer does not export by name."""
 
-app = typer.Typer(
-    cls=LazyGroup,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"max_content_width": 120},
-)
+app = group(cls=LazyGroup)
 
 
 def _version(wanted: bool) -> None:

@@ -3,19 +3,12 @@
 import os
 import traceback
 from collections.abc import Callable
-from typing import Annotated
-
-import typer
 
 from ctxtrim.cli.terminal import print_error
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
 from ctxtrim.io.signals import Terminated, termination_raises
-
-DEBUG_HELP = "Show the traceback of an unexpected error."
-Debug = Annotated[bool, typer.Option("--debug", help=DEBUG_HELP)]
-"""The option `--debug` of commands that run no stages."""
 
 
 def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -> int:

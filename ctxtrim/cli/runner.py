@@ -2,18 +2,19 @@
 and exit code.
 """
 
-import dataclasses
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from ctxtrim.archive.index import Archive
-from ctxtrim.archive.recorder import Recording, Spills
+from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
-from ctxtrim.cli.exit_codes import exit_code_of
+from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
@@ -21,7 +22,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import Input, reading
-from ctxtrim.io.outputs import Appended, Delayed, Sink, write_to
+from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports import REPORTS, blocks
@@ -29,7 +30,7 @@ from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.reports.usage_log import entry
 from ctxtrim.stage import Finding
-from ctxtrim.stream import stream
+from ctxtrim.stream import Done, stream
 
 _FINDING = 8  # size of a finding in a `Spool`
 _START = 200  # bytes of an input whose beginning a message may quote
@@ -37,11 +38,9 @@ _QUOTED = 24  # characters of that beginning
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
-    """Run a command and return its exit code. Every error is one line on standard error."""
+    """Run a command and return its exit code."""
     calm_collector()
-    return exit_code_of(
-        lambda: _run(parse_request(stages, writes, values)), shows_traceback=values["debug"]
-    )
+    return _run(parse_request(stages, writes, values))
 
 
 def calm_collector() -> None:
@@ -53,19 +52,11 @@ def calm_collector() -> None:
 
 def _run(request: Request) -> int:
     with ExitStack() as stack:
-        keeps_rows = request.shows or request.form is not None or request.job.explains
-        rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
-        findings: Spool[tuple[str, Finding]] = stack.enter_context(
-            closing(Spool(lambda item: _FINDING))
-        )
         problems = terminal.Problems(request.is_quiet)
-        report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
-        for path, finding in request.notes:
-            report.note(path, finding)
+        report = _new_report(request, problems, stack)
         sink = None
-        if (
-            request.report is not None
-        ):  # fail before anything is edited if the report cannot be written
+        if request.report is not None:
+            # fail before anything is edited if the report cannot be written
             sink = write_to(request.report)
             stack.callback(sink.discard)
         if request.log is not None:
@@ -81,20 +72,38 @@ def _run(request: Request) -> int:
         with terminal.progress(request.sources, enabled=request.has_progress) as watch:
             recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
-            _process_all(request, readings, recordings, report, watch)
+            Work(request, recordings, report, watch).process_all(readings)
         if request.store is not None:
             request.store.commit()
         if sink is not None:
             for block in blocks(REPORTS[request.form or "text"](report)):
                 sink.write(block.encode(errors="backslashreplace"))
             sink.commit()
-        is_shown = request.shows and request.form in (None, "text")
-        terminal.print_findings(report, request, None if is_shown else problems)
-        if request.shows:
-            terminal.print_report(report, request.form or "text", request.color)
-        if request.writes and not request.is_quiet:
-            terminal.print_summary(report)
+        _print(request, report, problems)
         return report.exit_code
+
+
+def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack) -> Report:
+    """The report of a run, without rows."""
+    rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
+    findings: Spool[tuple[str, Finding]] = stack.enter_context(
+        closing(Spool(lambda item: _FINDING))
+    )
+    keeps_rows = request.shows or request.form is not None or request.job.explains
+    report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
+    for path, finding in request.notes:
+        report.note(path, finding)
+    return report
+
+
+def _print(request: Request, report: Report, problems: terminal.Problems) -> None:
+    """Print findings, the report and the summary of a run."""
+    is_shown = request.shows and request.form in (None, "text")
+    terminal.print_findings(report, request, None if is_shown else problems)
+    if request.shows:
+        terminal.print_report(report, request.form or "text", request.color)
+    if request.writes and not request.is_quiet:
+        terminal.print_summary(report)
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
@@ -104,7 +113,7 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    return dataclasses.replace(request, job=dataclasses.replace(request.job, on_event=append))
+    return replace(request, job=replace(request.job, on_event=append))
 
 
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
@@ -133,216 +142,182 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
     return readings
 
 
-class Recordings:
-    """The archive recording of each output.
+@dataclass
+class Progress:
+    """The transcripts of one input so far.
 
-    Inputs that share standard output have one recording.
+    `rows` and `findings` are reported after a file is replaced. `start`: the first bytes.
+    `is_lossy`: a transcript is left out.
     """
 
-    def __init__(self, archive: Archive | None, request: Request) -> None:
-        self._archive, self._request = archive, request
-        self.spills = (
-            Spills(request.spills) if archive is None and request.spills is not None else None
-        )
-        self._shared = (
-            self._new(", ".join(source.path for source in request.sources))
-            if request.targets.shares_stdout
-            else None
-        )
+    rows: Spool[Row] = field(default_factory=lambda: Spool(lambda row: row.size))
+    findings: Spool[Finding] = field(default_factory=lambda: Spool(lambda finding: _FINDING))
+    start: bytes = b""
+    has_rows: bool = False
+    has_written: bool = False
+    is_changed: bool = False
+    is_lossy: bool = False
 
-    def of(self, source: Input) -> Recording | None:
-        """The recording of an input."""
-        return self._shared or self._new(source.path)
-
-    def finish(self, recording: Recording | None) -> None:
-        """Finish a recording, unless it is the shared one."""
-        if recording is not None and recording is not self._shared:
-            recording.finish()
+    def add(self, done: Done) -> None:
+        """Add the result of a chunk, but not its rows."""
+        self.start = self.start or done.read[:_START].strip()
+        self.has_rows |= bool(done.rows)
+        self.has_written |= any(row.is_written for row in done.rows)
+        self.is_changed |= done.is_changed
+        self.is_lossy |= done.is_lossy
+        self.findings.extend(done.findings)
 
     def close(self) -> None:
-        """Finish the shared recording."""
-        if self._shared is not None:
-            self._shared.finish()
+        """Remove temporary files."""
+        self.rows.close()
+        self.findings.close()
 
-    def sink(self, recording: Recording | None, sink: Sink) -> Sink:
-        """The sink of an output.
 
-        Nothing is written to standard output before the originals are on the disk.
+class Work:
+    """The work on all inputs of a run."""
+
+    def __init__(
+        self, request: Request, recordings: Recordings, report: Report, watch: terminal.Watch
+    ) -> None:
+        self._request, self._recordings, self._report = request, recordings, report
+        self._watch = watch
+        self._ends_line = True  # whether the output so far ends with a line break
+
+    def process_all(self, readings: Mapping[str, Reading]) -> None:
+        """Process all inputs. Errors of one input do not stop the others.
+
+        `readings` are the inputs that are open, by path.
         """
-        if recording is None or self._request.targets.holds_back:
-            return sink
-        return Delayed(sink, recording.sync)
-
-    def discard(self, recording: Recording | None = None) -> None:
-        """Discard an unfinished recording; None discards the shared one."""
-        if recording is None and self._shared is not None:
-            self._shared.discard()
-        elif recording is not None and recording is not self._shared:
-            recording.discard()
-
-    def _new(self, path: str) -> Recording | None:
-        pipeline = ", ".join(spec.name for spec in self._request.job.pipeline.stages)
-        return Recording(self._archive, path, pipeline) if self._archive is not None else None
-
-
-def _process_all(
-    request: Request,
-    readings: Mapping[str, Reading],
-    recordings: Recordings,
-    report: Report,
-    watch: terminal.Watch,
-) -> None:
-    ends_line = True
-    for source in request.sources:
-        try:
-            if source.path in readings:
-                ends_line = _process(
-                    source, readings[source.path], request, recordings, report, ends_line
+        targets = self._request.targets
+        for source in self._request.sources:
+            try:
+                if source.path in readings:
+                    self._process(source, readings[source.path])
+                elif targets.writes and targets.in_place:
+                    self._replace(source)
+                else:
+                    self._read(source)
+            except InputError as error:
+                self._report.note(
+                    source.path, Finding("unreadable", "error", str(error), error.line)
                 )
-            elif request.targets.writes and request.targets.in_place:
-                _in_place(source, request, recordings, report, watch)
-            else:
-                with reading(source, request.max_size) as lines:
-                    content = open_reading(watch(lines), request.formats, request.max_size)
-                    ends_line = _process(source, content, request, recordings, report, ends_line)
-        except InputError as error:
-            report.note(source.path, Finding("unreadable", "error", str(error), error.line))
-        except (OutputError, ArchiveError) as error:
-            if not request.targets.holds_back:
+            except (OutputError, ArchiveError) as error:
+                if not targets.holds_back:
+                    raise
+                code = "not-written" if isinstance(error, OutputError) else "not-archived"
+                self._report.note(source.path, Finding(code, "error", str(error)))
+            except (CtxtrimError, BrokenPipeError):
                 raise
-            code = "not-written" if isinstance(error, OutputError) else "not-archived"
-            report.note(source.path, Finding(code, "error", str(error)))
-        except (CtxtrimError, BrokenPipeError):
-            raise
-        except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other inputs
-            report.note(source.path, not_handled(error, None, request.job.shows_tracebacks))
-    recordings.close()
+            except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
+                finding = not_handled(error, None, self._request.job.shows_tracebacks)
+                self._report.note(source.path, finding)
+        self._recordings.close()
 
+    def _read(self, source: Input, sink: Sink | None = None) -> None:
+        request = self._request
+        with reading(source, request.max_size) as lines:
+            content = open_reading(self._watch(lines), request.formats, request.max_size)
+            self._process(source, content, sink)
 
-def _in_place(
-    source: Input, request: Request, recordings: Recordings, report: Report, watch: terminal.Watch
-) -> None:
-    """Replace one file. If it changed in the meantime, read it again."""
-    for attempt in range(1, ATTEMPTS + 1):
-        # created before the file is read, so that it detects every later change
-        sink = request.targets.sink(source)
+    def _replace(self, source: Input) -> None:
+        """Replace one file. If it changed in the meantime, read it again."""
+        for attempt in range(1, ATTEMPTS + 1):
+            # created before the file is read, so that it detects every later change
+            sink = self._request.targets.sink(source)
+            try:
+                self._read(source, sink)
+                return
+            except ChangedError:
+                if attempt == ATTEMPTS:
+                    raise
+            finally:
+                sink.discard()
+
+    def _process(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
+        """Process one input and write it to its target."""
+        request = self._request
+        if content.format is None and request.messages_path is not None:
+            raise UsageError(
+                f"--messages-path {request.messages_path}: no message list at this path in "
+                f"{source.name}"
+            )
+        recording = self._recordings.of(source)
+        sink = self._recordings.sink(recording, sink or request.targets.sink(source))
+        progress = Progress()
         try:
-            with reading(source, request.max_size) as lines:
-                content = open_reading(watch(lines), request.formats, request.max_size)
-                _process(source, content, request, recordings, report, True, sink)
-            return
-        except ChangedError:
-            if attempt == ATTEMPTS:
-                raise
-        finally:
+            keeper = recording or self._recordings.spills
+            for done in stream(source.path, content, request.job, keeper):
+                progress.add(done)
+                self._write(done, recording, sink)
+                if request.targets.holds_back:
+                    progress.rows.extend(done.rows)
+                else:
+                    self._report.add(done.rows)
+            self._finish(progress, recording, sink)
+            self._note_findings(source, content, progress)
+        except BaseException:
             sink.discard()
-
-
-def _process(
-    source: Input,
-    content: Reading,
-    request: Request,
-    recordings: Recordings,
-    report: Report,
-    ends_line: bool,
-    sink: Sink | None = None,
-) -> bool:
-    """Process one input and write it to its target.
-
-    Returns whether the output so far ends with a line break.
-    """
-    targets = request.targets
-    if content.format is None and request.messages_path is not None:
-        raise UsageError(
-            f"--messages-path {request.messages_path}: no message list at this path in "
-            f"{source.name}"
-        )
-    sink = sink or targets.sink(source)
-    recording = recordings.of(source)
-    sink = recordings.sink(recording, sink)
-    rows: Spool[Row] = Spool(lambda row: row.size)  # reported after the file is replaced
-    findings: Spool[Finding] = Spool(lambda finding: _FINDING)
-    start = b""
-    has_rows, has_written, is_changed, is_lossy = False, False, False, False
-    try:
-        for done in stream(source.path, content, request.job, recording or recordings.spills):
-            start = start or done.read[:_START].strip()
-            added = b"" if ends_line or not done.data else b"\n"
+            raise
+        finally:
             if recording is not None:
-                recording.chunk(done.read, done.data, added)
-            if done.data:
-                sink.write(added + done.data)
-                ends_line = done.data.endswith(b"\n") or not targets.shares_stdout
-            has_rows |= bool(done.rows)
-            is_changed |= done.is_changed
-            is_lossy |= done.is_lossy
-            has_written |= any(row.is_written for row in done.rows)
-            findings.extend(done.findings)
-            if targets.holds_back:
-                rows.extend(done.rows)
-            else:
-                report.add(done.rows)
-        stays = is_lossy and (targets.in_place or not has_written)
+                self._recordings.discard(recording)
+            progress.close()
+
+    def _write(self, done: Done, recording: Recording | None, sink: Sink) -> None:
+        """Write the bytes of a chunk, on a new line."""
+        added = b"" if self._ends_line or not done.data else b"\n"
+        if recording is not None:
+            recording.chunk(done.read, done.data, added)
+        if done.data:
+            sink.write(added + done.data)
+            is_shared = self._request.targets.shares_stdout
+            self._ends_line = done.data.endswith(b"\n") or not is_shared
+
+    def _finish(self, progress: Progress, recording: Recording | None, sink: Sink) -> None:
+        """Commit the output, unless the file must stay as it is, and report the rows."""
+        targets = self._request.targets
+        stays = progress.is_lossy and (targets.in_place or not progress.has_written)
         if not (stays and targets.holds_back):
-            recordings.finish(recording)
-        if stays or (targets.in_place and not is_changed):
+            self._recordings.finish(recording)
+        if stays or (targets.in_place and not progress.is_changed):
             sink.discard()
         else:
             sink.commit()
-        report.add((replace(row, is_written=False) for row in rows) if stays else rows)
-        for finding in _format_findings(content, request):
-            report.note(source.path, finding)
-        if not has_rows and not is_lossy:
-            report.note(
-                source.path, _no_transcript(content, start, request, next(iter(findings), None))
-            )
-            return ends_line
-        for finding in findings:
-            report.note(source.path, finding)
-    except BaseException:
-        sink.discard()
-        raise
-    finally:
-        if recording is not None:
-            recordings.discard(recording)
-        rows.close()
-        findings.close()
-    return ends_line
+        if stays:
+            self._report.add(structs.replace(row, is_written=False) for row in progress.rows)
+        else:
+            self._report.add(progress.rows)
+
+    def _note_findings(self, source: Input, content: Reading, progress: Progress) -> None:
+        findings: Iterable[Finding] = progress.findings
+        if not progress.has_rows and not progress.is_lossy:
+            first = next(iter(findings), None)
+            findings = [_no_transcript(content, progress.start, self._request, first)]
+        for finding in chain(_format_findings(content, self._request), findings):
+            self._report.note(source.path, finding)
 
 
 def _no_transcript(
     content: Reading, start: bytes, request: Request, first: Finding | None
 ) -> Finding:
     """The finding that explains why a file has no transcript; `start` has its first bytes."""
-    if not start:
-        return Finding("no-transcript", "error", "no transcript found: the input is empty")
-    if content.format is not None:
-        return Finding(
-            "no-transcript",
-            "error",
-            f"no messages found, though it looks like {content.format.name}",
-        )
-    if first is not None:
-        return Finding(
-            "no-transcript",
-            "error",
-            f"no transcript found: {first.message.split('; the line')[0]}",
-            first.line,
-        )
     known = ", ".join(form.name for form in request.formats)
-    if len(request.formats) < len(FORMATS):
-        return Finding(
-            "no-transcript",
-            "error",
-            f"no transcript found: the format is not {known}; omit --format",
-        )
-    text = start.decode(errors="replace").replace("\n", " ")
-    quoted = f"{text[:_QUOTED]}{'…' if len(text) > _QUOTED else ''}"
-    return Finding(
-        "no-transcript",
-        "error",
-        f"unrecognized format (starts with `{quoted}`); supported: {known}",
-    )
+    line = None
+    if not start:
+        text = "no transcript found: the input is empty"
+    elif content.format is not None:
+        text = f"no messages found, though it looks like {content.format.name}"
+    elif first is not None:
+        text = f"no transcript found: {first.message.split('; the line')[0]}"
+        line = first.line
+    elif len(request.formats) < len(FORMATS):
+        text = f"no transcript found: the format is not {known}; omit --format"
+    else:
+        quoted = start.decode(errors="replace").replace("\n", " ")
+        if len(quoted) > _QUOTED:
+            quoted = f"{quoted[:_QUOTED]}…"
+        text = f"unrecognized format (starts with `{quoted}`); supported: {known}"
+    return Finding("no-transcript", "error", text, line)
 
 
 def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:

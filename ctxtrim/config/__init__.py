@@ -2,23 +2,26 @@
 
 ::
 
-    command line        --max-age 3                                       highest precedence
-    environment         CTXTRIM_MAX_AGE=3
-    --config FILE       max-age = 3
-    ./ctxtrim.toml      the same, and [truncate] max-age = 3, pipeline = ["truncate", "trim"],
-    [models.our-model] ./pyproject.toml    the same in [tool.ctxtrim] ./agents.config.json
-    {"contextManagement": {"maxAge": 3}}, and the blocks compactor and toolOutput the user's folder
-    config.toml, as ctxtrim.toml the preset the default of the setting
-    lowest precedence
+    command line            --max-age 3                                   highest precedence
+    environment             CTXTRIM_MAX_AGE=3
+    --config FILE           max-age = 3
+    ./ctxtrim.toml          the same, and [truncate] max-age = 3, pipeline = ["truncate", "trim"],
+                            [models.our-model]
+    ./pyproject.toml        the same in [tool.ctxtrim]
+    ./agents.config.json    {"contextManagement": {"maxAge": 3}}, and the blocks compactor and
+                            toolOutput
+    the user's folder       config.toml, as ctxtrim.toml
+    the preset
+    the default of the setting                                            lowest precedence
 """
 
 from ctxtrim.config.automatic import WORDS, Preference
 from ctxtrim.config.from_call import program
-from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.own_models import ModelOf
 from ctxtrim.config.resolved import DEFAULT, Config, configured
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import SettingsSource, Value
+from ctxtrim.config.stage_specs import SETTINGS
 
 __all__ = [
     "DEFAULT",

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import Field
 from typing import Any
 
 from ctxtrim.config.keys import meanings
+from ctxtrim.config.option import Option
 from ctxtrim.config.source import SettingsSource, assign
-from ctxtrim.config.stage_specs import checked_value
 from ctxtrim.errors import UsageError
 
 PREFIX = "CTXTRIM_"
@@ -36,7 +35,7 @@ def environment(variables: Mapping[str, str]) -> SettingsSource:
     return source
 
 
-def _read(location: str, setting: Field[Any], text: str) -> Any:
+def _read(setting: Option, location: str, text: str) -> Any:
     value: Any = text
     if isinstance(setting.default, tuple) and text.startswith("["):
         try:
@@ -45,4 +44,4 @@ def _read(location: str, setting: Field[Any], text: str) -> Any:
             raise UsageError(
                 f"{location}: expected a string or a JSON array of strings, found {text}"
             ) from None
-    return checked_value(location, setting, value)
+    return setting.parse(location, value)

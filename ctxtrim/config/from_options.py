@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ctxtrim.config.keys import SETTINGS, Meaning
+from ctxtrim.config.keys import Meaning
+from ctxtrim.config.names import option_name
+from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import SettingsSource, assign
-from ctxtrim.config.stage_specs import checked_value, option_name
+from ctxtrim.config.stage_specs import SETTINGS
 
 
 def command_line(values: Mapping[str, Any]) -> SettingsSource:
@@ -22,5 +24,5 @@ def command_line(values: Mapping[str, Any]) -> SettingsSource:
         matches += [
             Meaning(stage, known[name], value) for stage, known in SETTINGS.items() if name in known
         ]
-        assign(source, f"--{option_name(name)}", matches, checked_value)
+        assign(source, f"--{option_name(name)}", matches, Option.parse)
     return source

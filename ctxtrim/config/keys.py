@@ -2,30 +2,23 @@
 camelCase, and aliases.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import Field
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, WORDS, Alias
+from ctxtrim.config.names import field_name, kebab_case, option_name, suggestion
+from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
-from ctxtrim.config.stage_specs import option_name
+from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
-from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
-
-SETTINGS: dict[str, dict[str, Field[Any]]] = {
-    name: {setting.name: setting for setting in settings_of(stage)}
-    for name, stage in STAGES.items()
-}
-"""The settings of each stage, by name."""
 
 
 class Meaning(NamedTuple):
     """A setting and a value for it. `stage` is None for a run setting."""
 
     stage: str | None
-    setting: Field[Any]
+    setting: Option
     value: Any
 
 
@@ -38,28 +31,25 @@ def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list
     rows, own = _rows(block, key), list(_own(key, value, STAGES_OF.get(block)))
     if block in ("", CONTEXT) and not rows and not own:
         rows = [row for other in ALIASES for row in _rows(other, key)]
-    if not rows:
-        if not own:
-            raise UsageError(_unknown(key, block))
-        return own, []
-    return _followed(rows, value)
+    if not rows and not own:
+        raise UsageError(_unknown(key, block))
+    return _followed(rows, value) if rows else (own, [])
 
 
 def in_table(stage: str, key: str, value: Any) -> tuple[list[Meaning], list[str]]:
     """Like `meanings`, for a key in the table of a stage."""
     own = list(_own(key, value, (stage,)))
+    if own:
+        return own, []
     rows = [
         row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")
     ]
-    if own or not rows:
-        if not own:
-            known = ", ".join(map(option_name, SETTINGS[stage])) or "none"
-            raise UsageError(
-                f"unknown key{_nearest(key, map(option_name, SETTINGS[stage]))}; settings "
-                f"of {stage}: {known}"
-            )
-        return own, []
-    return _followed(rows, value)
+    if rows:
+        return _followed(rows, value)
+    known = [option_name(name) for name in SETTINGS[stage]]
+    raise UsageError(
+        f"unknown key{_nearest(key, known)}; settings of {stage}: {', '.join(known) or 'none'}"
+    )
 
 
 def _rows(block: str, key: str) -> list[Alias]:
@@ -82,7 +72,7 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meani
 
 def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
     """The settings that some aliases set, and the targets that no stage of this version has."""
-    found: list[Meaning] = []
+    matches: list[Meaning] = []
     later: list[str] = []
     for row in rows:
         if row.values is not None and not isinstance(value, bool):
@@ -90,9 +80,11 @@ def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
         stage, _, key = row.target.rpartition(".")
         own_value = value if row.values is None else row.values[value]
         own = list(_own(key, own_value, (stage,) if stage else None))
-        found += own if own_value is not None else []
-        later += [] if own else [row.target]
-    return found, later
+        if not own:
+            later.append(row.target)
+        elif own_value is not None:
+            matches += own
+    return matches, later
 
 
 def _word(target: str, value: Any) -> Any:
@@ -101,22 +93,14 @@ def _word(target: str, value: Any) -> Any:
 
 
 def _field(key: str, known: Mapping[str, Any]) -> str | None:
-    """The field for a key, None for an unknown key.
-
-    A field named like a Python keyword ends with an underscore.
-    """
-    names = (key.replace("-", "_"), _kebab(key).replace("-", "_"))
-    return next((field for name in names for field in (name, f"{name}_") if field in known), None)
-
-
-def _kebab(key: str) -> str:
-    """A camelCase key in kebab-case."""
-    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
+    """The field for a key in kebab-case, snake_case or camelCase, None for an unknown key."""
+    return field_name(key, known) or field_name(kebab_case(key), known)
 
 
 def _unknown(key: str, block: str) -> str:
-    if not block and _kebab(key).replace("-", "_") in OPTIONS:
-        return f"not a setting; pass --{option_name(_kebab(key))} on the command line"
+    option = OPTIONS.get(kebab_case(key).replace("-", "_"))
+    if not block and option is not None:
+        return f"not a setting; pass --{option_name(option.name)} on the command line"
     stages, blocks = STAGES_OF.get(block), (block,) if block in STAGES_OF else tuple(ALIASES)
     words = [option_name(name) for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
     words += [row.name for name in blocks for row in ALIASES[name]]
@@ -124,8 +108,7 @@ def _unknown(key: str, block: str) -> str:
     return f"unknown key{_nearest(key, words)}"
 
 
-def _nearest(key: str, words: Any) -> str:
+def _nearest(key: str, words: Iterable[str]) -> str:
     near = {word: word for word in words}
-    near |= {_kebab(word): word for word in near}
-    found = get_close_matches(_kebab(key).replace("_", "-"), near, n=1)
-    return f" (did you mean {near[found[0]]}?)" if found else ""
+    near |= {kebab_case(word): word for word in near}
+    return suggestion(kebab_case(key).replace("_", "-"), near)

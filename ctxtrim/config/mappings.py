@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT
 from ctxtrim.config.keys import in_table, meanings
+from ctxtrim.config.option import Option
 from ctxtrim.config.source import SettingsSource, assign
-from ctxtrim.config.type_checks import typed
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
@@ -58,7 +58,7 @@ def _take(source: SettingsSource, entry: _Entry, location: str) -> None:
         matches, later = meanings(entry.key, entry.value, entry.block)
     else:
         matches, later = in_table(entry.stage, entry.key, entry.value)
-    assign(source, location, matches, typed, is_weak=entry.stage is None)
+    assign(source, location, matches, Option.convert, is_weak=entry.stage is None)
     for target in later:
         source.note(f"{entry.place}: {target} is unknown in this version")
 

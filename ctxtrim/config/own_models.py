@@ -2,19 +2,21 @@
 
 ::
 
-    [models.our-model]              a new name, or a name of the registry, whose values are
-    overridden context_window = 64_000         tokens, as the next two max_input = 60_000 max_output
-    = 4_000 tokenizer = "path/to/tokenizer.json"
+    [models.our-model]              a new name, or a name of the registry, to override its values
+    context_window = 64_000         tokens, as the next two
+    max_input = 60_000
+    max_output = 4_000
+    tokenizer = "path/to/tokenizer.json"
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any
 
+from ctxtrim.config.names import suggestion
+from ctxtrim.config.option import must_be
 from ctxtrim.config.source import SettingsSource
-from ctxtrim.config.type_checks import must_be
 from ctxtrim.errors import UsageError
 from ctxtrim.tokens.models import Model, assumed_model
 
@@ -41,9 +43,8 @@ def _checked(place: str, value: object) -> dict[str, Any]:
     for name, setting in value.items():
         key, location = name.replace("-", "_"), f"{place}.{name}"
         if key not in _KEYS:
-            near = get_close_matches(key, _KEYS, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise UsageError(f"{location}: unknown key{hint}; known keys: {', '.join(_KEYS)}")
+            near = suggestion(key, {known: known for known in _KEYS})
+            raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(_KEYS)}")
         if key in _LIMITS:
             must_be(location, setting, _tokens(), "a number of tokens")
         else:

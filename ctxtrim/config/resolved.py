@@ -11,11 +11,10 @@ from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_environment import CONFIG, environment
 from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
-from ctxtrim.config.keys import SETTINGS
 from ctxtrim.config.own_models import ModelOf, own_models
-from ctxtrim.config.run_settings import SHARED, names
+from ctxtrim.config.run_settings import SHARED, preset_names
 from ctxtrim.config.source import SettingsSource, Value
-from ctxtrim.config.stage_specs import checked_settings, complete, parse_stage
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage
 from ctxtrim.io.inputs import is_same
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
@@ -74,21 +73,22 @@ class Config:
         reserve, spare = values["reserve"], self.preset.reserve
         if is_session and reserve is not None:
             reserve, spare = None, reserve
+        session = None
+        if self.preset.is_session and not is_session:
+            session = self.settings(SESSION)["session_tokens"].value
         return Metering(
             tokenizer_of,
-            values["model"],
-            values["tokenizer"],
-            values["context_window"],
-            reserve,
-            values["budget"],
-            values["safety"],
-            values["calibrate"],
-            model_of,
-            self.preset.window,
-            spare,
-            self.settings(SESSION)["session_tokens"].value
-            if self.preset.is_session and not is_session
-            else None,
+            model=values["model"],
+            tokenizer=values["tokenizer"],
+            context_window=values["context_window"],
+            reserve=reserve,
+            limit=values["budget"],
+            safety=values["safety"],
+            calibrates=values["calibrate"],
+            model_of=model_of,
+            most=self.preset.window,
+            spare=spare,
+            session=session,
         )
 
     @property
@@ -104,7 +104,7 @@ class Config:
     @cached_property
     def preset(self) -> Preset:
         """The named presets, merged; those of the automatic pipeline if nothing is configured."""
-        return merged(names(self._preset.value))
+        return merged(preset_names(self._preset.value))
 
     @property
     def _preset(self) -> Value:
@@ -133,13 +133,9 @@ class Config:
         home = next(source for source in self.sources if "pipeline" in source.shared)
         specs = []
         for text in texts:
-            name, members = parse_stage(text, origin)
-            entry = {
-                key: Value(value, origin)
-                for key, value in checked_settings(name, members, origin).items()
-            }
-            settings = self.settings(name, home, entry)
-            specs.append(Spec(name, {key: value.value for key, value in settings.items()}))
+            name, given = parse_stage(text, origin)
+            entry = {key: Value(value, origin) for key, value in given.items()}
+            specs.append(Spec(name, _values(self.settings(name, home, entry))))
         return tuple(specs)
 
     def spec(self, text: str) -> Spec:
@@ -147,9 +143,8 @@ class Config:
 
         Settings that the text does not name have their configured values.
         """
-        name, members = parse_stage(text, f"-s {text}")
-        base = {key: value.value for key, value in self.settings(name).items()}
-        return complete(name, members, f"-s {text}", base=base)
+        name, given = parse_stage(text, f"-s {text}")
+        return Spec(name, _values(self.settings(name)) | given)
 
     def settings(
         self,
@@ -159,17 +154,13 @@ class Config:
     ) -> dict[str, Value]:
         """The settings of a stage. `entry` has those of a pipeline entry in the source `home`."""
         preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset.value}"
-        layers: list[Mapping[str, Value]] = []
-        for source in self.sources:
-            layers += [entry] if source is home and entry else []
-            layers.append(source.settings.get(stage, {}))
-        layers.append({key: Value(value, origin) for key, value in preset.items()})
-        layers.append(
-            {key: Value(field.default, DEFAULT) for key, field in SETTINGS[stage].items()}
-        )
-        return {
-            key: next(layer[key] for layer in layers if key in layer) for key in SETTINGS[stage]
-        }
+        settings = {key: Value(option.default, DEFAULT) for key, option in SETTINGS[stage].items()}
+        settings |= {key: Value(value, origin) for key, value in preset.items()}
+        for source in reversed(self.sources):
+            settings |= source.settings.get(stage, {})
+            if source is home and entry:
+                settings |= entry
+        return settings
 
     @property
     def notes(self) -> list[tuple[str, Finding]]:
@@ -180,6 +171,10 @@ class Config:
     def model_of(self) -> ModelOf:
         """A function from a model's name to the model, with the user's own models."""
         return own_models(self.sources)
+
+
+def _values(settings: Mapping[str, Value]) -> dict[str, Any]:
+    return {key: value.value for key, value in settings.items()}
 
 
 def configured(

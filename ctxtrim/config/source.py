@@ -1,11 +1,12 @@
 """One source of settings: its checked values, each with its origin."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import Field, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.stage_specs import checked_settings, parse_stage
+from ctxtrim.config.option import Option
+from ctxtrim.config.stage_specs import parse_stage
 from ctxtrim.stage import Finding
 
 
@@ -46,8 +47,8 @@ class SettingsSource:
             self.notes.append(finding)
 
 
-Check = Callable[[str, Field[Any], Any], Any]
-"""From the location of a value, its setting and the value to the converted value.
+Check = Callable[[Option, str, Any], Any]
+"""From a setting, the location of a value and the value to the converted value.
 
 Raises `UsageError`.
 """
@@ -63,16 +64,14 @@ def assign(
 ) -> None:
     """Add values to a source. A weak value does not replace an earlier one of the same setting."""
     for stage, setting, value in matches:
-        found = check(location, setting, value)
-        is_restricted = setting.metadata["is_restricted"]
+        found = check(setting, location, value)
+        is_restricted = setting.is_restricted
         if not source.is_trusted and is_restricted is not None and is_restricted(found):
             source.note_restricted(location.removeprefix(f"{source.path}: "))
             continue
         if stage is None and setting.name == "pipeline":
             for text in found:
-                place = f"{location} {text}"
-                name, members = parse_stage(text, place)
-                checked_settings(name, members, place)
+                parse_stage(text, f"{location} {text}")
         home = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in home):
             home[setting.name] = Value(found, location)

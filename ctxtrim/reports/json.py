@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from ctxtrim import __version__
-from ctxtrim.config.stage_specs import option_name
+from ctxtrim.config.names import option_name
 from ctxtrim.pipeline import Measured, StageRun
 from ctxtrim.reports.model import Report, Row, pointer
 from ctxtrim.stage import Finding

@@ -9,9 +9,9 @@ import pytest
 from ctxtrim.config.aliases import ALIASES, WORDS
 from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_toml import own_file
-from ctxtrim.config.keys import SETTINGS
+from ctxtrim.config.names import option_name
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.stage_specs import option_name
+from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 
 # Settings that the table names and no stage has yet: a name of them is told as not known in this

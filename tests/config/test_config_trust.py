@@ -69,9 +69,7 @@ FILES: list[Write] = [in_own_file, in_pyproject, in_agents_file]
 
 
 def test_every_setting_that_names_a_place_or_a_service_is_restricted() -> None:
-    restricted = {
-        name for name, field in SHARED.items() if field.metadata["is_restricted"] is not None
-    }
+    restricted = {name for name, option in SHARED.items() if option.is_restricted is not None}
     assert restricted == {key.replace("-", "_") for key in PLACES}
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from builders import conversation, says, user
 from conftest import Run
-from harness import read
+from harness import parse, read
 from test_compact import talk
 
-from ctxtrim.config.stage_specs import complete
 from ctxtrim.errors import ArchiveError, SummaryError
 from ctxtrim.events import Event
 from ctxtrim.metering import Metering
@@ -25,7 +24,7 @@ def told(said: list[dict[str, Any]], **more: Any) -> list[Event]:
     (one,) = read(conversation(said))[0].transcripts
     events: list[Event] = []
     try:
-        pipeline = Pipeline((complete("compact", {}, ""),), Metering(tokenizer, None, "chars4"))
+        pipeline = Pipeline((parse("compact", {}),), Metering(tokenizer, None, "chars4"))
         pipeline.run(one, Services(on_event=events.append, **more))
     except ArchiveError as error:
         assert [event.error for event in events] == [None, str(error)]

@@ -371,3 +371,21 @@ def test_the_clock_none_removes_nothing(ctxtrim: Run) -> None:
             ctxtrim("run", *stages, "--clock", "none", "--max-age", "0", *QUICK, stdin=data).out
             == data
         )
+
+
+def test_an_image_next_to_an_empty_error_is_kept() -> None:
+    """A text in the empty `error` of a Gemini response would make the result an error."""
+    image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
+    response = {"functionResponse": {"name": "bash", "response": {"error": ""}, "id": "c1"}}
+    answer = {"functionResponse": {"name": "bash", "response": {"output": "a"}, "id": "c2"}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Show the harbour."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "bash", "args": {}, "id": "c1"}}]},
+        {"role": "user", "parts": [response, image]},
+        {"role": "model", "parts": [{"functionCall": {"name": "bash", "args": {}, "id": "c2"}}]},
+        {"role": "user", "parts": [answer]},
+    ]
+    data = json.dumps({"contents": contents}).encode()
+    ran = run(data, [("drop-images", {"max_age": 0})])
+    assert ran.data == data
+    assert not any(finding.severity == "error" for finding in ran.findings)

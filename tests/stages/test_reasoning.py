@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from builders import conversation, says, step, user
-from harness import Ran, read
+from harness import Ran, parse, read
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import budgets, files
 
-from ctxtrim.config.stage_specs import parse
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Pipeline

@@ -717,7 +717,7 @@ def test_s1_14_an_output_of_five_megabytes(ctxtrim: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"summarize": True}, {"strategy": "middle"}, {"target": "0.5", "summarize": True}]
+    "how", [{}, {"summarize": True}, {"strategy": "middle"}, {"target": 0.5, "summarize": True}]
 )
 def test_s1_14_ten_thousand_messages(how: dict[str, Any]) -> None:
     talk = [SYSTEM, *(one for number in range(1667) for one in turn(number)), user("And now?")]

@@ -7,10 +7,9 @@ from typing import Any
 import builders
 import pytest
 from builders import call, contents, conversation, result, says, step, user
-from harness import Ran, run
+from harness import Ran, parse, run
 from msgspec.structs import replace
 
-from ctxtrim.config.stage_specs import parse
 from ctxtrim.model import Message
 from ctxtrim.stages.trim import Trim
 from ctxtrim.tokenizers import tokenizer
@@ -427,8 +426,8 @@ def test_s1_5_what_is_pinned_is_never_touched(strategy: str) -> None:
 
 def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> None:
     budget = tokens(TALK) - 1
-    assert trimmed(TALK, budget + 1, target="0.5").data == conversation(TALK)
-    low = trimmed(TALK, budget, target="0.5").rows[0].count.tokens
+    assert trimmed(TALK, budget + 1, target=0.5).data == conversation(TALK)
+    low = trimmed(TALK, budget, target=0.5).rows[0].count.tokens
     assert low <= budget // 2 < trimmed(TALK, budget).rows[0].count.tokens
     grown = [*TALK, says("So."), user("and " * 1000)]
     assert tokens(grown) - tokens(TALK) + low <= budget
@@ -437,7 +436,7 @@ def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> 
 def test_s1_5_a_target_out_of_reach_costs_nothing() -> None:
     talk = [{"role": "system", "content": "rule " * 400}, *TALK[1:]]
     budget = tokens(talk) - 1000
-    assert trimmed(talk, budget, target="0.1").data == trimmed(talk, budget).data
+    assert trimmed(talk, budget, target=0.1).data == trimmed(talk, budget).data
 
 
 @pytest.mark.parametrize("bad", ["0", "1.1", "-0.5", "half", "1e-1", "0.0"])

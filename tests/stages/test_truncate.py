@@ -353,3 +353,12 @@ def test_a_second_run_leaves_a_clipped_line_with_lone_surrogates_unchanged(numbe
     ).data
     assert once is not None
     assert run(once, [limits], tokenizer="o200k_base").data == once
+
+
+def test_a_clip_of_an_old_result_is_not_replaced_in_a_second_run() -> None:
+    """The first lines of a clip may be smaller than the clip, those of its result are not."""
+    talk = [user("go"), *step("a", "ok\nok\n" + "0 errors" * 60)]
+    settings = {"replace": "head", "current_step": 20, "max_tokens": 32, "keep_small": 0}
+    once = run(conversation(talk), [("truncate", settings)])
+    assert b"full output in get_task_trace" in once.data
+    assert run(once.data, [("truncate", settings)]).data == once.data

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from builders import call, contents, conversation, result, says, step, steps, transcript, user
 from conftest import Run
-from harness import run
+from harness import parse, run
 
 from ctxtrim import (
     active_files,
@@ -19,7 +19,6 @@ from ctxtrim import (
     tokenizer,
     truncate_old_tool_outputs,
 )
-from ctxtrim.config.stage_specs import parse
 from ctxtrim.evidence import extract_key_info
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS

@@ -5,29 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import print_error, print_text
+from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config import SHARED, Config, Value
-from ctxtrim.config.stage_specs import option_name
+from ctxtrim.config.names import option_name
 from ctxtrim.reports.text import Table, plain
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
 
-_APP = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Show every setting and its origin.",
-)
 
-
-@_APP.callback()
-def main() -> None:
-    """Effective settings."""
-
-
-@_APP.command(context_settings={"max_content_width": 120})
 def show(
     config: Annotated[
         str | None,
@@ -39,24 +26,15 @@ def show(
         str | None, typer.Option(metavar="NAME", help="Apply a named preset.")
     ] = None,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    debug: Debug = False,
-) -> None:
+) -> int:
     """Show every setting, its value and its origin: an environment variable, a key in a file, a
     preset or the default.
 
     Settings of a stage begin with its name. A "-" means that the transcript or its model decides.
     """
-    raise typer.Exit(
-        exit_code_of(
-            lambda: _show({"config": config, "preset": preset}, is_json), shows_traceback=debug
-        )
-    )
-
-
-def _show(values: dict[str, Any], is_json: bool) -> int:
-    config = configuration(values)
-    rows = list(_rows(config))
-    for path, note in config.notes:
+    configured = configuration({"config": config, "preset": preset})
+    rows = list(_rows(configured))
+    for path, note in configured.notes:
         print_error(f"{path}: {note.severity}: {note.message}")
     if is_json:
         settings = [{"key": key, "value": value, "origin": origin} for key, (value, origin) in rows]
@@ -85,4 +63,7 @@ def _formatted(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-COMMAND = typer.main.get_command(_APP)
+_GROUP = group(help="Show every setting and its origin.")
+_GROUP.callback()(lambda: None)  # else the only command of the group is the group
+add_command(_GROUP, "show", show)
+COMMAND = typer.main.get_command(_GROUP)

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import print_error, print_text
+from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.metering import BOUND
 from ctxtrim.reports.text import Table, plain
 from ctxtrim.text.escaping import clean, json_text
@@ -24,16 +24,11 @@ def models(
         str | None, typer.Argument(metavar="NAME", help="A model, or part of its name.")
     ] = None,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    debug: Debug = False,
-) -> None:
+) -> int:
     """Show the window, limits, tokenizer, exactness, source and date of a model.
 
     Without NAME, list all models. With part of a name, list the models that match.
     """
-    raise typer.Exit(exit_code_of(lambda: _models(name, is_json), shows_traceback=debug))
-
-
-def _models(name: str | None, is_json: bool) -> int:
     own = configuration({}).model_of(name)
     model = (own if own.source else find_model(name)) if name else None
     listed = [known for known in known_models() if name is None or _matches(known, name.lower())]
@@ -163,6 +158,4 @@ def _table(listed: Sequence[Model]) -> Table:
     return Table("", columns, rows)
 
 
-_SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-_SINGLE.command("models", context_settings={"max_content_width": 120})(models)
-COMMAND = typer.main.get_command(_SINGLE)
+COMMAND = single_command("models", models)

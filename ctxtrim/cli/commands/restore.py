@@ -7,11 +7,10 @@ import typer
 
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
-from ctxtrim.archive.locations import own_archive
-from ctxtrim.cli.exit_codes import Debug, exit_code_of
+from ctxtrim.archive.locations import open_archive
 from ctxtrim.cli.terminal import print_error
+from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.stage_specs import checked_value
 from ctxtrim.errors import ArchiveError, InputError, source_name
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Stdout, write_to
@@ -37,24 +36,13 @@ def restore(
     max_size: Annotated[
         str, typer.Option(metavar="BYTES", help="Refuse longer lines, after decompression.")
     ] = "1GiB",
-    debug: Debug = False,
-) -> None:
+) -> int:
     """Restore the input of a run, byte for byte, from its output and an archive.
 
     A compressed input is restored uncompressed. Undo two runs in a row one at a time.
     """
-    raise typer.Exit(
-        exit_code_of(
-            lambda: _restore(file, archive, output, source, max_size), shows_traceback=debug
-        )
-    )
-
-
-def _restore(
-    file: str, folder: str | None, output: str | None, source: str | None, max_size: str
-) -> int:
-    archive = Archive(Path(folder) if folder is not None else own_archive(), makes=False)
-    most = checked_value("--max-size", SHARED["max_size"], max_size)
+    opened = open_archive(archive)
+    most = SHARED["max_size"].parse("--max-size", max_size)
     name = source_name(file)
     try:
         with reading(Input(file, file), most) as lines:
@@ -63,11 +51,11 @@ def _restore(
         place = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{place}: {error}") from error
     runs = [
-        run for run in archive.runs(sha256(data)) if source is None or run.input.startswith(source)
+        run for run in opened.runs(sha256(data)) if source is None or run.input.startswith(source)
     ]
     if not runs:
         raise ArchiveError(
-            f"{name}: no run in {archive.folder} gave this output"
+            f"{name}: no run in {opened.folder} gave this output"
             + (
                 f" from an input {source}"
                 if source
@@ -81,7 +69,7 @@ def _restore(
         for run in runs:
             print_error(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
         return 1
-    whole = _input(archive, runs[0], data)
+    whole = _input(opened, runs[0], data)
     sink = write_to(Path(output)) if output is not None else Stdout()
     sink.write(whole)
     sink.commit()
@@ -99,6 +87,4 @@ def _input(archive: Archive, run: Run, output: bytes) -> bytes:
     return whole
 
 
-_SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-_SINGLE.command("restore", context_settings={"max_content_width": 120})(restore)
-COMMAND = typer.main.get_command(_SINGLE)
+COMMAND = single_command("restore", restore)

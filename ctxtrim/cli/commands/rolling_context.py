@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ctxtrim.cli.exit_codes import Debug, exit_code_of
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import print_text
+from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config import WORDS, Config
 from ctxtrim.errors import UsageError
 from ctxtrim.io.outputs import write_to
@@ -23,19 +23,13 @@ def rolling_context(
             help="Turn the pipeline on or off (also enable, disable), or show the status.",
         ),
     ] = None,
-    debug: Debug = False,
-) -> None:
-    """Turn the configured pipeline on or off.
-
-    `ctxtrim run` runs it if no stage and no preset is named.
+) -> int:
+    """Turn the configured pipeline on or off. `ctxtrim run` runs it if no stage and no preset is
+    named.
 
     Without an argument, toggles it. The stored preference takes precedence over configuration
     files, but not over CTXTRIM_ENABLED and --enabled.
     """
-    raise typer.Exit(exit_code_of(lambda: _rolling_context(wanted), shows_traceback=debug))
-
-
-def _rolling_context(wanted: str | None) -> int:
     if wanted not in (None, _STATUS, *WORDS):
         raise UsageError(f"rolling-context {wanted}: expected on, off or status")
     config = configuration({})
@@ -65,6 +59,4 @@ def _description(config: Config) -> str:
     return f"{state} (origin: {origin}; {preference} is stored in {config.preference.path})"
 
 
-_SINGLE = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-_SINGLE.command("rolling-context", context_settings={"max_content_width": 120})(rolling_context)
-COMMAND = typer.main.get_command(_SINGLE)
+COMMAND = single_command("rolling-context", rolling_context)

@@ -192,6 +192,8 @@ def _response_text(response: Any, span: Span) -> tuple[str, Span | None, str | N
         return dump(response), None, None, is_error
     # the frame of the call covers the braces of a single member
     rest = dump(response | {text: ""}) if len(response) > 1 else None
+    if text == "error" and not is_error:
+        return "", None, rest, None  # a text would make the result an error
     return response[text], span.inside(text), rest, is_error
 
 

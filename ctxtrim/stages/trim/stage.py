@@ -68,8 +68,6 @@ _SHARE = 8  # a summary gets at most this fraction of the budget
 class _Order:
     """The settings before the keep rules: what is dropped first, and how much."""
 
-    fits_budget: ClassVar[bool] = True
-
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
@@ -93,6 +91,7 @@ class Trim(KeepRules, _Order):
     The order of the base classes is the order of the settings, last base first.
     """
 
+    fits_budget: ClassVar[bool] = True
     _drops_outdated = True
 
     preserve_system_prompt: bool = setting(

@@ -130,17 +130,19 @@ class Truncate(KeepRules, _Limits):
             )
         unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
         while unsure:  # a clip may not show the range that kept the result
-            still_kept = self._kept(tuple(edited), shape, ages, results(edited, shape, ages))
+            clipped = results(edited, shape, ages)
+            clipped_at = {result.position: result for result in clipped}
+            still_kept = self._kept(tuple(edited), shape, ages, clipped)
             lost = [result for result in unsure if still_kept[result.position].reason is None]
             for result in lost:
                 position, rule = result.position, self._rule(result)
-                replaced = rule._replaced(result, shape.fan[position])
+                fan, rank = shape.fan[position], kept_results[position].reason
+                # a clip may have more lines than its result, so that its first lines are smaller
+                replaced = rule._replaced(result, fan) or rule._replaced(clipped_at[position], fan)
                 if replaced is not None:
-                    rank = kept_results[position].reason
-                    reason = (
-                        f"age {result.age} > {rule.max_age}; the range that kept it ({rank}) "
-                        "does not fit"
-                    )
+                    reason = f"age {result.age} > {rule.max_age}"
+                    if rank is not None:
+                        reason += f"; the range that kept it ({rank}) does not fit"
                     edited[position], verdicts[position] = replaced, _Verdict("truncated", reason)
             unsure = [result for result in unsure if result not in lost] if lost else []
         changes = [

@@ -1,0 +1,34 @@
+"""Names of settings: kebab-case, snake_case and camelCase, and suggestions for unknown names."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+
+def option_name(name: str) -> str:
+    """The name of a setting as users write it: kebab-case, without the underscore after a Python
+    keyword.
+    """
+    return name.removesuffix("_").replace("_", "-")
+
+
+def kebab_case(key: str) -> str:
+    """A camelCase key in kebab-case."""
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
+
+
+def field_name(key: str, known: Iterable[str]) -> str | None:
+    """The name among `known` that a key in kebab-case or snake_case means, None for an unknown key.
+
+    A name like a Python keyword ends with an underscore.
+    """
+    name = key.replace("-", "_")
+    return next((field for field in (name, f"{name}_") if field in known), None)
+
+
+def suggestion(word: str, known: Mapping[str, str]) -> str:
+    """The text that suggests the nearest known word, empty without one.
+
+    `known` maps the words to compare to the words to show.
+    """
+    nearest = get_close_matches(word, known, n=1)
+    return f" (did you mean {known[nearest[0]]}?)" if nearest else ""

@@ -1,0 +1,142 @@
+"""The declaration of an option, and the conversion of its values.
+
+The command-line option, the key of configuration files, the environment variable and the keyword of
+the API are made from the declaration.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, replace
+from typing import Any
+
+from ctxtrim.errors import UsageError
+
+_TRUE = ("true", "yes", "on", "1")
+_FALSE = ("false", "no", "off", "0")
+_LONGEST_CHOICES = 20  # characters of choices that are shown in place of a metavar
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of an option: its default, help and valid values.
+
+    The type of the default is the type of the values; `()` is a list of texts, None a number that
+    is not set. `metavar` is derived if it is empty. `least` is the minimum of a number, `units` the
+    factors of the words that may follow it. `choices` are all valid words. `check` raises a
+    `ValueError` with the reason for an invalid text. `is_restricted` returns whether a value runs a
+    program, sends data, or names a file or folder.
+
+    `is_setting`: configuration can set it, not only the command line. `is_flag`: the command line
+    can set it, not only configuration.
+    """
+
+    name: str
+    help: str
+    default: Any = ""
+    metavar: str = ""
+    short: str = ""
+    least: int | None = None
+    choices: tuple[str, ...] | None = None
+    check: Callable[[str], object] | None = None
+    is_restricted: Callable[[Any], bool] | None = None
+    units: Mapping[str, int] = field(default_factory=dict)
+    is_setting: bool = True
+    is_flag: bool = True
+
+    @property
+    def shown_metavar(self) -> str:
+        """The word for a value in the help text."""
+        if self.metavar:
+            return self.metavar
+        if isinstance(self.default, int | None):
+            return "N"
+        words = "|".join(filter(None, self.choices or ())) or "TEXT"
+        return words if len(words) < _LONGEST_CHOICES else "NAME"
+
+    def parse(self, location: str, value: Any) -> Any:
+        """The value of a text, from a command line, `-s` or the environment.
+
+        A list is one text or several. Raises `UsageError` beginning with `location`.
+        """
+        if isinstance(self.default, bool):
+            word = str(value).lower()
+            if word not in _TRUE + _FALSE:
+                raise UsageError(f"{location} {value}: expected true or false")
+            return word in _TRUE
+        if isinstance(self.default, int | float | None):
+            return self._number(location, value)
+        if isinstance(self.default, tuple):
+            texts = value if isinstance(value, list | tuple) else [value]
+            return tuple(self._text(location, text) for text in texts)
+        return self._text(location, value)
+
+    def convert(self, location: str, value: Any) -> Any:
+        """The value of a document, in which a number is not a string.
+
+        Raises `UsageError` beginning with `location`.
+        """
+        if not (self.units and isinstance(value, str)):
+            default = 0 if self.default is None else self.default
+            kind, expected = next(row[1:] for row in _KINDS if isinstance(default, row[0]))
+            must_be(location, value, kind, expected)
+        return self.parse(location, value)
+
+    def _number(self, location: str, value: Any) -> int | float:
+        text = self._text(location, str(value))
+        endings = [unit for unit in self.units if text.lower().endswith(unit.lower())]
+        unit = max(endings, key=len, default="")
+        kind = float if isinstance(self.default, float) else int
+        try:
+            number = kind(text[: len(text) - len(unit)]) * self.units.get(unit, 1)
+        except ValueError:
+            expected = "a whole number" if kind is int else "a number"
+            expected += f", or one with {', '.join(self.units)}" if self.units else ""
+            raise UsageError(f"{location} {value}: expected {expected}") from None
+        if self.least is not None and not self.least <= number < float("inf"):
+            raise UsageError(f"{location} {value}: expected at least {self.least}")
+        return number
+
+    def _text(self, location: str, value: Any) -> str:
+        if self.choices is not None and value not in self.choices:
+            choices = ", ".join(filter(None, self.choices))
+            raise UsageError(f"{location} {value}: expected one of {choices}")
+        if self.check is not None:
+            try:
+                self.check(str(value))
+            except ValueError as error:
+                raise UsageError(f"{location} {value}: {error}") from None
+        return str(value)
+
+
+def stage_option(setting: Field[Any]) -> Option:
+    """The declaration of a stage setting. Its help ends with the default."""
+    option = Option(setting.name, default=setting.default, **setting.metadata)
+    text = option.help
+    if option.default not in (None, ()):
+        text += f" [default: {str(option.default).lower() or 'none'}]"
+    if isinstance(option.default, tuple):
+        text += " May be repeated."
+    return replace(option, help=text)
+
+
+_KINDS: tuple[tuple[type, Any, str], ...] = (
+    (bool, bool, "true or false"),
+    (int, int, "a whole number"),
+    (float, float, "a number"),
+    (tuple, str | list[str], "a string or a list of strings"),
+    (str, str, "a string"),
+)
+"""The type of a default, the type of values in documents, and its name in messages."""
+
+
+def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
+    """Raise `UsageError` if a value does not have a type, which may have bounds."""
+    import msgspec  # most runs find no document
+
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        found = repr(value)
+        raise UsageError(
+            f"{location}: expected {expected}, found "
+            f"{found if len(found) < 80 else f'{found[:79]}…'}"
+        ) from None

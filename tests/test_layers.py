@@ -174,7 +174,6 @@ KNOW_STAGES = ("stages/", "presets.py", "cli/app.py", "cli/commands/")
 OTHER_MEANINGS = {
     ("__init__.py", "compact"),  # the function
     ("stage.py", "check"),  # the check of a setting
-    ("config/stage_specs.py", "check"),
 }
 
 

@@ -71,6 +71,17 @@ def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit
         yield SetVisibility(message, new)
     if message is None:
         return
+    yield from _part_edits(message, new)
+    for position, part in enumerate(new.parts):
+        if part.span is None and part.block is None and part not in message.parts:
+            blocks = (later.block for later in new.parts[position + 1 :])
+            yield AddText(part, next((block for block in blocks if block is not None), None))
+    if new.metadata != message.metadata:
+        yield SetMetadata(message, new)
+
+
+def _part_edits(message: Message, new: Message) -> Iterator[MessageEdit]:
+    """The edits of the parts as read, which are found again by their place in the file."""
     unchanged = set(map(id, new.parts))
     by_place = {part.span or part.block: part for part in new.parts if part.span or part.block}
     for part in message.parts:
@@ -83,12 +94,6 @@ def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit
             yield ReplacePart(part, same)
         elif same.text != part.text:
             yield ReplaceText(part, same)
-    for position, part in enumerate(new.parts):
-        if part.span is None and part.block is None and part not in message.parts:
-            blocks = (later.block for later in new.parts[position + 1 :])
-            yield AddText(part, next((block for block in blocks if block is not None), None))
-    if new.metadata != message.metadata:
-        yield SetMetadata(message, new)
 
 
 def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:

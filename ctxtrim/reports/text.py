@@ -5,7 +5,7 @@ Tables are values, so that a terminal can draw them differently.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 from ctxtrim.errors import source_name
@@ -17,6 +17,7 @@ from ctxtrim.tokens import MARKS
 Cells = tuple[str, ...]
 T = TypeVar("T")
 _TOOLS = 15  # rows of the table by tool
+_SHORT = 5_000  # rows of a table that is held in memory while it is written
 _REPEATED = 10_000  # messages of which a second one is noticed
 
 
@@ -107,14 +108,16 @@ def plain(table: Table) -> str:
 
 
 def _plain_lines(table: Table) -> Iterator[str]:
-    """The lines of a table, whose rows are read twice."""
+    """The lines of a table. The rows of a long table are read twice."""
     names = tuple(name.removeprefix(">") for name in table.columns)
     widths = [len(name) for name in names]
-    for cells in table.rows:
+    first = list(islice(table.rows, _SHORT))
+    rows = first if len(first) < _SHORT else table.rows
+    for cells in rows:
         widths = [max(width, len(cell)) for width, cell in zip(widths, cells, strict=True)]
     if table.title:
         yield f"{table.title}\n"
-    for cells in chain([names], table.rows):
+    for cells in chain([names], rows):
         aligned = [
             cell.rjust(width) if column.startswith(">") else cell.ljust(width)
             for cell, width, column in zip(cells, widths, table.columns, strict=True)

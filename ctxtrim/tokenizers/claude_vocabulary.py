@@ -113,6 +113,10 @@ class Pieces:
         if not stream:
             return 0
         stream, cost = self.shorten_runs(stream)
+        return cost + self._cover(stream)
+
+    def _cover(self, stream: str) -> int:
+        """The minimum number of pieces that cover a stream without very long runs."""
         tree, chars = self.tree, self.chars
         costs: MutableSequence[int] = array("q", [0]) if len(stream) > _LONG else [0]
         end = len(stream) - 1
@@ -139,7 +143,7 @@ class Pieces:
         for start in range(max(0, end + 1 - self.reach), end):
             if costs[start] + 1 < least and stream[start:] in self.vocabulary:
                 least = costs[start] + 1
-        return cost + least
+        return least
 
     def shorten_runs(self, stream: str) -> tuple[str, int]:
         """A stream with its very long runs of one character shortened, and the cost of the removed

@@ -25,6 +25,7 @@ Messages = tuple[Message, ...]
 K = TypeVar("K")
 T = TypeVar("T")
 _QUOTED = partial(json.dumps, ensure_ascii=False)
+_TEXTS = 8_000_000  # characters of cached texts
 _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
@@ -60,19 +61,44 @@ class Count:
     beside: Addends
 
 
+class TextCounts:
+    """The tokens of texts that recur, such as the common start of logged requests.
+
+    It holds texts of at most eight million characters in total; a full cache is cleared.
+    """
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, int] = {}
+        self._size = 0
+
+    def count(self, text: str, tokenizer: Tokenizer) -> int:
+        """The tokens of a text."""
+        tokens = self._tokens.get(text)
+        if tokens is None:
+            tokens = tokenizer.count(text)
+            self._size += len(text)
+            if self._size > _TEXTS:
+                self._tokens.clear()
+                self._size = len(text)
+            if len(text) <= _TEXTS:
+                self._tokens[text] = tokens
+        return tokens
+
+
 @dataclass(frozen=True)
 class Counter:
     """A tokenizer and a framing. Caches the costs of messages for its lifetime.
 
-    One counter serves one transcript, so that the cache does not outlive its messages. `names` and
-    `tools` cache tool names and schemas, which recur in every transcript; all counters of a model
-    share them.
+    One counter serves one transcript, so that the cache does not outlive its messages. `names`,
+    `tools` and `texts` cache tool names, schemas and texts, which recur in other transcripts; all
+    counters of a model share them.
     """
 
     tokenizer: Tokenizer
     framing: Framing
     names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
     tools: dict[str, Addends] = field(default_factory=dict, repr=False, compare=False)
+    texts: "TextCounts" = field(default_factory=lambda: TextCounts(), repr=False, compare=False)
     _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -83,7 +109,7 @@ class Counter:
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
-        return Counter(self.tokenizer, self.framing, self.names, self.tools)
+        return Counter(self.tokenizer, self.framing, self.names, self.tools, self.texts)
 
     def bound(self) -> "Counter":
         """A counter that never counts less than this one and does not load a vocabulary."""
@@ -234,7 +260,7 @@ class Counter:
                 costs["image"] = self.framing.image
         else:
             text = part.spelled
-            tokens = self.tokenizer.count(text)
+            tokens = self.texts.count(text, self.tokenizer)
             costs = {part.kind: tokens}
             if quoted is not None:
                 costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)

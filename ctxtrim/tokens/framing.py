@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Part
 from ctxtrim.tokens.media.policies import POLICIES, Policy
 from ctxtrim.tokens.request import Addends, RequestFraming
 
@@ -75,23 +75,27 @@ class Framing:
             addends["result"] = self.result
         elif message.role == "assistant":
             addends["assistant"] = self.assistant
-            if self.preamble is not None and any(
-                part.kind == "tool_call" for part in message.parts
-            ):
+            calls = [part for part in message.parts if part.kind == "tool_call"]
+            if self.preamble is not None and calls:
                 if any(part.kind == "text" and part.text for part in message.parts):
                     addends["preamble"] = self.preamble
                 else:
                     addends["frame"] = addends["assistant"] = 0
             if is_parallel:
                 addends["parallel"] = self.parallel
-            for part in message.parts:
-                if part.kind == "tool_call":
-                    addends["call_frame"] = addends.get("call_frame", 0) + self.call
-                    if self.multiline and "\\" in part.text:
-                        lines = self.multiline * _multiline_arguments(part.text)
-                        addends["line_breaks"] = addends.get("line_breaks", 0) + lines
-                elif part.kind == "reasoning" and self.reasoning:
-                    addends["reasoning_frame"] = addends.get("reasoning_frame", 0) + self.reasoning
+            if calls:
+                addends |= self._around_calls(calls)
+            if self.reasoning and len(calls) < len(message.parts):
+                reasoning = sum(part.kind == "reasoning" for part in message.parts)
+                if reasoning:
+                    addends["reasoning_frame"] = self.reasoning * reasoning
+        return addends
+
+    def _around_calls(self, calls: list[Part]) -> Addends:
+        addends = {"call_frame": self.call * len(calls)}
+        texts = [part.text for part in calls if self.multiline and "\\" in part.text]
+        if texts:
+            addends["line_breaks"] = self.multiline * sum(map(_multiline_arguments, texts))
         return addends
 
 

@@ -190,13 +190,13 @@ chance: its allowance is the largest recorded.
 A constant that no documentation and too few requests support makes its count an estimate: tools that the provider runs
 or words (web search, computer use, memory, …), tools without a declaration at OpenAI, `task_budget` and citations of
 Anthropic, and structured output of gpt-oss.
-"""
+"""  # noqa: E501
 
 FACTS = """## What each vendor adds to a prompt
 
 The constants in `ctxtrim/tokens/vendors/`, in tokens, with their source and the number of recorded requests that they
 were checked against. A framing has the value of the framing above it for a field that it does not list.
-"""
+"""  # noqa: E501
 
 
 def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 SCHEMA = """
 CREATE TABLE traces (
-    id TEXT NOT NULL, sha256 TEXT NOT NULL, path TEXT NOT NULL, line INTEGER, tool TEXT, stage TEXT NOT NULL,
-    time TEXT NOT NULL, UNIQUE (id, sha256, path, line, stage)
+    id TEXT NOT NULL, sha256 TEXT NOT NULL, path TEXT NOT NULL, line INTEGER, tool TEXT,
+    stage TEXT NOT NULL, time TEXT NOT NULL, UNIQUE (id, sha256, path, line, stage)
 );
 CREATE TABLE runs (
-    output TEXT NOT NULL, input TEXT NOT NULL, recipe TEXT NOT NULL, path TEXT NOT NULL, pipeline TEXT NOT NULL,
-    time TEXT NOT NULL, UNIQUE (output, input)
+    output TEXT NOT NULL, input TEXT NOT NULL, recipe TEXT NOT NULL, path TEXT NOT NULL,
+    pipeline TEXT NOT NULL, time TEXT NOT NULL, UNIQUE (output, input)
 );
 PRAGMA journal_mode = WAL;
 PRAGMA user_version = 1;

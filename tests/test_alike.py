@@ -209,7 +209,7 @@ def decisions(
 
 @pytest.mark.parametrize("stages", STAGES)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_stage_decides_alike_whatever_the_form(form: str, stages: str) -> None:
+def test_every_stage_makes_the_same_decisions_in_every_format(form: str, stages: str) -> None:
     talk, specs, budget = STAGES[stages]
     assert decisions(form, talk, specs, budget) == decisions(
         "openai-chat, a list", talk, specs, budget
@@ -218,7 +218,7 @@ def test_every_stage_decides_alike_whatever_the_form(form: str, stages: str) -> 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_profile_judges_alike_whatever_the_form(form: str, profile: str) -> None:
+def test_every_profile_gives_the_same_findings_in_every_format(form: str, profile: str) -> None:
     data = b"\n".join(spell(value, PLAIN) for value in FORMS[form](TALK)) + b"\n"
     row = run(data, [("check", {"profile": profile})]).rows[0]
     assert [one.code for one in row.findings if one.severity == "error"] == []

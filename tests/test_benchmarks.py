@@ -7,7 +7,7 @@ from pathlib import Path
 HOSTILE = Path(__file__).resolve().parents[1] / "benchmarks" / "hostile.py"
 
 
-def test_the_screening_of_nasty_texts_runs_and_prints_a_row_for_each_case() -> None:
+def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
     options = [
         "--sizes",
         "4k,16k",

@@ -48,7 +48,7 @@ def patched(text: str, hunks: str) -> str:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Path) -> None:
+def test_a_recipe_works_if_followed_literally(recipe: str, tmp_path: Path) -> None:
     caches = shutil.ignore_patterns("__pycache__", "__snapshots__")
     for folder in (
         "ctxtrim",

@@ -58,7 +58,7 @@ def orphans(transcript: Transcript) -> int:
 
 @needs_corpus
 @files(FILES)
-def test_identity_every_file_comes_back_byte_for_byte(path: Path) -> None:
+def test_identity_every_file_is_unchanged_without_edits(path: Path) -> None:
     data = path.read_bytes()
     ran = run(data)
     assert ran.data == data
@@ -68,9 +68,7 @@ def test_identity_every_file_comes_back_byte_for_byte(path: Path) -> None:
 @needs_corpus
 @files(TIER_1)
 @pytest.mark.parametrize("budget", [500, 2000, 8000, 32000])
-def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result(
-    path: Path, budget: int
-) -> None:
+def test_trim_fits_the_budget_and_keeps_calls_with_results(path: Path, budget: int) -> None:
     data = path.read_bytes()
     for stages in ([("trim", {})], [("truncate", {"max_tokens": 500}), ("trim", {})]):
         ran = run(data, stages, limit=budget, tokenizer="auto")
@@ -101,7 +99,7 @@ def _compare(data: bytes, ran: Ran, budget: int) -> None:
 
 @needs_corpus
 @files(TIER_1)
-def test_locality_lines_without_an_edited_message_are_the_same_bytes(path: Path) -> None:
+def test_locality_lines_without_an_edit_keep_their_bytes(path: Path) -> None:
     data = path.read_bytes()
     ran = run(data, [("truncate", {"max_tokens": 200})], tokenizer="o200k_base")
     before, after = data.split(b"\n"), (ran.data or b"").split(b"\n")
@@ -123,7 +121,7 @@ def test_locality_lines_without_an_edited_message_are_the_same_bytes(path: Path)
 
 @needs_corpus
 @files(TIER_1)
-def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
+def test_idempotence_truncating_twice_equals_truncating_once(path: Path) -> None:
     once = run(path.read_bytes(), [("truncate", {})], tokenizer="auto").data or b""
     assert run(once, [("truncate", {})], tokenizer="auto").data == once
 
@@ -139,7 +137,7 @@ UNDONE = (("--preset", "rolling"), ("-s", "truncate", "-s", "trim", "--budget", 
 @needs_corpus
 @files(SAMPLE)
 @pytest.mark.parametrize("words", UNDONE, ids=["rolling", "truncate and trim"])
-def test_reversal_every_file_comes_back_from_its_output(
+def test_reversal_every_file_is_restored_from_its_output(
     ctxtrim: Run, tmp_path: Path, path: Path, words: tuple[str, ...]
 ) -> None:
     archive = ("--archive", tmp_path / "a")
@@ -152,7 +150,7 @@ def test_reversal_every_file_comes_back_from_its_output(
 
 @needs_corpus
 @files(CHAT)
-def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_openai_messages_and_calls_match_a_plain_reader(path: Path) -> None:
     text = path.read_text()
     values = (
         [json.loads(line) for line in text.splitlines()]
@@ -170,7 +168,7 @@ def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Pa
 
 @needs_corpus
 @files([path for path in TIER_1 if path.parent.name == "claude-code" and path.suffix == ".jsonl"])
-def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_result(
+def test_every_answered_live_call_of_claude_code_has_its_result(
     path: Path,
 ) -> None:
     answered = set()
@@ -187,7 +185,7 @@ def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_res
 
 @needs_corpus
 @files(ANTHROPIC)
-def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_finds(
+def test_anthropic_messages_calls_and_results_match_a_plain_reader(
     path: Path,
 ) -> None:
     said = calls = results = 0
@@ -204,7 +202,7 @@ def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_fin
 
 
 @files([path for path in TIER_1 if path.parent.name in ("openclaw", "pi")])
-def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(path: Path) -> None:
+def test_messages_and_calls_of_pi_match_a_plain_reader(path: Path) -> None:
     values = [record.value for line in path.read_bytes().split(b"\n") for record in split(line, 1)]
     entries = [value for value in values if isinstance(value, dict)]
     newest = max(
@@ -243,7 +241,7 @@ def items_of(value: Any) -> list[dict[str, Any]]:
 
 @needs_corpus
 @files([path for path in ITEMS if path.parent.name == "openai-responses"])
-def test_items_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_items_match_a_plain_reader(path: Path) -> None:
     values = [items_of(json.loads(line)) for line in path.read_text().splitlines()]
     found = transcripts(path.read_bytes())
     assert [sum(len(message.spans) for message in one.messages) for one in found] == [
@@ -261,7 +259,7 @@ def test_items_are_those_that_a_plain_reading_finds(path: Path) -> None:
 
 @needs_corpus
 @files([path for path in ITEMS if path.parent.name == "codex-rollout"])
-def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
+def test_items_of_codex_start_at_the_last_compaction(path: Path) -> None:
     events = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     items: list[dict[str, Any]] = []
     for event in events:
@@ -281,7 +279,7 @@ def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
 
 @needs_corpus
 @files(OPENHANDS)
-def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_messages_and_calls_of_openhands_match_a_plain_reader(path: Path) -> None:
     text = path.read_text()
     values = (
         [json.loads(line) for line in text.splitlines()]
@@ -320,7 +318,7 @@ def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(pa
 
 @needs_corpus
 @files([path for path in FILES if path.parent.name == "bfcl"])
-def test_the_turns_of_a_question_are_one_conversation(path: Path) -> None:
+def test_turns_of_a_question_form_a_single_conversation(path: Path) -> None:
     values = [json.loads(line) for line in path.read_text().splitlines()]
     found = transcripts(path.read_bytes())
     asked = [
@@ -340,7 +338,7 @@ HARD = ("system", "current task", "last exchange", "hidden")
 @files(SHARED)
 @pytest.mark.parametrize("summarize", [False, True], ids=["dropped", "summarized"])
 @pytest.mark.parametrize("budget", [2000, 8000])
-def test_trim_overflows_only_where_what_can_never_go_is_above_the_budget(
+def test_trim_overflows_only_if_protected_messages_exceed_the_budget(
     path: Path, summarize: bool, budget: int
 ) -> None:
     data, stages = path.read_bytes(), [("trim", {"summarize": summarize})]

@@ -72,7 +72,7 @@ def plain(path: Path) -> Iterator[Count]:
 
 @needs_corpus
 @files(MINE)
-def test_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_messages_calls_and_results_match_a_plain_reader(path: Path) -> None:
     found = transcripts(path.read_bytes())
     counted = [
         (
@@ -88,9 +88,7 @@ def test_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: P
 @needs_corpus
 @files(MINE)
 @pytest.mark.parametrize("budget", [20, 60, 150, 400, 1000, 4000])
-def test_what_is_trimmed_fits_and_reads_again_with_no_call_parted_from_its_result(
-    path: Path, budget: int
-) -> None:
+def test_trimmed_files_fit_and_keep_calls_with_results(path: Path, budget: int) -> None:
     data = path.read_bytes()
     for stages in (
         [("trim", {})],

@@ -100,7 +100,7 @@ def imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])
-def test_imports_point_down_and_packages_stay_where_they_belong(path: Path) -> None:
+def test_imports_point_down_and_dependencies_stay_in_their_rooms(path: Path) -> None:
     mine = room(path)
     for module in imports(path):
         package, _, rest = module.partition(".")
@@ -142,7 +142,7 @@ def test_the_library_loads_neither_typer_nor_rich() -> None:
     assert {"typer", "rich", "tiktoken", "gigatoken", "numpy"}.isdisjoint(done.stdout.split())
 
 
-def test_the_public_names_are_sorted_and_all_there() -> None:
+def test_the_public_names_are_sorted_and_complete() -> None:
     import ctxtrim
 
     names = ctxtrim.__all__

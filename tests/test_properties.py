@@ -53,12 +53,12 @@ def transcripts(data: bytes | None) -> list[Transcript]:
 
 
 @given(files())
-def test_identity_without_stages_the_bytes_come_out_as_they_went_in(data: bytes) -> None:
+def test_identity_without_stages_the_bytes_are_unchanged(data: bytes) -> None:
     assert run(data).data == data
 
 
 @given(files(), stages)
-def test_identity_where_nothing_is_too_old_too_long_or_too_much(
+def test_identity_within_all_limits_the_bytes_are_unchanged(
     data: bytes, pipeline: list[tuple[str, dict]]
 ) -> None:
     calm = [(name, CALM.get(name, {})) for name, _ in pipeline]
@@ -66,7 +66,7 @@ def test_identity_where_nothing_is_too_old_too_long_or_too_much(
 
 
 @given(files(), stages, budgets)
-def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
+def test_locality_unedited_lines_keep_bytes_and_order(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int
 ) -> None:
     ran = run(data, pipeline, limit=budget)
@@ -105,7 +105,8 @@ def _unlinked(line: bytes, is_linked: bool) -> bytes:
 
     if not is_linked:
         return line
-    names = rb"parentUuid|sourceToolAssistantUUID|parentId|targetId|firstKeptEntryId|firstKeptEntryIndex"
+    names = rb"parentUuid|sourceToolAssistantUUID|parentId|targetId"
+    names += rb"|firstKeptEntryId|firstKeptEntryIndex"
     return re.sub(rb'("(?:' + names + rb')"\s*:\s*)(?:"[up]\d+"|null|\d+)', rb"\1_", line)
 
 
@@ -115,7 +116,7 @@ def _by_chunk(data: bytes, rows: tuple) -> list[tuple]:
 
 
 @given(files(), stages, budgets, tokenizers)
-def test_agreement_what_was_written_reads_as_what_was_meant(
+def test_agreement_the_output_reads_back_as_intended(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
 ) -> None:
     ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
@@ -130,7 +131,7 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
 
 
 @given(files(), stages, budgets)
-def test_pairing_no_stage_parts_a_call_from_its_result(
+def test_pairing_every_stage_keeps_calls_with_results(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int
 ) -> None:
     ran = run(data, pipeline, limit=budget)
@@ -140,7 +141,7 @@ def test_pairing_no_stage_parts_a_call_from_its_result(
 
 
 @given(files(), stages, trims, budgets, tokenizers)
-def test_fit_after_trim_the_tokens_are_within_the_budget_or_the_report_says_what_cannot_go(
+def test_fit_trim_fits_the_budget_or_lists_protected_messages(
     data: bytes, pipeline: list[tuple[str, dict]], how: dict, budget: int, name: str
 ) -> None:
     ran = run(data, [*pipeline, ("trim", how)], limit=budget, tokenizer=name, model=MODEL)
@@ -169,7 +170,7 @@ def test_no_growth_no_stage_makes_a_transcript_longer(
 
 
 @given(files(), truncations, tokenizers)
-def test_stillness_truncate_on_its_own_output_changes_nothing(
+def test_idempotence_truncate_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str
 ) -> None:
     once = run(data, [("truncate", how)], tokenizer=name).data
@@ -178,7 +179,7 @@ def test_stillness_truncate_on_its_own_output_changes_nothing(
 
 @pytest.mark.parametrize("name", PRESETS)
 @given(data=files(), tokenizer=tokenizers)
-def test_stillness_each_preset_on_its_own_output_changes_nothing(
+def test_idempotence_each_preset_on_its_output_changes_nothing(
     name: str, data: bytes, tokenizer: str
 ) -> None:
     once = run(data, preset(name), tokenizer=tokenizer, model=MODEL).data or b""
@@ -186,7 +187,7 @@ def test_stillness_each_preset_on_its_own_output_changes_nothing(
 
 
 @given(files(), trims, budgets, tokenizers)
-def test_stillness_trim_on_its_own_output_changes_nothing(
+def test_idempotence_trim_on_its_output_changes_nothing(
     data: bytes, how: dict, budget: int, name: str
 ) -> None:
     once = run(data, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data
@@ -195,7 +196,7 @@ def test_stillness_trim_on_its_own_output_changes_nothing(
 
 
 @given(files(), removals, tokenizers)
-def test_stillness_drop_images_on_its_own_output_changes_nothing(
+def test_idempotence_drop_images_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str
 ) -> None:
     once = run(data, [("drop-images", how)], tokenizer=name, model=MODEL).data
@@ -205,7 +206,7 @@ def test_stillness_drop_images_on_its_own_output_changes_nothing(
 
 
 @given(files(), summaries, tokenizers)
-def test_stillness_summarize_on_its_own_output_changes_nothing(
+def test_idempotence_summarize_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str
 ) -> None:
     once = run(data, [("summarize", how)], tokenizer=name, model=MODEL).data

@@ -35,7 +35,7 @@ def transcripts(data: bytes | None) -> list[Transcript]:
 
 
 @given(files(), pipelines, budgets, tokenizers)
-def test_agreement_what_was_written_reads_as_what_was_meant(
+def test_agreement_the_output_reads_back_as_intended(
     data: bytes, pipeline: Stages, budget: int, name: str
 ) -> None:
     ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
@@ -48,7 +48,7 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
 
 
 @given(files(), ours, tokenizers)
-def test_s3_8_and_s3_11_no_call_is_parted_from_its_result_and_turns_are_taken_as_before(
+def test_s3_8_and_s3_11_calls_keep_results_and_roles_keep_their_order(
     data: bytes, one: tuple[str, dict[str, Any]], name: str
 ) -> None:
     ran = run(data, [one], tokenizer=name, model=MODEL, limit=one[1].get("session_tokens") or None)
@@ -77,7 +77,7 @@ def test_no_growth_neither_stage_makes_a_transcript_longer(
 
 
 @given(files(), ours, tokenizers)
-def test_s3_11_stillness_a_second_run_changes_nothing(
+def test_s3_11_idempotence_a_second_run_changes_nothing(
     data: bytes, one: tuple[str, dict[str, Any]], name: str
 ) -> None:
     once = run(data, [one], tokenizer=name, model=MODEL).data or b""
@@ -85,7 +85,7 @@ def test_s3_11_stillness_a_second_run_changes_nothing(
 
 
 @given(files(), compactions, st.integers(10, 3000))
-def test_s3_11_stillness_under_a_limit_of_any_size(
+def test_s3_11_idempotence_under_a_limit_of_any_size(
     data: bytes, how: dict[str, Any], limit: int
 ) -> None:
     once = run(data, [("compact", how)], limit=limit, model=MODEL).data or b""
@@ -93,7 +93,7 @@ def test_s3_11_stillness_under_a_limit_of_any_size(
 
 
 @given(files(), cutoffs, compactions)
-def test_both_together_run_again_lengthen_nothing(
+def test_a_second_run_of_both_stages_lengthens_nothing(
     data: bytes, cutoff: dict[str, Any], compact: dict[str, Any]
 ) -> None:
     """Each alone, and the preset, is still; what one leaves may be for the other to take in a

@@ -61,7 +61,7 @@ def said(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
 
 
 @shapes
-def test_s1_1_everything_that_is_sent_is_counted(shape: str) -> None:
+def test_s1_1_every_part_of_a_request_is_counted(shape: str) -> None:
     asked = SHAPES[shape]
     whole = estimate_tokens(**asked, **CHARS)
     text = json.dumps(asked["messages"])
@@ -83,7 +83,7 @@ def test_s1_1_arguments_of_calls_count_as_texts_and_as_objects() -> None:
     assert trim_conversation(objects, 200)[-1] == objects[-1]
 
 
-def test_s1_2_tokenizers_are_there_by_family() -> None:
+def test_s1_2_tokenizers_are_available_by_family() -> None:
     assert tokenizers.tokenizer("gpt").count("lighthouse keepers") == len(
         tokenizers.encode("lighthouse keepers", "gpt")
     )
@@ -96,7 +96,7 @@ def test_s1_2_tokenizers_are_there_by_family() -> None:
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
-def test_s1_2_an_encoding_numbers_as_many_tokens_as_it_counts(name: str) -> None:
+def test_s1_2_encode_returns_as_many_tokens_as_count(name: str) -> None:
     for text in (
         "",
         "naïve 日本語 🚀",
@@ -108,7 +108,7 @@ def test_s1_2_an_encoding_numbers_as_many_tokens_as_it_counts(name: str) -> None
         assert len(tokenizers.encode(text, name)) == tokenizers.count(text, name)
 
 
-def test_s1_2_what_cannot_number_its_tokens_says_so() -> None:
+def test_s1_2_a_tokenizer_that_cannot_encode_raises_an_error() -> None:
     told = said(TokenizerError, "x", "llama", call=tokenizers.encode)
     assert told == (
         "tokenizer max(o200k_base, chars4) can count tokens but not encode them; "
@@ -130,7 +130,7 @@ class Words:
         return [len(word) for word in text.split()]
 
 
-def test_s1_2_a_tokenizer_of_ones_own_counts_for_its_family(
+def test_s1_2_a_custom_tokenizer_counts_for_its_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("ctxtrim.tokenizers.registered.OWN", OWN)
@@ -149,7 +149,7 @@ def test_s1_2_a_tokenizer_of_ones_own_counts_for_its_family(
     assert estimate_tokens(messages, "meta-llama/Llama-3.1-8B") == before
 
 
-def test_s1_2_what_is_no_tokenizer_is_refused() -> None:
+def test_s1_2_an_invalid_tokenizer_is_refused() -> None:
     told = said(UsageError, "mine", object(), call=tokenizers.add)
     assert told == "tokenizer mine: expected a name, and an object with count or encode"
 
@@ -179,7 +179,7 @@ def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
     assert told.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
 
 
-def test_s1_3_to_fit_is_to_have_no_more_than_the_budget() -> None:
+def test_s1_3_a_prompt_fits_up_to_the_budget() -> None:
     messages = openai_session(2)
     tokens = estimate_tokens(messages, "gpt-4o")
     assert not enforce_context_limit(messages, tokens, model="gpt-4o").truncated
@@ -187,7 +187,7 @@ def test_s1_3_to_fit_is_to_have_no_more_than_the_budget() -> None:
 
 
 @shapes
-def test_s1_4_the_strategies_have_their_names(shape: str) -> None:
+def test_s1_4_the_strategies_are_available_by_name(shape: str) -> None:
     asked = SHAPES[shape]
     most = {"reserve": 1000, **CHARS}
     kept = {
@@ -211,7 +211,7 @@ def test_s1_4_the_strategies_have_their_names(shape: str) -> None:
 
 
 @shapes
-def test_s1_5_recent_turns_stay_while_anything_older_is_left(shape: str) -> None:
+def test_s1_5_recent_turns_are_kept_while_older_messages_remain(shape: str) -> None:
     asked = SHAPES[shape]
     config = {"budget": 2000, "preserveRecentTurns": 2, **CHARS}
     prompt = build_final_prompt(config=config, **asked)
@@ -219,14 +219,14 @@ def test_s1_5_recent_turns_stay_while_anything_older_is_left(shape: str) -> None
     assert prompt.usage.dropped > 0
 
 
-def test_s1_5_the_system_prompt_goes_only_where_that_is_asked_for() -> None:
+def test_s1_5_the_system_prompt_is_dropped_only_by_setting() -> None:
     messages = openai_session(3)
     assert trim_conversation(messages, 60, **CHARS)[0] == messages[0]
     without = trim_conversation(messages, 22, preserve_system_prompt=False, **CHARS)
     assert [one["role"] for one in without] == ["user"]
 
 
-def test_s1_5_what_stands_beside_the_messages_always_stays_and_is_counted() -> None:
+def test_s1_5_a_separate_system_prompt_is_kept_and_counted() -> None:
     asked = SHAPES["anthropic"]
     config = {"preserveSystemPrompt": False, "budget": 1500, **CHARS}
     kept = build_final_prompt(config=config, **asked)
@@ -242,7 +242,7 @@ def test_s1_5_what_stands_beside_the_messages_always_stays_and_is_counted() -> N
 
 
 @shapes
-def test_s1_6_one_summary_stands_for_what_went(shape: str) -> None:
+def test_s1_6_one_summary_replaces_dropped_messages(shape: str) -> None:
     asked = SHAPES[shape]
     config = {"budget": 2000, "summarizeOnTruncate": True, **CHARS}
     prompt = build_final_prompt(config=config, **asked)
@@ -272,7 +272,7 @@ class Writer:
         return Reply("The lamps were looked after.")
 
 
-def test_s1_6_a_summarizer_writes_and_facts_take_its_place() -> None:
+def test_s1_6_a_summarizer_writes_and_facts_are_the_fallback() -> None:
     writer = Writer()
     messages = openai_session(8)
     prompt = build_final_prompt(
@@ -287,7 +287,7 @@ def test_s1_6_a_summarizer_writes_and_facts_take_its_place() -> None:
     assert short.by == "facts"
 
 
-def test_s1_6_a_summary_has_no_more_tokens_than_allowed_and_says_what_it_is_of() -> None:
+def test_s1_6_a_summary_fits_its_limit_and_names_its_source() -> None:
     messages = openai_session(8)
     found = summarize_context(messages, summary_tokens=200, **CHARS)
     assert found.original_tokens == estimate_tokens(messages, **CHARS)
@@ -296,7 +296,7 @@ def test_s1_6_a_summary_has_no_more_tokens_than_allowed_and_says_what_it_is_of()
     assert summarize_context([], **CHARS).summary == ""
 
 
-def test_s1_7_a_summary_is_put_back_once_and_continued() -> None:
+def test_s1_7_a_stored_summary_is_inserted_once_and_continued() -> None:
     messages = openai_session(8)
     config = {"budget": 2000, "summarize": True, **CHARS}
     first = build_final_prompt(messages, config)
@@ -313,7 +313,7 @@ def test_s1_7_a_summary_is_put_back_once_and_continued() -> None:
     assert build_final_prompt(again, tight, conversation_summary=first.summary).messages == again
 
 
-def test_s1_9_a_prompt_that_cannot_fit_is_an_error_that_says_what_cannot_go() -> None:
+def test_s1_9_an_overflow_error_lists_protected_messages() -> None:
     messages = openai_session(3)
     with pytest.raises(ContextOverflowError) as caught:
         build_final_prompt(messages, {"budget": 20, **CHARS}, tools=OPENAI_TOOLS)
@@ -338,7 +338,7 @@ def test_s1_9_a_prompt_that_cannot_fit_is_an_error_that_says_what_cannot_go() ->
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_s1_9_the_text_of_an_overflow() -> None:
+def test_s1_9_the_text_of_an_overflow_error() -> None:
     assert str(
         ContextOverflowError(25007, 50, [Irreducible(3, "user", 25007, "current task")])
     ) == (
@@ -349,7 +349,7 @@ def test_s1_9_the_text_of_an_overflow() -> None:
 
 
 @shapes
-def test_s1_10_what_fits_is_not_changed(shape: str) -> None:
+def test_s1_10_a_prompt_that_fits_is_unchanged(shape: str) -> None:
     asked = SHAPES[shape]
     prompt = build_final_prompt(**asked)
     assert prompt.within_budget
@@ -361,7 +361,7 @@ def test_s1_10_what_fits_is_not_changed(shape: str) -> None:
     assert (kept.messages, kept.truncated, kept.dropped_count) == (asked["messages"], False, 0)
 
 
-def test_s1_11_both_shapes_lead_to_the_same_decisions() -> None:
+def test_s1_11_both_message_shapes_give_the_same_decisions() -> None:
     config = {"budget": 3000, "model": "gpt-4o", "tokenizer": "chars4"}
     openai = build_final_prompt(config=config, **SHAPES["openai"])
     anthropic = build_final_prompt(config=config, **SHAPES["anthropic"])
@@ -369,7 +369,7 @@ def test_s1_11_both_shapes_lead_to_the_same_decisions() -> None:
     assert abs(openai.token_count - anthropic.token_count) < 200
 
 
-def test_s1_12_the_block_of_other_programs_is_understood() -> None:
+def test_s1_12_the_config_block_of_other_programs_is_accepted() -> None:
     block = {
         "enabled": True,
         "maxContextTokens": 6000,
@@ -388,7 +388,7 @@ def test_s1_12_the_block_of_other_programs_is_understood() -> None:
     assert off.token_count > 4000
 
 
-def test_s1_13_what_a_prompt_took_is_told() -> None:
+def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
     told: list[PromptUsage] = []
     messages = openai_session(8)
     for budget in (2000, 100_000):
@@ -424,7 +424,7 @@ def test_s1_13_what_a_prompt_took_is_told() -> None:
         ),
     ],
 )
-def test_a_wrong_config_is_one_clear_line(config: dict[str, Any], told: str) -> None:
+def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], told: str) -> None:
     assert said(UsageError, [], config, call=build_final_prompt) == f"build_final_prompt: {told}"
 
 
@@ -443,12 +443,12 @@ def test_a_wrong_config_is_one_clear_line(config: dict[str, Any], told: str) -> 
         ),
     ],
 )
-def test_what_is_no_message_is_named(messages: Any, told: str) -> None:
+def test_an_invalid_message_is_named_in_the_error(messages: Any, told: str) -> None:
     for call in (estimate_tokens, build_final_prompt, summarize_context):
         assert said(InputError, messages, call=call) == told
 
 
-def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
+def test_only_anthropic_has_a_separate_system_prompt() -> None:
     told = said(InputError, openai_turn(0), system="x", call=estimate_tokens)
     assert (
         told
@@ -463,7 +463,7 @@ def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
 @settings(max_examples=examples(150))
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), budgets, trims, st.booleans())
 @example([{"role": "user", "texts": [""]}], "openai", 1, {}, False)
-def test_s1_9_no_result_is_ever_above_the_budget_and_no_input_is_changed(
+def test_s1_9_no_result_exceeds_the_budget_and_inputs_are_unchanged(
     talk: list[dict[str, Any]], shape: str, budget: int, options: dict[str, Any], summarizes: bool
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
@@ -521,6 +521,6 @@ def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
     assert peak > 1500
 
 
-def test_the_layer_is_typed_and_its_names_load_when_they_are_used() -> None:
+def test_the_api_is_typed_and_its_names_load_lazily() -> None:
     assert ctxtrim.tokenizers is tokenizers
     assert {"build_final_prompt", "tokenizers", "ContextOverflowError"} <= set(ctxtrim.__all__)

@@ -77,7 +77,7 @@ def test_s3_2_compaction_is_due_by_tokens_else_by_messages(shape: str) -> None:
     assert not should_compact(messages, {"contextWindow": 1_000_000, "maxMessages": 2})
 
 
-def test_s3_13_the_estimate_is_what_was_recorded_and_what_follows() -> None:
+def test_s3_13_the_estimate_is_recorded_usage_plus_later_messages() -> None:
     messages: Messages = [
         {"role": "user", "content": "x" * 400},
         {
@@ -96,7 +96,7 @@ def test_s3_13_the_estimate_is_what_was_recorded_and_what_follows() -> None:
 
 
 @shapes
-def test_s3_11_a_compacted_session_is_a_summary_and_what_is_recent(shape: str) -> None:
+def test_s3_11_a_compacted_session_is_a_summary_and_recent_messages(shape: str) -> None:
     asked = copy.deepcopy(SHAPES[shape])
     told: list[Event] = []
     done = compact(
@@ -119,7 +119,7 @@ def test_s3_11_a_compacted_session_is_a_summary_and_what_is_recent(shape: str) -
     assert told[1].error is None
 
 
-def test_what_is_all_recent_is_not_compacted_and_that_is_said() -> None:
+def test_a_session_of_recent_messages_is_not_compacted_with_a_reason() -> None:
     messages = openai_session(1, steps=1)
     done = compact(messages)
     assert (done.messages, done.summary) == (messages, None)
@@ -135,7 +135,7 @@ class Broken:
         return Reply(" ")
 
 
-def test_s3_12_what_stood_in_for_a_summarizer_is_told() -> None:
+def test_s3_12_the_fallback_of_a_summarizer_is_reported() -> None:
     told: list[Event] = []
     done = compact(openai_session(20), {"keepRecentTokens": 2000}, told.append, summarizer=Broken())
     assert done.summary is not None
@@ -161,7 +161,7 @@ def client(server: Server) -> openai.OpenAI:
 
 
 @local
-def test_s3_12_a_request_that_was_too_long_is_compacted_once_and_sent_again(server: Server) -> None:
+def test_s3_12_a_request_above_the_window_is_compacted_and_retried(server: Server) -> None:
     server.answers = [refusal(), completion("All lamps burn.")]
     told: list[Event] = []
     messages = openai_session(20)
@@ -188,7 +188,7 @@ def test_s3_12_a_request_that_was_too_long_is_compacted_once_and_sent_again(serv
 
 
 @local
-def test_s3_12_it_is_sent_again_no_more_than_once(server: Server) -> None:
+def test_s3_12_a_request_is_retried_at_most_once(server: Server) -> None:
     server.answers = [refusal()]
     with client(server) as api, pytest.raises(openai.BadRequestError):
         with_recovery(
@@ -199,7 +199,7 @@ def test_s3_12_it_is_sent_again_no_more_than_once(server: Server) -> None:
 
 
 @local
-def test_s3_12_other_errors_are_not_answered_with_a_compaction(server: Server) -> None:
+def test_s3_12_other_errors_cause_no_compaction(server: Server) -> None:
     server.answers = [refusal("Rate limit reached: tokens per min", "rate_limit_exceeded", 429)]
     told: list[Event] = []
     with client(server) as api, pytest.raises(openai.RateLimitError):
@@ -211,7 +211,7 @@ def test_s3_12_other_errors_are_not_answered_with_a_compaction(server: Server) -
     assert (len(server.asked), told) == (1, [])
 
 
-def test_s3_12_what_cannot_be_made_to_fit_says_so_and_where_it_came_from() -> None:
+def test_s3_12_an_overflow_after_compaction_names_its_cause() -> None:
     told: list[Event] = []
 
     def send(prompt: Any) -> None:
@@ -292,7 +292,7 @@ def test_s1_2_from_messages_through_the_layer_to_a_server(
     assert len(server.asked) == 3
 
 
-def test_the_file_of_a_tokenizer_numbers_its_tokens(tokenizer_path: str) -> None:
+def test_a_tokenizer_file_encodes_tokens(tokenizer_path: str) -> None:
     numbers = tokenizers.encode("tide sea", tokenizer_path)
     assert len(numbers) == tokenizers.count("tide sea", tokenizer_path) == 4
 
@@ -304,7 +304,7 @@ def test_the_file_of_a_tokenizer_numbers_its_tokens(tokenizer_path: str) -> None
     st.integers(0, 6),
     st.sampled_from([0, 100, 2000]),
 )
-def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
+def test_s3_10_a_compacted_list_is_never_longer_and_the_input_is_unchanged(
     talk: list[dict[str, Any]], shape: str, count: int, tokens: int
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
@@ -333,7 +333,7 @@ def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
 
 @settings(max_examples=examples(40), deadline=None)
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(300, 3000))
-def test_s3_12_what_is_sent_again_fits_the_window_that_was_told(
+def test_s3_12_a_retried_request_fits_the_reported_window(
     talk: list[dict[str, Any]], shape: str, window: int
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)

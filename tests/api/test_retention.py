@@ -71,9 +71,7 @@ def own(ctxtrim: Run, tmp_path: Path) -> Run:
 
 
 @pytest.mark.parametrize(("now", "is_full"), [(3, True), (4, True), (5, False), (90, False)])
-def test_s4_1_full_while_the_turn_is_the_current_one_or_the_one_before(
-    now: int, is_full: bool
-) -> None:
+def test_s4_1_results_of_the_current_and_previous_turn_are_full(now: int, is_full: bool) -> None:
     assert POLICY.is_fully_retained(tool(3), now) is is_full
     (kept,) = POLICY.apply(ContextWindow((tool(3),), now)).messages
     assert (kept == tool(3)) is is_full
@@ -108,7 +106,7 @@ def test_s4_2_three_lines_and_a_pointer() -> None:
     assert pipeline(data)[0]["content"] == HEAD + POINTER
 
 
-def test_s4_3_pure_and_the_second_time_nothing_changes() -> None:
+def test_s4_3_the_policy_is_pure_and_idempotent() -> None:
     window = ContextWindow((UserMessage("u", "go", 1), tool(1), tool(3)), 4)
     before = copy.deepcopy(window)
     after = POLICY.apply(window)
@@ -120,7 +118,7 @@ def test_s4_3_pure_and_the_second_time_nothing_changes() -> None:
         window.messages[1].content = ""  # type: ignore[misc]
 
 
-def test_s4_3_the_policy_always_truncates_and_the_stage_only_where_it_gets_smaller() -> None:
+def test_s4_3_the_policy_always_truncates_and_the_stage_only_to_save_tokens() -> None:
     assert POLICY.truncate(tool(1, "ok")).content == f"ok\n{POINTER}"
     data = lines([record("tool_result", 1, "ok", traceId="abc-123"), record("user", 4, "so?")])
     assert run(data, RETENTION).data == data
@@ -139,7 +137,7 @@ def test_s4_3_the_stage_run_again_changes_nothing() -> None:
     assert run(once, RETENTION).data == once
 
 
-def test_s4_3_in_the_preset_errors_go_too() -> None:
+def test_s4_3_the_preset_truncates_errors() -> None:
     data = lines(
         [
             record("tool_result", 1, "Error: no such file\n" + LONG, traceId="t"),
@@ -150,7 +148,7 @@ def test_s4_3_in_the_preset_errors_go_too() -> None:
     assert pipeline(data)[0]["content"].endswith('(traceId="t")]')
 
 
-def test_s4_4_records_become_messages_and_records_again() -> None:
+def test_s4_4_records_round_trip_through_messages() -> None:
     records = turns(1, 2, 3)
     window = ContextWindow.of(records)
     assert window.current_turn == 4
@@ -179,24 +177,24 @@ def test_s4_4_records_become_messages_and_records_again() -> None:
         ({"turn": True}, "record 2: turn: expected a whole number, found True"),
     ],
 )
-def test_s4_4_a_record_that_is_none_is_named(change: dict[str, Any], told: str) -> None:
+def test_s4_4_an_invalid_record_is_named_in_the_error(change: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError) as raised:
         ContextWindow.of([record("user", 1), record("tool_result", 1, traceId="t") | change])
     assert told in str(raised.value)
 
 
-def test_s4_4_a_tool_result_cannot_be_made_without_its_trace_id() -> None:
+def test_s4_4_a_tool_result_requires_a_trace_id() -> None:
     with pytest.raises(TypeError):
         ToolResultMessage("r", "text", 1)  # type: ignore[call-arg]
     with pytest.raises(InputError, match="a trace id is required"):
         ToolResultMessage("r", "text", 1, " ")
 
 
-def test_s4_4_an_empty_text_is_one() -> None:
+def test_s4_4_an_empty_text_is_valid() -> None:
     assert ContextWindow.of([record("user", 1, "")]).messages == (UserMessage("user-1", "", 1),)
 
 
-def test_s4_4_a_missing_trace_id_names_its_line_and_the_transcript_stays(own: Run) -> None:
+def test_s4_4_a_missing_trace_id_is_reported_with_its_line(own: Run) -> None:
     records = turns(1, 2)
     del records[3]["traceId"]
     ran = own("run", "--preset", "retention", stdin=lines(records))
@@ -208,7 +206,7 @@ def test_s4_4_a_missing_trace_id_names_its_line_and_the_transcript_stays(own: Ru
     )
 
 
-def test_s4_4_ids_are_assigned_where_that_is_asked_for(own: Run) -> None:
+def test_s4_4_ids_are_assigned_by_option(own: Run) -> None:
     records = turns(1, 2)
     del records[3]["traceId"]
     ran = own("run", "--preset", "retention", "--assign-ids", stdin=lines(records))
@@ -221,12 +219,11 @@ def test_s4_4_ids_are_assigned_where_that_is_asked_for(own: Run) -> None:
     assert own("trace", "get", name).out == LONG.encode()
 
 
-def test_s4_5_turns_1_2_3_seen_from_turn_4() -> None:
+def test_s4_5_turns_1_2_3_at_turn_4() -> None:
     window = ContextWindow((tool(1), tool(2), tool(3)), 4)
 
-    assert [one == was for one, was in zip(POLICY.apply(window).messages, window.messages, strict=True)] == [
-        False, False, True,
-    ]  # fmt: skip
+    pairs = zip(POLICY.apply(window).messages, window.messages, strict=True)
+    assert [after == before for after, before in pairs] == [False, False, True]
     assert POLICY.apply(window, current_turn=2).messages == window.messages
     assert POLICY.apply(window, current_turn=2).current_turn == 2
     found = [
@@ -237,7 +234,7 @@ def test_s4_5_turns_1_2_3_seen_from_turn_4() -> None:
     assert found == [False, False, True]
 
 
-def test_s4_6_the_original_comes_back_byte_for_byte(own: Run, tmp_path: Path) -> None:
+def test_s4_6_the_original_is_restored_byte_for_byte(own: Run, tmp_path: Path) -> None:
     text = "zwölf Boote\r\n" + "ein Seil\t\u2028\n" * 200
     ran = own("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
     assert ran.code == 0 and b"TRUNCATED" in ran.out
@@ -257,7 +254,7 @@ def test_s4_6_the_original_comes_back_byte_for_byte(own: Run, tmp_path: Path) ->
     )
 
 
-def test_s4_6_unknown_and_empty_ids_are_told_apart(own: Run) -> None:
+def test_s4_6_unknown_and_empty_ids_are_different_errors(own: Run) -> None:
     own("run", "--preset", "retention", stdin=lines(turns(1)))
     for name, code, told in (
         ("trace-9", 1, "TRACE_NOT_FOUND"),
@@ -279,7 +276,7 @@ def test_s4_6_an_unknown_id_is_not_found_before_an_archive_exists(
     assert "there is no archive here; name the folder that --archive was given" in ran.err
 
 
-def test_s4_6_of_several_originals_a_hash_chooses(own: Run) -> None:
+def test_s4_6_a_hash_selects_one_of_several_originals(own: Run) -> None:
     texts = [f"the {word} report\n" * 300 for word in ("first", "second")]
     for text in texts:
         own("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
@@ -294,7 +291,7 @@ def test_s4_6_of_several_originals_a_hash_chooses(own: Run) -> None:
     assert (ran.code, "TRACE_NOT_FOUND" in ran.err) == (1, True)
 
 
-def test_s4_6_what_cannot_be_stored_stays_whole(own: Run, tmp_path: Path) -> None:
+def test_s4_6_a_result_that_cannot_be_stored_stays_whole(own: Run, tmp_path: Path) -> None:
     (tmp_path / "own").write_bytes(b"a file where a folder should be")
     data = lines(turns(1))
     ran = own("run", "--preset", "retention", stdin=data)

@@ -85,7 +85,7 @@ def test_links_inside_an_archive_are_refused(ctxtrim: Run, tmp_path: Path, part:
     assert f"{folder / part}: is a symbolic link" in refused(ctxtrim, folder, tmp_path)
 
 
-def test_a_link_to_a_folder_of_ones_own_is_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_link_to_a_folder_of_the_user_is_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "a").symlink_to("real")
     out = ctxtrim("truncate", *QUICK, "--archive", tmp_path / "a", stdin=line()).out
@@ -93,7 +93,7 @@ def test_a_link_to_a_folder_of_ones_own_is_an_archive(ctxtrim: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("part", ["", "objects", "packs", "index.sqlite3"])
-def test_an_archive_part_that_is_something_else_is_refused(
+def test_an_archive_member_of_the_wrong_type_is_refused(
     ctxtrim: Run, tmp_path: Path, part: str
 ) -> None:
     folder = tmp_path / "a"
@@ -121,7 +121,7 @@ def damage(file: Path, harm: str, other: Path) -> None:
 
 @pytest.mark.parametrize("part", ["objects", "packs"])
 @pytest.mark.parametrize("harm", ["changed", "empty", "link", "pipe"])
-def test_a_stored_original_that_was_damaged_is_replaced(
+def test_a_damaged_stored_original_is_replaced(
     ctxtrim: Run, tmp_path: Path, harm: str, part: str
 ) -> None:
     folder, other = tmp_path / "a", tmp_path / "other"
@@ -154,7 +154,7 @@ def test_a_pack_that_cannot_be_replaced_leaves_standard_output_empty(
     assert f"{folder}: originals cannot be stored here" in ran.err
 
 
-def test_an_original_that_cannot_be_replaced_is_not_replaced_in_the_transcript(
+def test_a_result_stays_if_its_damaged_original_cannot_be_replaced(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     folder = tmp_path / "a"
@@ -166,7 +166,7 @@ def test_an_original_that_cannot_be_replaced_is_not_replaced_in_the_transcript(
     assert "the transcript is unchanged" in ran.err
 
 
-def test_an_archive_of_version_1_is_read_and_goes_on(ctxtrim: Run, tmp_path: Path) -> None:
+def test_an_archive_of_version_1_is_read_and_continued(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     out = old(tmp_path / "a")
     new = line(messages(9))
@@ -185,7 +185,7 @@ def test_an_archive_of_version_1_is_read_and_goes_on(ctxtrim: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     "recipe", ["no recipe at all", '[["a", "b"]]', "[[]]", '"x"', "../../../../../../dev/zero"]
 )
-def test_an_index_that_names_something_else_gives_nothing(
+def test_an_index_entry_for_a_foreign_file_is_ignored(
     ctxtrim: Run, tmp_path: Path, recipe: str
 ) -> None:
     folder = tmp_path / "a"

@@ -36,7 +36,7 @@ QUICK = ("--tokenizer", "chars4", "--quiet")
 
 @pytest.mark.parametrize("words", EDITS, ids=[" ".join(words) for words in EDITS])
 @pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
-def test_the_input_comes_back_from_every_kind_of_edit(
+def test_the_input_is_restored_after_every_kind_of_edit(
     ctxtrim: Run, tmp_path: Path, file: Path, words: tuple[str, ...]
 ) -> None:
     ran = ctxtrim(*words, *QUICK, "--archive", tmp_path / "a", file)
@@ -45,9 +45,7 @@ def test_the_input_comes_back_from_every_kind_of_edit(
     )
 
 
-def test_in_place_and_left_out_transcripts_and_a_missing_last_newline(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_in_place_edits_and_left_out_transcripts_are_restored(ctxtrim: Run, tmp_path: Path) -> None:
     data = (line(stuck()) + line(long_chat()) + b"\n" + line(end="")).replace(b"\n", b"\r\n")
     file = tmp_path / "t.jsonl"
     file.write_bytes(data)
@@ -86,7 +84,7 @@ def test_two_runs_are_undone_one_at_a_time(ctxtrim: Run, tmp_path: Path) -> None
     assert ctxtrim("restore", "-", *archive, stdin=first).out == line()
 
 
-def test_of_several_inputs_with_one_output_one_is_chosen(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_hash_or_path_selects_one_of_several_inputs(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     talks = [
         conversation([user("go"), *step("a", word * 50), user("now")]) for word in ("one ", "two ")
@@ -103,7 +101,7 @@ def test_of_several_inputs_with_one_output_one_is_chosen(ctxtrim: Run, tmp_path:
         )
 
 
-def test_several_inputs_on_one_standard_output_come_back_together(
+def test_several_inputs_on_standard_output_are_restored_together(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "a.jsonl").write_bytes(line(end=""))
@@ -113,7 +111,7 @@ def test_several_inputs_on_one_standard_output_come_back_together(
     assert ctxtrim("restore", "-", *archive, stdin=out).out == line(end="") + line()
 
 
-def test_what_was_compressed_comes_back_as_the_bytes_inside(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_compressed_input_is_restored_as_its_content(ctxtrim: Run, tmp_path: Path) -> None:
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(line()))
     archive = ("--archive", tmp_path / "x")
@@ -131,7 +129,7 @@ def repacked(pack: bytes, old: bytes, new: bytes) -> bytes:
 @pytest.mark.parametrize(
     "harm", ["changed", "cut", "longer", "replaced", "missing", "output", "archive", "index"]
 )
-def test_what_cannot_be_trusted_is_refused_with_the_reason(
+def test_untrusted_records_are_refused_with_the_reason(
     ctxtrim: Run, tmp_path: Path, harm: str
 ) -> None:
     folder = tmp_path / "a"
@@ -170,7 +168,7 @@ def test_what_cannot_be_trusted_is_refused_with_the_reason(
             assert (ran.code, f"{pack}: the pack has been changed" in ran.err) == (1, True)
 
 
-def test_the_original_of_a_result_is_found_by_its_id(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_original_of_a_result_is_retrieved_by_its_id(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     report = tmp_path / "r.json"
     ctxtrim("truncate", *QUICK, *archive, "--report", report, stdin=line())
@@ -184,9 +182,7 @@ def test_the_original_of_a_result_is_found_by_its_id(ctxtrim: Run, tmp_path: Pat
         assert (ran.code, ran.out, told in ran.err) == (code, b"", True)
 
 
-def test_an_id_of_several_results_lists_them_and_a_hash_chooses(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_an_ambiguous_id_lists_the_results_and_a_hash_selects(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     texts = ["first " * 300, "second " * 300]
     for text in texts:
@@ -208,13 +204,13 @@ def test_an_id_of_several_results_lists_them_and_a_hash_chooses(
         )
 
 
-def test_the_archive_is_the_users_alone(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_archive_is_private_to_the_user(ctxtrim: Run, tmp_path: Path) -> None:
     ctxtrim("truncate", *QUICK, "--archive", tmp_path / "a", stdin=line())
     for path in [tmp_path / "a", *(tmp_path / "a").rglob("*")]:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_a_dry_run_keeps_nothing_and_a_walk_leaves_the_archive_out(
+def test_a_dry_run_stores_nothing_and_a_walk_skips_the_archive(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "t.jsonl").write_bytes(line())
@@ -316,7 +312,7 @@ lines = st.lists(
 
 
 @given(lines, lines, st.integers(0, 5))
-def test_whatever_was_written_the_recipe_gives_back_what_was_read(
+def test_the_recipe_restores_the_input_of_any_output(
     before: list[bytes], after: list[bytes], start: int
 ) -> None:
     output = b"x" * start + b"".join(after)
@@ -356,7 +352,7 @@ def test_an_archive_is_hardly_larger_than_gzip_of_the_input(
     assert ctxtrim("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == data
 
 
-def test_originals_of_a_run_that_ends_early_stay(tmp_path: Path) -> None:
+def test_originals_of_an_interrupted_run_are_kept(tmp_path: Path) -> None:
     archive = Archive(tmp_path / "a")
     recording = Recording(archive, "t.jsonl", "truncate")
     for number in range(3):

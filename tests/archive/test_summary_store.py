@@ -39,7 +39,7 @@ def entries(path: Path) -> dict[str, Entry]:
     }
 
 
-def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_path: Path) -> None:
+def test_s1_7_store_keeps_an_entry_per_transcript_and_continues_its_version(tmp_path: Path) -> None:
     store = Store(tmp_path / "folder" / "summaries.json")
     assert store.recall(known("a")) == (None, None)
     first = put(store, "a", "what was said", 4, 10)
@@ -58,7 +58,7 @@ def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_p
     assert later.recall(known("c")) == (None, None)
 
 
-def test_s1_7_store_has_the_names_that_the_requirements_give(tmp_path: Path) -> None:
+def test_s1_7_store_uses_the_key_names_of_the_requirements(tmp_path: Path) -> None:
     entry = put(Store(tmp_path / "s.json"), "a", "said", 1, 2)
     found = known("a")
     assert json.loads((tmp_path / "s.json").read_bytes()) == {
@@ -79,7 +79,7 @@ def test_s1_7_store_has_the_names_that_the_requirements_give(tmp_path: Path) -> 
     }
 
 
-def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_transcript(
+def test_an_entry_of_version_1_is_used_if_its_summary_is_in_the_transcript(
     tmp_path: Path,
 ) -> None:
     text = "[Summary of 3 earlier messages]\n## Tool calls\n- bash × 2"
@@ -106,7 +106,7 @@ def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_trans
     ]
 
 
-def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> None:
+def test_s1_7_store_is_not_rewritten_without_changes(tmp_path: Path) -> None:
     store = Store(tmp_path / "s.json")
     entry = put(store, "a", "said", 1, 2)
     before = (tmp_path / "s.json").read_bytes()
@@ -114,7 +114,7 @@ def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> N
     assert (tmp_path / "s.json").read_bytes() == before
 
 
-def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_s1_7_store_is_private_and_leaves_no_other_files(tmp_path: Path) -> None:
     store = Store(tmp_path / "s.json")
     put(store, "a", "said", 1, 2)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
@@ -148,7 +148,7 @@ def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Pa
         ),
     ],
 )
-def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
+def test_s1_7_store_that_is_unreadable_is_reported_and_unchanged(
     tmp_path: Path, data: bytes, what: str
 ) -> None:
     path = tmp_path / "s.json"
@@ -167,7 +167,7 @@ def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
     assert path.read_bytes() == data
 
 
-def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
+def test_s1_7_store_at_an_impossible_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the summary store cannot be read: is a directory"):
         Store(tmp_path).recall(known("a"))
     (tmp_path / "file").write_bytes(b"")
@@ -191,7 +191,7 @@ def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: st
         Store(tmp_path / path).check()
 
 
-def test_s1_7_store_that_cannot_be_written_is_known_before(tmp_path: Path) -> None:
+def test_s1_7_store_that_is_unwritable_is_reported_before_any_edit(tmp_path: Path) -> None:
     pipe = tmp_path / "round"
     pipe.symlink_to(pipe)
     for use in (Store(pipe).check, lambda: put(Store(pipe), "a", "said", 1, 2)):
@@ -206,7 +206,7 @@ def _put(path: Path, worker: int) -> int:
     return os.getpid()
 
 
-def test_s1_7_store_loses_nothing_when_several_processes_write(tmp_path: Path) -> None:
+def test_s1_7_store_keeps_the_entries_of_concurrent_processes(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     with ProcessPoolExecutor(3) as pool:
         list(pool.map(_put, [path] * 3, range(3)))

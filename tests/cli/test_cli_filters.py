@@ -18,7 +18,7 @@ MANY = 2_000  # conversations: more than any reader looks at before it decides w
 PATIENCE = 60  # seconds, after which a test would hang for ever
 
 
-def test_run_without_stages_gives_the_bytes_back(ctxtrim: Run) -> None:
+def test_run_without_stages_returns_the_same_bytes(ctxtrim: Run) -> None:
     for name in ("agent.jsonl", "claude-code.jsonl"):
         data = (FIXTURES / name).read_bytes()
         ran = ctxtrim("run", "--tokenizer", "chars4", stdin=data)
@@ -27,9 +27,7 @@ def test_run_without_stages_gives_the_bytes_back(ctxtrim: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_pipe_of_commands_gives_the_bytes_and_the_verdict_of_one_run(
-    ctxtrim: Run, name: str
-) -> None:
+def test_a_pipe_of_commands_equals_a_single_run(ctxtrim: Run, name: str) -> None:
     options = (
         "--model",
         "gpt-4o",
@@ -47,7 +45,7 @@ def test_a_pipe_of_commands_gives_the_bytes_and_the_verdict_of_one_run(
     assert ctxtrim("check", *options, stdin=piped.out).code == at_once.code == 0
 
 
-def test_a_line_that_fits_comes_out_as_it_went_in(ctxtrim: Run) -> None:
+def test_a_line_that_fits_is_unchanged(ctxtrim: Run) -> None:
     lines = (FIXTURES / "agent.jsonl").read_bytes().splitlines(keepends=True)
     ran = ctxtrim("trim", "--budget", "1500", stdin=b"".join(lines))
     out = ran.out.splitlines(keepends=True)
@@ -56,7 +54,7 @@ def test_a_line_that_fits_comes_out_as_it_went_in(ctxtrim: Run) -> None:
     assert out[1:] == lines[1:]
 
 
-def test_trim_and_truncate_need_nothing_but_a_file(ctxtrim: Run) -> None:
+def test_trim_and_truncate_need_only_a_file(ctxtrim: Run) -> None:
     path = FIXTURES / "seven-steps.jsonl"
     trimmed = ctxtrim("trim", path)
     truncated = ctxtrim("truncate", "--tokenizer", "chars4", "-", stdin=path.read_bytes())
@@ -69,7 +67,7 @@ def test_trim_and_truncate_need_nothing_but_a_file(ctxtrim: Run) -> None:
     )
 
 
-def test_stages_run_in_the_order_given_and_their_own_settings_win(ctxtrim: Run) -> None:
+def test_stages_run_in_order_and_their_own_settings_take_precedence(ctxtrim: Run) -> None:
     words = ("--tokenizer", "chars4", "--max-age", "0", "--json", "--dry-run", "-s", "trim", "-s")
     pipeline = json.loads(ctxtrim("run", *words, "truncate:max-age=5", stdin=line()).out)[
         "pipeline"
@@ -88,9 +86,7 @@ def test_stages_run_in_the_order_given_and_their_own_settings_win(ctxtrim: Run) 
 
 
 @pytest.mark.parametrize("on_overflow", ["fail", "keep"])
-def test_what_cannot_fit_is_left_out_alone_or_passed_on_as_it_was(
-    ctxtrim: Run, on_overflow: str
-) -> None:
+def test_an_overflow_is_left_out_or_passed_on_unchanged(ctxtrim: Run, on_overflow: str) -> None:
     data = line(chat()) + line(stuck()) + line(long_chat())
     ran = ctxtrim(
         "trim", "--tokenizer", "chars4", "--budget", "300", "--on-overflow", on_overflow, stdin=data
@@ -104,7 +100,7 @@ def test_what_cannot_fit_is_left_out_alone_or_passed_on_as_it_was(
     assert 0 < len(out[-1]) < len(line(long_chat()))
 
 
-def test_after_an_overflow_a_later_filter_is_never_green(ctxtrim: Run) -> None:
+def test_a_filter_after_an_overflow_never_succeeds(ctxtrim: Run) -> None:
     first = ctxtrim("trim", "--tokenizer", "chars4", "--budget", "50", stdin=line(stuck()))
     assert (first.code, first.out) == (3, b"")
     assert ctxtrim("check", stdin=first.out).code == 1
@@ -133,7 +129,7 @@ def test_safety_makes_the_budget_smaller_for_estimates_only(ctxtrim: Run, tmp_pa
     assert 300 < json.loads(exact)["totals"]["tokens"] <= 600
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe_early_is_not_an_error(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     path.write_bytes(line(chat()) * MANY)
     for words in (("run", path), ("count", "--report-format", "jsonl", path)):
@@ -149,7 +145,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
             assert process.wait() == 0
 
 
-def test_a_transcript_is_out_before_the_input_ends() -> None:
+def test_a_transcript_is_written_before_the_input_ends() -> None:
     command = [*COMMAND, "truncate", "--tokenizer", "chars4"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
@@ -209,7 +205,10 @@ def _watched(event: str, *words: str) -> list[str]:
     code = f"""
         import runpy, sys
         seen = []
-        sys.addaudithook(lambda name, args: seen.append(str(args[:1])) if name.startswith({event!r}) else None)
+        def hook(name, args):
+            if name.startswith({event!r}):
+                seen.append(str(args[:1]))
+        sys.addaudithook(hook)
         sys.argv = ["ctxtrim", *{words!r}]
         try:
             runpy.run_module("ctxtrim", run_name="__main__")
@@ -233,7 +232,7 @@ def test_no_command_opens_a_socket() -> None:
         ]
 
 
-def test_what_fits_by_its_length_is_checked_without_a_vocabulary() -> None:
+def test_a_short_transcript_is_checked_without_a_vocabulary() -> None:
     def vocabularies(*words: str) -> bool:
         return any(
             "vocabularies" in told for told in _watched("open", *words, "fixtures/agent.jsonl")
@@ -245,7 +244,7 @@ def test_what_fits_by_its_length_is_checked_without_a_vocabulary() -> None:
 
 @pytest.mark.parametrize("where", [">/dev/full", ">&-", "<&-"])
 @pytest.mark.parametrize("command", ["run", "count"])
-def test_a_closed_or_full_stream_is_exit_1_and_one_clear_line(command: str, where: str) -> None:
+def test_a_closed_or_full_stream_exits_with_1_and_one_clear_line(command: str, where: str) -> None:
     words = [
         *COMMAND,
         command,
@@ -264,7 +263,7 @@ def test_a_closed_or_full_stream_is_exit_1_and_one_clear_line(command: str, wher
     assert b"standard " in done.stderr
 
 
-def test_a_terminal_that_knows_ascii_only_gets_its_answer(ctxtrim: Run) -> None:
+def test_an_ascii_terminal_shows_the_report(ctxtrim: Run) -> None:
     ran = ctxtrim(
         "count",
         "fixtures/agent.jsonl",

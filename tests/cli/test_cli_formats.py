@@ -11,7 +11,7 @@ TALK = [user("go"), says("so " * 30), user("now")]
 DEEP = {"runs": [{"name": "one", "log": TALK}, {"name": "two", "log": TALK[:1]}], "other": 1.10}
 
 
-def test_explain_format_says_what_a_file_was_taken_for_and_how_sure_that_is(ctxtrim: Run) -> None:
+def test_explain_format_shows_the_format_and_its_certainty(ctxtrim: Run) -> None:
     err = ctxtrim("count", "--explain-format", FIXTURES / "claude-code.jsonl").err
     assert (
         "taken for claude-code (one message or event per line): 31 of 31 values inspected match"
@@ -23,7 +23,7 @@ def test_explain_format_says_what_a_file_was_taken_for_and_how_sure_that_is(ctxt
     )
 
 
-def test_a_mixed_file_is_told_without_asking_and_nothing_of_it_is_lost(ctxtrim: Run) -> None:
+def test_a_mixed_file_is_detected_and_loses_nothing(ctxtrim: Run) -> None:
     claude = (FIXTURES / "claude-code.jsonl").read_bytes()
     loose = b"".join(json.dumps(one).encode() + b"\n" for one in TALK)
     ran = ctxtrim("run", stdin=claude + loose)
@@ -32,7 +32,7 @@ def test_a_mixed_file_is_told_without_asking_and_nothing_of_it_is_lost(ctxtrim: 
     assert "what is not understood is kept as it is" in ran.err
 
 
-def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_stays(
+def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "runs.json"
@@ -67,7 +67,7 @@ def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_sta
         (("--format", "clade-code"), 2, "--format clade-code: expected one of auto, claude-code"),
     ],
 )
-def test_what_does_not_fit_the_file_is_one_clear_line(
+def test_an_option_that_does_not_match_the_file_is_one_clear_line(
     ctxtrim: Run, words: tuple[str, ...], code: int, told: str
 ) -> None:
     ran = ctxtrim("trim", *words, stdin=conversation(TALK))
@@ -76,6 +76,6 @@ def test_what_does_not_fit_the_file_is_one_clear_line(
     assert code == 1 or ran.out == b""
 
 
-def test_a_zip_archive_is_told_as_one(ctxtrim: Run) -> None:
+def test_a_zip_archive_is_recognized(ctxtrim: Run) -> None:
     ran = ctxtrim("count", stdin=b"PK\x03\x04\x14\x00\xff\xff")
     assert (ran.code, "a zip archive: unpack it first" in ran.err) == (1, True)

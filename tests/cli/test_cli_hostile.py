@@ -36,7 +36,7 @@ ODDITIES: dict[str, tuple[bytes, str | None]] = {
 
 
 @pytest.mark.parametrize("name", ODDITIES)
-def test_an_odd_line_stays_as_it_is_while_its_neighbour_is_edited(
+def test_an_odd_line_is_unchanged_while_its_neighbour_is_edited(
     ctxtrim: Run, tmp_path: Path, name: str
 ) -> None:
     odd, complaint = ODDITIES[name]
@@ -54,7 +54,7 @@ def test_an_odd_line_stays_as_it_is_while_its_neighbour_is_edited(
         assert complaint in told[0]
 
 
-def test_every_odd_line_passes_through_a_run_without_stages(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_run_without_stages_keeps_every_odd_line(ctxtrim: Run, tmp_path: Path) -> None:
     data = b"".join(odd for odd, _ in ODDITIES.values())
     (tmp_path / "odd.jsonl").write_bytes(b"\xef\xbb\xbf" + line() + data + line(chat(), end=""))
     ran = ctxtrim("run", *QUICK, tmp_path / "odd.jsonl")
@@ -69,13 +69,13 @@ MEMBERS = (
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_an_edited_line_keeps_every_that_is_not_edited(ctxtrim: Run, end: str) -> None:
+def test_an_edited_line_keeps_every_unedited_byte(ctxtrim: Run, end: str) -> None:
     data = b"\xef\xbb\xbf" + line(messages(), MEMBERS + '"\u2028"', end)
     ran = ctxtrim("truncate", *QUICK, stdin=data)
     assert (ran.code, ran.out) == (0, shortened(data))
 
 
-def test_deep_nesting_beside_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+def test_deep_nesting_next_to_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
     data = line(messages(), '"x": ' + "[" * 1_000 + "]" * 1_000)
     path.write_bytes(data)
@@ -83,7 +83,9 @@ def test_deep_nesting_beside_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path)
     assert (ran.code, path.read_bytes()) in ((0, shortened(data)), (1, data))
 
 
-def test_glued_values_are_read_one_by_one_and_stay_glued(ctxtrim: Run, tmp_path: Path) -> None:
+def test_values_without_a_separator_are_read_and_kept_without_one(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
     glued = line(end="") + line(chat())
     (tmp_path / "glued.jsonl").write_bytes(
         line(chat()) + glued + line(stuck(), end="") + line(long_chat())
@@ -98,7 +100,7 @@ def test_glued_values_are_read_one_by_one_and_stay_glued(ctxtrim: Run, tmp_path:
     assert json.loads(trimmed.out.splitlines()[-1])["messages"][-1] == long_chat()[-1]
 
 
-def test_a_line_of_5_megabytes_is_shortened_and_nothing_else(ctxtrim: Run, tmp_path: Path) -> None:
+def test_only_a_line_of_5_megabytes_is_shortened(ctxtrim: Run, tmp_path: Path) -> None:
     long = messages()
     long[-1]["content"] = "\n".join(
         f"{number}: a line of a very long result" for number in range(150_000)
@@ -141,7 +143,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_file_without_a_transcript_passes_through_and_says_why(
+def test_a_file_without_a_transcript_is_unchanged_with_a_reason(
     ctxtrim: Run, tmp_path: Path, name: str
 ) -> None:
     data, complaint = WHOLE[name]
@@ -164,7 +166,7 @@ def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_pat
 
 
 @pytest.mark.parametrize("command", ["count", "check", "truncate"])
-def test_what_cannot_be_read_is_named_and_stops_nothing(
+def test_an_unreadable_file_is_reported_and_stops_nothing(
     ctxtrim: Run, tmp_path: Path, command: str
 ) -> None:
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
@@ -195,7 +197,7 @@ def test_a_folder_is_walked_and_one_bad_file_stops_nothing(ctxtrim: Run, tmp_pat
     ]
 
 
-def test_what_stands_in_a_transcript_never_steers_the_terminal(ctxtrim: Run) -> None:
+def test_transcript_text_never_controls_the_terminal(ctxtrim: Run) -> None:
     evil = orphan()
     evil[1]["tool_call_id"] = "\x1b[2J\r[/bold]\n"
     evil[2]["tool_calls"][0]["function"]["name"] = "\x1b]0;title\x07[red]"
@@ -206,7 +208,7 @@ def test_what_stands_in_a_transcript_never_steers_the_terminal(ctxtrim: Run) -> 
         assert b"\\x1b" in shown
 
 
-def test_a_name_with_odd_characters_is_no_trouble(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_file_name_with_odd_characters_works(ctxtrim: Run, tmp_path: Path) -> None:
     for name in ("[bold] {x} %s.jsonl", "--budget.jsonl", "tab\tand é.jsonl"):
         (tmp_path / name).write_bytes(line())
         assert ctxtrim("truncate", *QUICK, "--", name, cwd=tmp_path).out == shortened(line())

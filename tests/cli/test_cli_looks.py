@@ -22,20 +22,25 @@ SEEN = {
     "one model": ("models", "gpt-5"), "count agent": ("count", "fixtures/agent.jsonl"),
     "count all": ("count", "--model", "gpt-4o", "fixtures"),
     "check all": ("check", "--model", "gpt-4o", "fixtures"),
-    "check overflow": ("check", "--budget=1200", *GPT, "fixtures/agent.jsonl", "fixtures/claude-code.jsonl"),
+    "check overflow": (
+        "check", "--budget=1200", *GPT, "fixtures/agent.jsonl", "fixtures/claude-code.jsonl",
+    ),
     "check unknown model": ("check", "--model", "gpt-4oo", "fixtures/agent.jsonl"),
-    "explain": ("run", "-struncate", "-strim", "--budget=900", "--explain", "--dry-run", "fixtures/agent.jsonl"),
+    "explain": (
+        "run", "-struncate", "-strim", "--budget=900", "--explain", "--dry-run",
+        "fixtures/agent.jsonl",
+    ),
     "dry run": ("trim", "--budget", "1400", "--dry-run", "fixtures/agent.jsonl"),
     "count json": ("count", "--json", "fixtures/messages.jsonl"),
     "truncate json": ("truncate", "--json", "--dry-run", "fixtures/seven-steps.jsonl"),
-    "truncate jsonl": ("truncate", "--report-format", "jsonl", "--dry-run", "fixtures/seven-steps.jsonl"),
+    "truncate jsonl": (
+        "truncate", "--report-format", "jsonl", "--dry-run", "fixtures/seven-steps.jsonl",
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SEEN, ids=hyphened)
-def test_what_is_seen_on_standard_output(
-    ctxtrim: Run, snapshot: SnapshotAssertion, name: str
-) -> None:
+def test_standard_output(ctxtrim: Run, snapshot: SnapshotAssertion, name: str) -> None:
     ran = ctxtrim(*SEEN[name])
     assert ran.out == snapshot
 
@@ -69,14 +74,12 @@ TOLD = {
 
 
 @pytest.mark.parametrize("name", TOLD, ids=hyphened)
-def test_what_is_told_on_standard_error(
-    ctxtrim: Run, snapshot: SnapshotAssertion, name: str
-) -> None:
+def test_standard_error(ctxtrim: Run, snapshot: SnapshotAssertion, name: str) -> None:
     ran = ctxtrim(*TOLD[name])
     assert ran.err.encode() == snapshot
 
 
-def test_of_seven_steps_only_the_first_result_goes(
+def test_only_the_first_result_of_seven_steps_is_truncated(
     ctxtrim: Run, snapshot: SnapshotAssertion
 ) -> None:
     ran = ctxtrim("truncate", "--max-age", "5", "fixtures/seven-steps.jsonl")

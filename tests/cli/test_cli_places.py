@@ -49,7 +49,7 @@ def test_an_output_is_never_an_input(ctxtrim: Run, tmp_path: Path, option: str, 
 
 @pytest.mark.parametrize(("one", "other"), list(combinations(OUTPUTS, 2)))
 @pytest.mark.parametrize("exists", [True, False])
-def test_two_outputs_are_never_one_file(
+def test_two_outputs_are_never_the_same_file(
     ctxtrim: Run, tmp_path: Path, one: str, other: str, exists: bool
 ) -> None:
     path, link = tmp_path / "out", tmp_path / "link"
@@ -62,7 +62,7 @@ def test_two_outputs_are_never_one_file(
 
 
 @pytest.mark.parametrize("option", OUTPUTS)
-def test_no_output_lies_in_the_archive(ctxtrim: Run, tmp_path: Path, option: str) -> None:
+def test_no_output_is_inside_the_archive(ctxtrim: Run, tmp_path: Path, option: str) -> None:
     archive = tmp_path / "a"
     path = archive / "objects" / "out"
     words = () if option == "-o" else ("-o", tmp_path / "out")
@@ -72,7 +72,7 @@ def test_no_output_lies_in_the_archive(ctxtrim: Run, tmp_path: Path, option: str
     )
 
 
-def test_no_input_lies_in_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
+def test_no_input_is_inside_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ctxtrim("truncate", *QUICK, "--archive", archive, stdin=line())
     (pack,) = (archive / "packs").iterdir()
@@ -81,7 +81,7 @@ def test_no_input_lies_in_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
     )
 
 
-def test_files_of_an_output_folder_are_looked_at_as_well(ctxtrim: Run, tmp_path: Path) -> None:
+def test_files_of_an_output_folder_are_checked(ctxtrim: Run, tmp_path: Path) -> None:
     for folder in ("in", "out"):
         (tmp_path / folder).mkdir()
     for name in ("a.jsonl", "b.jsonl"):
@@ -101,7 +101,7 @@ def test_files_of_an_output_folder_are_looked_at_as_well(ctxtrim: Run, tmp_path:
     assert f"-o {tmp_path}/new/b.jsonl and --log {tmp_path}/new/b.jsonl are the same file" in err
 
 
-def test_one_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
     path.write_bytes(line())
     link.symlink_to("a.jsonl")
@@ -109,7 +109,7 @@ def test_one_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> Non
     assert f"{path} and {link} are the same file; name it once" in err
 
 
-def test_redirected_standard_streams_are_looked_at_as_well(tmp_path: Path) -> None:
+def test_redirected_standard_streams_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())
     words = [*COMMAND, "truncate", *QUICK]
@@ -126,12 +126,12 @@ def test_redirected_standard_streams_are_looked_at_as_well(tmp_path: Path) -> No
     assert b"standard output and the input " in done.stderr
 
 
-def test_a_device_may_take_several_outputs(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_device_accepts_several_outputs(ctxtrim: Run, tmp_path: Path) -> None:
     words = ("-o", "/dev/null", "--report", "/dev/null", "--log", "/dev/null")
     assert ctxtrim("truncate", *QUICK, *words, stdin=line()).code == 0
 
 
-def test_a_walked_folder_gives_its_files_alone(ctxtrim: Run, tmp_path: Path) -> None:
+def test_walking_a_folder_yields_only_files(ctxtrim: Run, tmp_path: Path) -> None:
     folder, outside = tmp_path / "in", tmp_path / "outside"
     (folder / "deep").mkdir(parents=True)
     outside.mkdir()
@@ -164,7 +164,7 @@ def test_a_walked_folder_gives_its_files_alone(ctxtrim: Run, tmp_path: Path) -> 
     assert names(tmp_path / "out") == ["a.jsonl", "deep/b.jsonl"]
 
 
-def test_pipes_that_are_named_are_read(tmp_path: Path) -> None:
+def test_named_pipes_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(line())
     shell = 'exec "$0" -m ctxtrim truncate --tokenizer chars4 <(cat a.jsonl) <(gzip -c a.jsonl)'
     words = ["bash", "-c", shell, COMMAND[0]]
@@ -173,9 +173,7 @@ def test_pipes_that_are_named_are_read(tmp_path: Path) -> None:
     assert done.stdout == shortened(line()) * 2
 
 
-def test_a_device_or_socket_that_is_named_is_read_or_refused_in_one_line(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_a_device_or_socket_is_read_or_refused_in_one_line(ctxtrim: Run, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))
     for path in ("/dev/null", tmp_path / "socket"):

@@ -110,7 +110,7 @@ def test_an_event_per_line_file_names_the_line_of_each_message(ctxtrim: Run) -> 
     assert all(json.loads(text[number - 1])["type"] in ("user", "assistant") for number in lines)
 
 
-def test_what_was_left_out_says_so_and_names_what_could_not_go(
+def test_a_left_out_transcript_is_reported_with_its_protected_messages(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     words = ("trim", *TIGHT, "--report", tmp_path / "report.jsonl")
@@ -126,7 +126,7 @@ def test_what_was_left_out_says_so_and_names_what_could_not_go(
     assert lines[1]["tokens"] > lines[1]["budget"]["available"] == 300
 
 
-def test_the_report_goes_where_it_was_asked_for(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_report_is_written_to_the_chosen_destination(ctxtrim: Run, tmp_path: Path) -> None:
     path, out = tmp_path / "r", tmp_path / "out.jsonl"
     words = ("truncate", *QUICK, FIXTURES / "seven-steps.jsonl")
     assert report(ctxtrim(*words, "-o", out, "--json").out)["totals"]["transcripts"] == 1
@@ -188,13 +188,13 @@ def test_check_names_file_and_line_of_every_broken_pair(ctxtrim: Run, tmp_path: 
         assert re.search(told, shown), told
 
 
-def test_count_tells_what_does_not_fit_and_is_done(ctxtrim: Run) -> None:
+def test_count_reports_an_overflow_and_succeeds(ctxtrim: Run) -> None:
     ran = ctxtrim("count", *TIGHT, "--json", stdin=line(stuck()))
     assert ran.code == 0
     assert report(ran.out)["transcripts"][0]["fits"] is False
 
 
-def test_every_message_is_explained_in_a_row(ctxtrim: Run) -> None:
+def test_explain_shows_a_row_for_every_message(ctxtrim: Run) -> None:
     words = ("-s", "truncate", "-s", "trim", "--explain", *QUICK, "--budget", "600")
     ran = ctxtrim("run", *words, stdin=line(messages(9)))
     rows = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
@@ -211,7 +211,7 @@ def test_every_message_is_explained_in_a_row(ctxtrim: Run) -> None:
     assert "kept" in actions
 
 
-def test_what_one_stage_shortened_is_not_told_as_kept_because_the_next_kept_it(
+def test_a_shortened_message_is_not_reported_as_kept_by_a_later_stage(
     ctxtrim: Run,
 ) -> None:
     found = long_chat() + messages(1)[1:]
@@ -224,7 +224,7 @@ def test_what_one_stage_shortened_is_not_told_as_kept_because_the_next_kept_it(
 
 
 @pytest.mark.parametrize("command", ["trim", "run"])
-def test_quiet_explain_with_a_report_file_prints_nothing_but_the_report(
+def test_quiet_explain_with_a_report_file_prints_only_the_report(
     ctxtrim: Run, tmp_path: Path, command: str
 ) -> None:
     stages = ("-s", "truncate") if command == "run" else ()
@@ -236,7 +236,7 @@ def test_quiet_explain_with_a_report_file_prints_nothing_but_the_report(
     assert "messages of <stdin>:1: " in ctxtrim(*words, stdin=line(messages(9))).err
 
 
-def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:
+def test_quiet_prints_only_errors(ctxtrim: Run, tmp_path: Path) -> None:
     loud = ctxtrim("trim", *TIGHT, stdin=line(long_chat()))
     quiet = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(long_chat()))
     assert 1 <= len(loud.err.splitlines()) <= 2
@@ -247,7 +247,7 @@ def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["-o", "--in-place"])
-def test_with_files_the_summary_and_every_error_are_on_standard_error(
+def test_summaries_and_errors_of_files_are_on_standard_error(
     ctxtrim: Run, tmp_path: Path, where: str
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -271,7 +271,7 @@ def test_an_unknown_model_is_counted_with_a_note_that_lists_the_nearest_names(ct
     assert row["exactness"] == "estimated"
 
 
-def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
+def test_marks_show_the_accuracy_of_a_number(ctxtrim: Run) -> None:
     def row(*words: str) -> str:
         shown = ctxtrim(*words, stdin=line(chat())).out.decode().splitlines()
         return next(one for one in shown if one.startswith("<stdin>:1 "))
@@ -285,7 +285,7 @@ def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "mark", "text_mark"), [(QUICK, "≈", "≈"), (("--model", "gpt-5"), "≤", "")]
 )
-def test_no_number_of_tokens_is_told_without_its_mark(
+def test_every_token_count_is_shown_with_its_mark(
     ctxtrim: Run, options: tuple[str, ...], mark: str, text_mark: str
 ) -> None:
     """Limits are no counts; the sentence that tells of an overflow is as it always was, and its
@@ -328,7 +328,7 @@ def test_no_number_of_tokens_is_told_without_its_mark(
     assert all(re.fullmatch(rf"{text_mark}\d+", one) for one in found)
 
 
-def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run) -> None:
+def test_the_hint_for_counting_claude_appears_once_and_only_in_reports(ctxtrim: Run) -> None:
     hint = "on Python 3.12 or newer ctok counts them"
     session = FIXTURES / "claude-code.jsonl"
     for words in (("count", session, session), ("check", session)):
@@ -343,7 +343,7 @@ def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run
 
 
 @pytest.mark.parametrize("has_code", [False, True])
-def test_a_folder_named_ctok_in_the_current_one_is_not_ctok(
+def test_a_local_folder_named_ctok_is_not_the_package(
     ctxtrim: Run, tmp_path: Path, has_code: bool
 ) -> None:
     """Without any code it hides no package; with some it does, and the bound is what is left."""
@@ -398,7 +398,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_wrong_usage_is_exit_2_and_says_what_was_expected(
+def test_wrong_usage_exits_with_2_and_names_the_expected_value(
     ctxtrim: Run, tmp_path: Path, name: str
 ) -> None:
     words, named = USAGE[name]

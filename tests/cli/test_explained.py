@@ -134,7 +134,7 @@ def explained(ctxtrim: Run) -> Explained:
 
 
 @pytest.mark.parametrize("model", MARKS)
-def test_a_count_is_explained_down_to_its_addends(explained: Explained, model: str) -> None:
+def test_a_count_is_explained_by_its_addends(explained: Explained, model: str) -> None:
     mark, place = MARKS[model][0], 2 * list(MARKS).index(model)
     row = explained.rows[place]
     messages, request = row["messages_explained"], row["request_explained"]
@@ -180,7 +180,7 @@ def test_plain_messages_have_the_mark_of_their_model(explained: Explained, model
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-opus-4-6", "grok-4"])
-def test_the_model_asked_for_counts_as_the_one_recorded(
+def test_the_chosen_model_counts_like_the_recorded_model(
     ctxtrim: Run, explained: Explained, model: str
 ) -> None:
     data = conversation(TALK, tools=TOOLS, tool_choice=CHOICE)
@@ -194,7 +194,7 @@ def test_the_model_asked_for_counts_as_the_one_recorded(
     assert addends[0] == addends[1]
 
 
-def test_the_addends_of_gpt_4o_are_those_of_the_published_rules(explained: Explained) -> None:
+def test_the_addends_of_gpt_4o_follow_the_published_rules(explained: Explained) -> None:
     row = explained.rows[0]
     text = tokenizer("o200k_base").count
     calls = [[call["function"] for call in message.get("tool_calls", ())] for message in TALK]
@@ -238,7 +238,7 @@ def test_the_addends_of_gpt_4o_are_those_of_the_published_rules(explained: Expla
     )
 
 
-def test_each_argument_of_claude_counts_by_itself(ctxtrim: Run) -> None:
+def test_each_argument_of_a_claude_call_is_counted_separately(ctxtrim: Run) -> None:
     words = (
         "count",
         "--explain",

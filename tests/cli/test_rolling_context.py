@@ -38,20 +38,20 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_s0_1_nothing_runs_until_it_is_turned_on(home: Home) -> None:
+def test_s0_1_no_stage_runs_until_it_is_enabled(home: Home) -> None:
     assert home.automatic() == []
     assert home.automatic("--enabled") == ["truncate", "trim"]
     assert home.automatic(CTXTRIM_ENABLED="true") == ["truncate", "trim"]
 
 
-def test_s0_1_naming_a_stage_or_a_preset_counts_as_enabling(home: Home) -> None:
+def test_s0_1_a_stage_or_preset_option_enables_the_stage(home: Home) -> None:
     (home.here / "ctxtrim.toml").write_text("enabled = false\n")
     assert home.automatic("-s", "truncate") == ["truncate"]
     assert home.automatic("--preset", "rolling") == ["truncate"]
     assert home.run("truncate", "--tokenizer", "chars4").out != TALK
 
 
-def test_the_automatic_pipeline_is_rolling_and_then_budget(home: Home) -> None:
+def test_the_automatic_pipeline_is_rolling_then_budget(home: Home) -> None:
     out = home.run("run", "--enabled", "--tokenizer", "chars4").out
     assert out == home.run("run", "--preset", "rolling,budget", "--tokenizer", "chars4").out
     assert b"[content truncated - 7 steps ago]" in out
@@ -71,7 +71,7 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
     assert "ctxtrim: truncate: " in ran.err
 
 
-def test_the_preference_is_stored_told_and_turned_over(home: Home) -> None:
+def test_the_preference_is_stored_shown_and_toggled(home: Home) -> None:
     kept = home.config / "ctxtrim" / "rolling-context"
     told = home.run("rolling-context", "status")
     assert (
@@ -92,7 +92,7 @@ def test_the_preference_is_stored_told_and_turned_over(home: Home) -> None:
     ]  # nothing is left beside it
 
 
-def test_the_preference_counts_more_than_files_and_less_than_the_environment(home: Home) -> None:
+def test_the_preference_overrides_files_but_not_the_environment(home: Home) -> None:
     (home.here / "agents.config.json").write_text('{"contextManagement": {"enabled": true}}')
     assert home.automatic() == ["truncate", "trim"]
     kept = home.config / "ctxtrim" / "rolling-context"
@@ -139,7 +139,7 @@ def test_a_preference_that_cannot_be_read_or_written_is_one_line(home: Home) -> 
     )
 
 
-def test_config_show_tells_each_value_and_where_it_came_from(home: Home) -> None:
+def test_config_show_lists_each_value_with_its_source(home: Home) -> None:
     (home.here / "ctxtrim.toml").write_text(
         'max-age = 4\nplaceholder = "gone"\n[truncate]\nkeep-small = 7\n'
     )
@@ -160,7 +160,7 @@ def test_config_show_tells_each_value_and_where_it_came_from(home: Home) -> None
     assert rows["truncate.max-tokens"] == ["2000", "default"]
 
 
-def test_config_show_as_json_is_what_a_run_takes(home: Home) -> None:
+def test_config_show_json_matches_the_settings_of_a_run(home: Home) -> None:
     (home.here / "agents.config.json").write_text(
         '{"contextManagement": {"maxAge": 4, "maxAges": 4}}'
     )
@@ -181,12 +181,12 @@ def test_config_show_as_json_is_what_a_run_takes(home: Home) -> None:
     assert ran.err.startswith("agents.config.json: warning: contextManagement.maxAges: unknown key")
 
 
-def test_no_process_of_these_tests_reads_what_the_developer_has_configured(home: Home) -> None:
+def test_tests_ignore_the_configuration_of_the_developer(home: Home) -> None:
     ran = run("rolling-context", "status", cwd=home.here)
     assert f"no preference is stored in {NOBODY.name}" in ran.out.decode()
 
 
-def test_with_nothing_configured_a_run_is_the_identity(home: Home) -> None:
+def test_a_run_without_configuration_changes_nothing(home: Home) -> None:
     data = (FIXTURES / "agent.jsonl").read_bytes()
     ran = home.run("run", stdin=data)
     assert (ran.code, ran.out) == (0, data)

@@ -104,7 +104,7 @@ def test_compaction_and_its_events(ctxtrim: Run, folder: Path) -> None:
     assert_safe(ran, folder / "events", is_transcript=True)
 
 
-def test_commands_about_an_archive(ctxtrim: Run, folder: Path) -> None:
+def test_archive_commands(ctxtrim: Run, folder: Path) -> None:
     archive = ("--archive", folder / "archive")
     ctxtrim("truncate", *QUICK, *archive, folder / "a.jsonl", "-o", folder / "out.jsonl")
     listed = ctxtrim("trace", "list", *archive)
@@ -159,12 +159,12 @@ def test_messages_that_quote_options_and_configuration(ctxtrim: Run, folder: Pat
     assert_safe(ctxtrim("count", **{f"CTXTRIM_{evil}": "1"}))
 
 
-def test_bytes_of_the_transcript_stay_as_they_are(ctxtrim: Run) -> None:
+def test_bytes_of_the_transcript_are_unchanged(ctxtrim: Run) -> None:
     data = line(messages(), f'"x": "{STEERING[-12:]}"')
     assert ctxtrim("truncate", *QUICK, stdin=data).out == shortened(data)
 
 
-def test_names_that_are_not_utf_8(ctxtrim: Run, tmp_path: Path) -> None:
+def test_file_names_that_are_not_utf_8(ctxtrim: Run, tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9\xff.jsonl")
     inside = tmp_path / os.fsdecode(b"in\xfe")
     inside.mkdir()
@@ -236,7 +236,7 @@ def test_a_clean_text_is_one_printable_line() -> None:
     assert clean_lines("a\x07\nb\r\n") == "a\\x07\nb\\r\n"
 
 
-def test_json_text_is_printable_and_says_the_same() -> None:
+def test_json_text_is_printable_and_equivalent() -> None:
     value = {"é漢🚀" + STEERING: ['\n\t"\\', STEERING, "\ud800", 1.5, None, 10**30]}
     for indent in (None, 1):
         text = json_text(value, indent)

@@ -34,7 +34,7 @@ limits = st.sampled_from(LIMITS)
 
 
 @pytest.mark.parametrize("name", OF_A_KIND)
-def test_every_kind_is_known(name: str) -> None:
+def test_every_kind_of_text_is_recognized(name: str) -> None:
     assert kind_of(OF_A_KIND[name]) == name
 
 
@@ -51,13 +51,13 @@ def test_every_kind_is_known(name: str) -> None:
         ("", "plain"),
     ],
 )
-def test_what_looks_alike_is_told_apart(text: str, name: str) -> None:
+def test_similar_kinds_of_text_are_distinguished(text: str, name: str) -> None:
     assert kind_of(text) == name
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["", "a", PLAIN, JSON])
-def test_a_text_that_fits_comes_back_as_it_is(text: str, mode: Mode) -> None:
+def test_a_text_that_fits_is_unchanged(text: str, mode: Mode) -> None:
     assert clip(text, O200K.count(text), O200K, mode) is text
 
 
@@ -71,9 +71,7 @@ def test_an_unknown_mode_is_refused() -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("name", OF_A_KIND)
-def test_s0_5_a_clip_has_at_most_its_limit_markers_included(
-    name: str, limit: int, mode: Mode
-) -> None:
+def test_s0_5_a_clip_with_markers_stays_within_its_limit(name: str, limit: int, mode: Mode) -> None:
     one = clip(OF_A_KIND[name], limit, O200K, mode)
     assert O200K.count(one) <= limit
     assert clip(one, limit, O200K, mode) is one
@@ -94,7 +92,7 @@ def test_whole_lines_are_counted_as_lines(name: str, mode: Mode, limit: int) -> 
     walked(OF_A_KIND[name], one)
 
 
-def test_a_plain_text_keeps_head_and_tail_as_its_mode_says() -> None:
+def test_a_plain_text_keeps_head_and_tail_by_mode() -> None:
     both, first, last = (clip(PLAIN, 100, O200K, mode) for mode in ("head-tail", "head", "tail"))
     assert both.startswith("This is line 0 of the story.\nThis is line 1 of")
     assert both.endswith("This is line 498 of the story.\nThis is line 499 of the story.\n")
@@ -106,7 +104,7 @@ def test_a_plain_text_keeps_head_and_tail_as_its_mode_says() -> None:
     )
 
 
-def test_an_endless_line_keeps_head_and_tail_too() -> None:
+def test_an_endless_line_keeps_head_and_tail() -> None:
     text = "0123456789" * 10_000
     one = clip(text, 100, O200K)
     first, last = one.split("\n")[0], one.split("\n")[2]
@@ -132,7 +130,7 @@ def test_a_traceback_stays_together() -> None:
     assert block in clip(text, 200, O200K)
 
 
-def test_of_a_traceback_too_long_to_stay_the_line_that_names_the_error_stays() -> None:
+def test_a_traceback_above_the_limit_keeps_its_error_line() -> None:
     frames = "".join(
         f'  File "module_{number}.py", line {number}, in call\n    call()\n' for number in range(20)
     )
@@ -141,7 +139,7 @@ def test_of_a_traceback_too_long_to_stay_the_line_that_names_the_error_stays() -
     assert "    call()\nKeyError: the cause\n" in clip(text, 150, O200K)
 
 
-def test_a_line_that_fails_again_and_again_is_shown_once() -> None:
+def test_a_repeated_error_line_is_shown_once() -> None:
     text = (
         "begin with the host\n" * 100
         + "ERROR: no route\n" * 500
@@ -167,14 +165,14 @@ def test_a_diff_keeps_its_first_hunks_and_a_tail_below_its_headers() -> None:
     assert len(MARKER.findall(one)) == 2
 
 
-def test_the_tail_of_a_diff_starts_at_a_header_that_is_near() -> None:
+def test_the_tail_of_a_diff_starts_at_a_near_header() -> None:
     text = DIFF + DIFF[: DIFF.index("-old line 5\n")].replace("first", "fourth")
     one = clip(text, 300, O200K)
     assert f"lines] ...\n{text[text.index('diff --git a/src/fourth.py') :]}" in one
     assert len(MARKER.findall(one)) == 1
 
 
-def test_a_diff_whose_headers_do_not_fit_keeps_the_first_ones() -> None:
+def test_a_diff_whose_headers_do_not_fit_keeps_the_first_headers() -> None:
     assert clip(DIFF, 100, O200K).startswith("diff --git a/src/first.py b/src/first.py\n")
 
 
@@ -184,14 +182,14 @@ def test_a_listing_keeps_its_head() -> None:
     assert re.search(r"\n\.\.\. \[truncated \d+ lines\] \.\.\.$", one)
 
 
-def test_json_lines_are_cut_by_whole_lines() -> None:
+def test_json_lines_are_clipped_by_whole_lines() -> None:
     one = clip(JSON_LINES, 200, O200K)
     rest = [line for line in one.splitlines() if not MARKER.fullmatch(line)]
     assert {0, 299} <= {json.loads(line)["id"] for line in rest}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_must_stand_in_the_clip_stands_there(mode: Mode) -> None:
+def test_required_ranges_are_in_the_clip(mode: Mode) -> None:
     wanted = [PLAIN.index(f"line {number} of") for number in (250, 253, 247)]
     one = clip(PLAIN, 200, O200K, mode, [(start, start + 11) for start in wanted])
     assert all(f"This is line {number} of the story.\n" in one for number in (250, 253, 247))
@@ -199,7 +197,7 @@ def test_what_must_stand_in_the_clip_stands_there(mode: Mode) -> None:
     walked(PLAIN, one)
 
 
-def test_s0_11_of_a_long_line_that_must_stay_the_beginning_stays() -> None:
+def test_s0_11_a_long_required_line_keeps_its_beginning() -> None:
     text = "x " * 3000 + "\nValueError: " + "far too long " * 900 + "\n" + "y " * 3000
     start = text.index("ValueError")
     one = clip(text, 100, CHARS4, keep=[(start, start + 9000)])
@@ -207,7 +205,7 @@ def test_s0_11_of_a_long_line_that_must_stay_the_beginning_stays() -> None:
     walked(text, one)
 
 
-def test_a_used_value_in_json_stays() -> None:
+def test_a_used_value_in_json_is_kept() -> None:
     text = json.dumps(
         {
             "log": "a " * 3000 + "token=SECRET-42" + " b" * 3000,
@@ -223,7 +221,9 @@ def test_a_used_value_in_json_stays() -> None:
 
 
 @given(plain_texts, limits, modes, st.data())
-def test_clips_of_any_text(text: str, limit: int, mode: Mode, data: st.DataObject) -> None:
+def test_properties_of_clips_of_any_text(
+    text: str, limit: int, mode: Mode, data: st.DataObject
+) -> None:
     place = st.integers(0, len(text))
     keep = data.draw(
         st.lists(st.tuples(place, place).map(lambda one: (min(one), max(one))), max_size=3)
@@ -257,12 +257,12 @@ def test_a_clip_of_a_clip_sums_its_markers(
     assert all(one.end < other.start for one, other in pairwise(marks))
 
 
-def test_the_markers_of_two_cuts_become_one() -> None:
+def test_the_markers_of_two_clips_are_merged() -> None:
     twice = clip(clip(PLAIN, 200, O200K), 60, O200K)
     assert len(MARKER.findall(twice)) == 1
     walked(PLAIN, twice)
 
 
-def test_a_row_of_blanks_and_a_row_of_slashes_are_no_listing() -> None:
+def test_a_row_of_blanks_or_slashes_is_not_a_listing() -> None:
     for row in (" " * 1000 + "!", "/" * 1000, "-." * 500, "│ " * 500 + "!"):
         assert kind_of(f"{row}\n" * 8) == "plain"

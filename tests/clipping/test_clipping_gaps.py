@@ -25,9 +25,7 @@ def line(number: int) -> tuple[int, int]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("limit", [100, 300, 1000])
 @pytest.mark.parametrize("name", [name for name in OF_A_KIND if name != "json"])
-def test_kept_ranges_all_over_a_text_make_two_gaps_at_most(
-    name: str, limit: int, mode: Mode
-) -> None:
+def test_kept_ranges_across_a_text_make_at_most_two_gaps(name: str, limit: int, mode: Mode) -> None:
     text = OF_A_KIND[name]
     places = [len(text) * (7 * number % 20) // 20 for number in range(20)]
     one = clip(text, limit, O200K, mode, [(place, place + 5) for place in places])
@@ -52,7 +50,7 @@ def test_a_kept_range_near_the_tail_widens_the_tail() -> None:
     assert len(MARKER.findall(one)) == 1
 
 
-def test_kept_ranges_in_the_middle_are_one_island() -> None:
+def test_kept_ranges_in_the_middle_form_a_single_island() -> None:
     one = clip(PLAIN, 300, O200K, keep=[line(250), line(120), line(256), line(390)])
     assert "".join(f"This is line {number} of the story.\n" for number in range(250, 257)) in one
     assert one.startswith("This is line 0 of the story.\n")
@@ -60,7 +58,7 @@ def test_kept_ranges_in_the_middle_are_one_island() -> None:
     assert len(MARKER.findall(one)) == 2
 
 
-def test_the_place_with_the_most_errors_of_a_log_is_shown_as_one_island() -> None:
+def test_the_region_with_most_errors_of_a_log_is_a_single_island() -> None:
     quiet = "all is quiet on the host\n" * 200
     block = "ERROR: no route to the host\nERROR: the cable is cut\nERROR: giving up\n"
     text = (
@@ -108,7 +106,7 @@ WRAPPERS = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", WRAPPERS)
-def test_what_is_around_an_output_stays(name: str, mode: Mode) -> None:
+def test_text_around_an_output_is_kept(name: str, mode: Mode) -> None:
     before, after = WRAPPERS[name]
     text = f"{before}{LISTING}{after}"
     one = clip(text, 200, O200K, mode)
@@ -130,13 +128,13 @@ def test_json_in_tags_stays_json() -> None:
     assert json.loads(inside)["total"] == 200
 
 
-def test_a_tag_that_nothing_opened_is_no_end_of_an_output() -> None:
+def test_an_unopened_closing_tag_does_not_end_an_output() -> None:
     one = clip(LISTING + "</output>", 100, O200K)
     assert one.startswith("./src/package_0/module_0.py\n")
 
 
 @given(plain_texts, st.sampled_from([40, 64, 100, 500]), st.sampled_from(MODES), st.data())
-def test_a_gap_saves_at_least_as_much_as_its_marker_takes(
+def test_a_gap_saves_at_least_the_size_of_its_marker(
     text: str, limit: int, mode: Mode, data: st.DataObject
 ) -> None:
     place = st.integers(0, len(text))

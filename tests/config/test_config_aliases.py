@@ -118,7 +118,7 @@ def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, An
 
 
 @pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
-def test_a_name_of_another_program_is_a_setting_of_ours(
+def test_a_name_of_another_program_is_an_alias_of_a_setting(
     tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
 ) -> None:
     found, told = said_of(tmp_path / "agents.config.json", block, name, value)
@@ -137,13 +137,13 @@ def test_every_row_of_the_table_is_tested() -> None:
     assert rows == tested
 
 
-def test_the_settings_of_the_table_are_there_or_pending() -> None:
+def test_the_settings_of_the_table_exist_or_are_pending() -> None:
     targets = {row.target for rows in ALIASES.values() for row in rows} | set(WORDS)
     assert {target for target in targets if not known(target)} == PENDING
 
 
 @pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
-def test_files_of_our_own_may_use_the_same_names(
+def test_ctxtrim_files_accept_the_aliases(
     tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
 ) -> None:
     own = tmp_path / "ctxtrim.toml"
@@ -174,7 +174,7 @@ def test_files_of_our_own_may_use_the_same_names(
 @pytest.mark.parametrize(
     "setting", [(stage, name) for stage, names in SETTINGS.items() for name in names]
 )
-def test_every_setting_is_known_in_kebab_snake_and_camel_case(
+def test_every_setting_is_accepted_in_kebab_snake_and_camel_case(
     tmp_path: Path, setting: tuple[str, str]
 ) -> None:
     stage, name = setting
@@ -192,7 +192,7 @@ def test_every_setting_is_known_in_kebab_snake_and_camel_case(
         assert list(own_file(own).settings[stage]) == [name]
 
 
-def test_what_two_blocks_say_is_as_the_first_says(tmp_path: Path) -> None:
+def test_the_first_of_two_blocks_takes_precedence(tmp_path: Path) -> None:
     path = tmp_path / "agents.config.json"
     path.write_text(
         '{"compactor": {"reserveTokens": 16384}, "contextManagement": '
@@ -201,7 +201,7 @@ def test_what_two_blocks_say_is_as_the_first_says(tmp_path: Path) -> None:
     assert agents_file(path).shared["reserve"].value == 4096
 
 
-def test_a_flag_that_is_no_flag_is_told(tmp_path: Path) -> None:
+def test_an_invalid_flag_is_an_error(tmp_path: Path) -> None:
     own = tmp_path / "ctxtrim.toml"
     own.write_text('summarizeOnTruncate = "yes"\n')
     with pytest.raises(

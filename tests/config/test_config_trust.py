@@ -68,7 +68,7 @@ Write = Callable[[Path, str, object], tuple[str, str]]
 FILES: list[Write] = [in_own_file, in_pyproject, in_agents_file]
 
 
-def test_every_setting_that_names_a_place_or_a_service_is_restricted() -> None:
+def test_every_setting_for_a_path_or_service_is_restricted() -> None:
     restricted = {
         name for name, field in SHARED.items() if field.metadata["is_restricted"] is not None
     }
@@ -77,7 +77,7 @@ def test_every_setting_that_names_a_place_or_a_service_is_restricted() -> None:
 
 @pytest.mark.parametrize("key", PLACES)
 @pytest.mark.parametrize("write", FILES, ids=lambda write: write.__name__)
-def test_a_restricted_setting_of_a_found_file_is_ignored_with_a_warning(
+def test_a_restricted_setting_of_a_discovered_file_is_ignored_with_a_warning(
     ctxtrim: Run, tmp_path: Path, write: Write, key: str
 ) -> None:
     file, place = write(tmp_path, key, PLACES[key])
@@ -115,7 +115,7 @@ def test_a_named_file_is_trusted(ctxtrim: Run, tmp_path: Path, write: Write, key
 
 
 @pytest.mark.parametrize("key", ["archive", "log", "events", "summary-store"])
-def test_the_environment_and_the_users_own_folder_are_trusted(
+def test_the_environment_and_the_user_folder_are_trusted(
     ctxtrim: Run, tmp_path: Path, key: str
 ) -> None:
     words = ("trim", "--summarize", "--budget", "900")
@@ -131,7 +131,7 @@ def test_the_environment_and_the_users_own_folder_are_trusted(
     assert (tmp_path / "two" / str(PLACES[key])).exists()
 
 
-def test_limits_patterns_and_names_of_a_found_file_still_apply(
+def test_limits_patterns_and_names_of_a_discovered_file_apply(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -179,7 +179,7 @@ def test_a_folder_cannot_turn_off_the_masking_of_secrets(
     )
 
 
-def test_a_pipe_in_a_strangers_folder_is_not_read(
+def test_a_pipe_in_an_untrusted_folder_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -190,7 +190,7 @@ def test_a_pipe_in_a_strangers_folder_is_not_read(
         configured({}, {}, tmp_path / "user")
 
 
-def test_a_configuration_without_an_end_is_refused(
+def test_an_endless_configuration_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

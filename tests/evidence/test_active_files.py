@@ -39,7 +39,7 @@ def test_s2_1_a_file_read_six_steps_ago_is_not_active() -> None:
     assert active([user("go"), *step("Read", "x", path=A), *others(6)]) == {}
 
 
-def test_s2_1_searching_or_printing_a_file_is_no_access() -> None:
+def test_s2_1_searching_or_printing_a_file_is_not_an_access() -> None:
     reading = [*step("Read", "x", path=A), *others(5)]
     assert (
         active(
@@ -64,7 +64,7 @@ def test_s2_1_a_deleted_file_is_not_active_until_it_is_written_again() -> None:
     }
 
 
-def test_s2_1_a_read_that_failed_shows_no_file() -> None:
+def test_s2_1_a_failed_read_is_not_an_access() -> None:
     assert active(step("Read", "Error: no such file", path=A)) == {}
 
 
@@ -86,7 +86,7 @@ def test_s2_1_a_file_read_six_steps_ago_but_changed_one_step_ago_is_active(name:
     }
 
 
-def test_s2_3_of_reads_with_the_same_content_only_the_newest_is_kept() -> None:
+def test_s2_3_only_the_newest_read_of_the_same_content_is_kept() -> None:
     same = [
         *step("Read", "x = 1", 1, path=A),
         *step("Read", "x = 1", 2, path=f"{A}"),
@@ -98,7 +98,7 @@ def test_s2_3_of_reads_with_the_same_content_only_the_newest_is_kept() -> None:
     ) == [1, 3]
 
 
-def test_s2_3_references_name_path_last_step_and_content_the_oldest_first() -> None:
+def test_s2_3_references_hold_path_last_step_and_content_oldest_first() -> None:
     messages = [
         *step("Read", "one", 1, path=A),
         *step("Write", "done", 2, path=B, content="y"),
@@ -156,13 +156,11 @@ def test_s2_3_the_tools_of_nanocoder_are_known(kind: str, names: str) -> None:
         ("other", "get_user_details search_flights Task think"),
     ],
 )
-def test_s2_3_the_kind_of_a_tool_is_known_by_the_names_that_agents_use(
-    kind: str, names: str
-) -> None:
+def test_s2_3_the_kind_of_a_tool_follows_from_its_name(kind: str, names: str) -> None:
     assert {kind_of_tool(name) for name in names.split()} == {kind}
 
 
-def test_s2_3_one_tool_for_all_tells_its_kind_by_its_command() -> None:
+def test_s2_3_a_generic_tool_has_the_kind_of_its_command() -> None:
     commands = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit"}
     for command, kind in commands.items():
         assert (
@@ -209,7 +207,9 @@ def test_s2_3_paths_come_from_the_arguments(
         ("Read", '{"file_path": "/app/a.py"}', None),
     ],
 )
-def test_s2_5_the_command_of_a_call(name: str, arguments: str, command: str | None) -> None:
+def test_s2_5_the_command_of_a_call_is_extracted(
+    name: str, arguments: str, command: str | None
+) -> None:
     assert command_of(Part("tool_call", arguments, name=name)) == command
 
 
@@ -219,7 +219,7 @@ def test_a_patch_that_deletes_a_file_ends_its_use() -> None:
     assert active([*step("Read", "x", path="a.py"), *patching]) == {}
 
 
-def test_the_path_in_a_patch_may_have_many_blanks_in_it() -> None:
+def test_the_path_in_a_patch_can_contain_many_blanks() -> None:
     path = f"src/a{' ' * 300_000}b.py"
     patch = f"*** Begin Patch\n*** Update File: {path}  \n@@\n*** End Patch"
     assert paths_of(Part("tool_call", patch, name="apply_patch")) == (path,)

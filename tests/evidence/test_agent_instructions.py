@@ -59,9 +59,7 @@ def messages(data: bytes) -> list[Message]:
 
 @pytest.mark.parametrize("text", CARRIERS)
 @pytest.mark.parametrize("spell", [openai, anthropic])
-def test_s1_4_a_message_that_carries_such_a_file_is_instructions_and_no_task(
-    text: str, spell: object
-) -> None:
+def test_s1_4_a_message_with_an_instructions_file_is_not_a_task(text: str, spell: object) -> None:
     found = messages(openai(text) if spell is openai else anthropic(text))
     place = next(place for place, one in enumerate(found) if one.role == "user")
     assert is_instructions(found[place])
@@ -71,12 +69,12 @@ def test_s1_4_a_message_that_carries_such_a_file_is_instructions_and_no_task(
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_what_a_person_typed_about_such_a_file_is_the_task(text: str) -> None:
+def test_text_of_a_person_about_an_instructions_file_is_the_task(text: str) -> None:
     assert opening_task(messages(openai(text))) == 0
     assert current_task(messages(json.dumps({"messages": [user(text)]}).encode())) == 0
 
 
-def test_a_block_beside_the_prompt_brings_instructions_too() -> None:
+def test_a_block_next_to_the_prompt_holds_instructions() -> None:
     blocks = [{"type": "text", "text": CARRIERS[0]}, {"type": "text", "text": "fix the login form"}]
     (message, _) = messages(
         json.dumps({"messages": [{"role": "user", "content": blocks}, says("done")]}).encode()
@@ -86,7 +84,7 @@ def test_a_block_beside_the_prompt_brings_instructions_too() -> None:
 
 
 @pytest.mark.parametrize("text", CARRIERS)
-def test_s1_4_instructions_outlive_old_chat(text: str) -> None:
+def test_s1_4_instructions_are_dropped_after_old_chat(text: str) -> None:
     old = [
         one
         for number in range(20)

@@ -30,31 +30,31 @@ def quotes(messages: list[Message]) -> dict[int, str]:
         "=" * 60, "", " " * 60,
     ],
 )  # fmt: skip
-def test_s0_13_no_quotation(words: str) -> None:
+def test_s0_13_texts_that_are_not_quotations(words: str) -> None:
     output = f"{OUTPUT}\n{PATH}\n{PATH}:12\n" + "=" * 60 + " " * 60
     assert quotes([user("go"), *step("bash", output), user(words)]) == {}
 
 
-def test_s0_13_text_written_before_the_tool_ran_is_no_quotation() -> None:
+def test_s0_13_text_before_the_call_is_not_a_quotation() -> None:
     assert quotes([user(OUTPUT), *step("bash", OUTPUT), user("go on")]) == {}
 
 
-def test_s0_13_the_path_that_its_own_call_named_is_no_quotation() -> None:
+def test_s0_13_the_path_in_its_own_call_is_not_a_quotation() -> None:
     path = "My Documents/letters to the editor/the third draft of it.txt"
     messages = [*step("Read", f"{path}\nDear editor", path=path), user(f"now change {path}")]
     assert quotes(messages) == {}
 
 
-def test_s0_13_a_line_in_several_results_is_no_quotation() -> None:
+def test_s0_13_a_line_in_several_results_is_not_a_quotation() -> None:
     assert quotes([*step("bash", LINE, 1), *step("bash", f"{LINE}\nmore", 2), user(LINE)]) == {}
 
 
 @pytest.mark.parametrize("marks", [{"is_injected": True}, {"is_summary": True}])
-def test_s0_13_what_the_client_wrote_is_no_quotation(marks: dict[str, bool]) -> None:
+def test_s0_13_text_of_the_client_is_not_a_quotation(marks: dict[str, bool]) -> None:
     assert quotes([*step("bash", OUTPUT), user(LINE, **marks)]) == {}
 
 
-def test_s0_13_an_answer_of_the_model_is_no_quotation() -> None:
+def test_s0_13_an_answer_of_the_model_is_not_a_quotation() -> None:
     said = Message("assistant", user(OUTPUT).parts)
     assert quotes([*step("bash", OUTPUT), said]) == {}
 
@@ -73,7 +73,7 @@ def test_s0_13_a_whole_line_is_a_quotation_with_white_space_folded(words: str) -
     assert quotes([user("go"), *step("bash", OUTPUT), user(words)]) == {2: LINE}
 
 
-def test_s0_13_forty_consecutive_characters_are_a_quotation_and_fewer_are_none() -> None:
+def test_s0_13_at_least_forty_consecutive_characters_are_a_quotation() -> None:
     text = (
         "so it says that the connection to the database was refused by the server again and again"
     )
@@ -99,7 +99,7 @@ words = st.text(ALPHABET, max_size=70)
 
 
 @given(st.lists(st.tuples(st.booleans(), words, st.integers(0, 60)), max_size=6), words)
-def test_s0_13_runs_are_what_a_search_of_every_window_finds(
+def test_s0_13_runs_equal_an_exhaustive_search(
     parts: list[tuple[bool, str, int]], shared: str
 ) -> None:
     results, said = {}, {}

@@ -21,24 +21,24 @@ def feeds(messages: list[Message]) -> dict[int, list[tuple[int, str]]]:
     }
 
 
-def test_s0_10_a_value_that_occurred_earlier_feeds_nothing() -> None:
+def test_s0_10_a_value_that_occurred_earlier_links_no_call() -> None:
     for before in (user("open order W6247578"), call("note", 9, text="order W6247578")):
         assert (
             feeds([before, *step("find", "it is W6247578"), call("order", 2, id="W6247578")]) == {}
         )
 
 
-def test_s0_10_short_values_parts_of_words_and_what_comes_later_feed_nothing() -> None:
+def test_s0_10_short_values_word_parts_and_later_text_link_no_call() -> None:
     assert feeds([*step("ls", "a.py"), call("Read", 2, path="a.py")]) == {}
     assert feeds([*step("find", "reservations"), call("order", 2, id="reservation")]) == {}
     assert feeds([call("order", 1, id="W6247578"), result("W6247578")]) == {}
 
 
-def test_s0_10_names_of_arguments_feed_nothing() -> None:
+def test_s0_10_names_of_arguments_link_no_call() -> None:
     assert feeds([*step("find", "reservation"), call("order", 2, reservation=True)]) == {}
 
 
-def test_s0_10_paths_ids_and_words_feed_the_calls_that_name_them() -> None:
+def test_s0_10_paths_ids_and_words_link_the_calls_that_name_them() -> None:
     messages = [
         user("go"),
         *step("grep", "./src/auth/login.py:12: def check\nsee user_4711.", 1),
@@ -70,7 +70,7 @@ def tokens(text: str) -> set[str]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "step"]), said, said), max_size=8))
-def test_s0_10_chains_are_what_a_search_of_everything_before_finds(
+def test_s0_10_chains_equal_an_exhaustive_search(
     parts: list[tuple[str, str, str]],
 ) -> None:
     messages: list[Message] = []
@@ -94,7 +94,7 @@ def again(messages: list[Message]) -> dict[int, int]:
     return copies(messages, shape(messages))
 
 
-def test_short_texts_and_other_tools_are_no_copies() -> None:
+def test_short_texts_and_other_tools_are_not_copies() -> None:
     text = "the same text of some length"
     assert again([*step("Read", "ok", 1), *step("Read", "ok", 2)]) == {}
     assert again([*step("Read", text, 1), *step("bash", text, 2)]) == {}

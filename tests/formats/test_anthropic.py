@@ -75,7 +75,7 @@ TALK = (
 )
 
 
-def test_each_result_is_a_message_and_so_is_what_is_said_beside_them() -> None:
+def test_each_result_and_the_text_next_to_them_is_a_message() -> None:
     talk = (
         *TALK[:2],
         user([*TALK[2]["content"], text("and now"), {"type": "image", "source": {}}, text("this")]),
@@ -140,7 +140,7 @@ def test_every_shape_of_content_is_read(element: Value, kinds: list[str], texts:
     assert [part.text for part in found.parts] == texts
 
 
-def test_what_a_server_ran_stays_in_the_message_of_the_model() -> None:
+def test_server_tools_stay_in_the_assistant_message() -> None:
     search = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
     one = transcript(
         line(user("x"), says({"type": "server_tool_use", "id": "s"}, search, "Found."))
@@ -157,13 +157,13 @@ def test_a_signature_is_not_counted() -> None:
     assert run(short).rows[0].count == run(long).rows[0].count
 
 
-def test_an_error_is_one_where_the_block_says_so() -> None:
+def test_the_error_flag_of_a_block_marks_an_error() -> None:
     one = transcript(line(*TALK[:2], user([result("a", is_error=True), result("b")])))
     assert [message.result.is_error for message in one.messages if message.result] == [True, None]
 
 
 @pytest.mark.parametrize("system", ["Be brief.", [text("Be "), text("brief.")]])
-def test_the_system_prompt_is_the_first_message_and_never_goes(system: Any) -> None:
+def test_the_system_prompt_is_the_first_message_and_is_never_dropped(system: Any) -> None:
     data = line(user("old " * 200), says("so"), user("now"), system=system)
     one = transcript(data)
     assert one.messages[0].role == "system"
@@ -172,12 +172,12 @@ def test_the_system_prompt_is_the_first_message_and_never_goes(system: Any) -> N
     assert left == {"system": system, "messages": [user("now")]}
 
 
-def test_a_system_prompt_that_a_stage_drops_leaves_no_empty_member() -> None:
+def test_dropping_the_system_prompt_removes_its_member() -> None:
     data = line(user("x"), says(use("a")), system=[text("Be brief.")])
     assert written(data, lambda messages: messages[1:]) == line(user("x"), says(use("a")))
 
 
-def test_what_stands_around_the_messages_is_read() -> None:
+def test_the_envelope_is_read() -> None:
     tools = [{"name": "bash", "input_schema": {}}]
     around = {
         "model": "claude-opus-4-6",
@@ -203,7 +203,7 @@ def test_what_stands_around_the_messages_is_read() -> None:
     assert transcript(line(*TALK, tool_choice={"type": "any"})).tool_choice == "any"
 
 
-def test_answers_that_were_kept_as_they_came_tell_their_model_and_usage() -> None:
+def test_stored_api_answers_provide_model_and_usage() -> None:
     answer = says("Done.") | {
         "type": "message",
         "id": "msg_1",
@@ -217,7 +217,7 @@ def test_answers_that_were_kept_as_they_came_tell_their_model_and_usage() -> Non
     assert (one.usage.prompt_tokens, one.usage.message) == (5, 4)
 
 
-def test_an_edit_is_spelled_inside_its_block_and_nothing_else_changes() -> None:
+def test_an_edit_changes_only_its_block() -> None:
     before = (
         '{"n": 1.10, '
         '"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":'
@@ -227,7 +227,8 @@ def test_an_edit_is_spelled_inside_its_block_and_nothing_else_changes() -> None:
         '{"tool_use_id":"a","type":'
     )
 
-    before += '"tool_result","content":"%s"},{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"%s"}'
+    before += '"tool_result","content":"%s"},{"type":"tool_result","tool_use_id":"b","content":'
+    before += '[{"type":"text","text":"%s"}'
     before += ']} ],"role":"user","extra":1e5}]}\n'
     long = "wort \\u00fc und ü " * 200
     out = (
@@ -240,7 +241,7 @@ def test_an_edit_is_spelled_inside_its_block_and_nothing_else_changes() -> None:
     assert len(out) < len(before) + 1000
 
 
-def test_what_a_stage_notes_of_a_result_stands_in_its_block() -> None:
+def test_metadata_of_a_result_is_stored_in_its_block() -> None:
     data = line(*TALK[:2], user([result("a", "x" * 9000), result("b")]))
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     blocks = elements(out)[2]["content"]
@@ -248,7 +249,7 @@ def test_what_a_stage_notes_of_a_result_stands_in_its_block() -> None:
     assert "_originalLength" not in blocks[1]
 
 
-def test_what_is_left_of_an_element_stays_and_an_empty_one_goes() -> None:
+def test_the_rest_of_an_element_is_kept_and_an_empty_element_removed() -> None:
     data = line(*TALK[:2], user([*TALK[2]["content"], text("and now")]), system="s")
     assert elements(written(data, lambda messages: (*messages[:2], messages[5]))) == [
         TALK[0],
@@ -259,14 +260,14 @@ def test_what_is_left_of_an_element_stays_and_an_empty_one_goes() -> None:
     assert elements(written(data, lambda messages: messages[2:5])) == list(TALK[1:])
 
 
-def test_a_result_goes_with_its_call_even_where_the_text_beside_it_stays() -> None:
+def test_a_result_is_dropped_with_its_call_while_its_neighbour_text_is_kept() -> None:
     data = line(*TALK[:2], user([result("a", "word " * 400), result("b"), text("and now")]))
     out = run(data, [("trim", {})], limit=30).data or b""
     assert elements(out)[-1] == user([text("and now")])
     assert b"tool_" not in out
 
 
-def test_thinking_goes_as_a_whole_block_and_the_rest_of_the_message_stays() -> None:
+def test_thinking_is_removed_as_a_whole_block() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     data = line(user("x"), says(thought, "Listing.", use("a")), user([result("a")]))
 
@@ -293,7 +294,7 @@ ANSWER = Message("tool", (Part("tool_result", "none", "b"),))
 SHORT = user("In short.")
 
 
-def test_an_inserted_result_joins_those_before_it_and_stands_before_the_text() -> None:
+def test_an_inserted_result_joins_earlier_results_before_the_text() -> None:
     data = line(*TALK[:2], user([result("a"), text("and now")]))
     expected = [*TALK[:2], user([result("a"), result("b", "none"), text("and now")])]
     assert (
@@ -301,7 +302,7 @@ def test_an_inserted_result_joins_those_before_it_and_stands_before_the_text() -
     )
 
 
-def test_an_inserted_result_joins_those_after_it_where_none_is_before() -> None:
+def test_an_inserted_result_joins_later_results_if_none_is_earlier() -> None:
     data = line(*TALK[:2], user([result("lone"), text("and now")]))
     expected = [*TALK[:2], user([result("b", "none"), result("lone"), text("and now")])]
     assert (
@@ -309,7 +310,7 @@ def test_an_inserted_result_joins_those_after_it_where_none_is_before() -> None:
     )
 
 
-def test_inserted_results_without_company_share_an_element_of_their_own() -> None:
+def test_inserted_results_without_neighbours_share_a_new_element() -> None:
     first = Message("tool", (Part("tool_result", "none", "a", is_error=True),))
     data = line(*TALK[:2], user("go on"))
     expected = [
@@ -335,9 +336,9 @@ def test_an_inserted_text_is_an_element_before_what_follows() -> None:
     assert elements(written(data, lambda messages: (messages[0], SUMMARY, messages[4]))) == expected
 
 
-def test_an_element_is_cut_in_two_where_a_text_comes_between_its_messages() -> None:
-
-    data = b'{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},'
+def test_a_text_inserted_inside_an_element_splits_the_element() -> None:
+    data = b'{"messages":[{"role":"assistant","content":'
+    data += b'[{"type":"tool_use","id":"a","name":"f","input":{}}]},'
     data += (
         b'{"cache":1.10,"role":"user","content":[{"type":"tool_result","tool_use_id":"a"} , '
         b'%s],"at":1e5}]}\n'
@@ -348,7 +349,7 @@ def test_an_element_is_cut_in_two_where_a_text_comes_between_its_messages() -> N
     assert out == (data % (cut + now)).replace(b" , ]}", b"]}")
 
 
-def test_a_message_on_a_line_of_its_own_is_cut_into_lines() -> None:
+def test_a_message_on_a_separate_line_is_split_into_lines() -> None:
     talk = [*TALK[:2], {"content": [result("a"), result("b"), text("and now")], "role": "user"}]
     data = b"".join(json.dumps(one).encode() + b"\r\n" for one in talk)
     out = written(data, lambda messages: (*messages[:4], SUMMARY, messages[4]))
@@ -361,7 +362,7 @@ def test_a_message_on_a_line_of_its_own_is_cut_into_lines() -> None:
     assert found == [*talk[:2], *halves]
 
 
-def test_a_message_is_put_into_a_conversation_that_has_only_a_system_prompt() -> None:
+def test_a_message_is_inserted_after_a_lone_system_prompt() -> None:
     data = line(system="Be brief.")
     assert written(data, lambda messages: (*messages, SUMMARY)) == line(SHORT, system="Be brief.")
 
@@ -369,7 +370,7 @@ def test_a_message_is_put_into_a_conversation_that_has_only_a_system_prompt() ->
 COMPACTION = {"type": "compaction", "content": "What happened."}
 
 
-def test_what_a_compaction_stands_for_is_no_context() -> None:
+def test_compacted_history_is_not_context() -> None:
     data = line(
         *TALK, says("old", COMPACTION, "Going on.", use("c")), user([result("c")]), system="s"
     )
@@ -390,7 +391,7 @@ def test_what_a_compaction_stands_for_is_no_context() -> None:
     )
 
 
-def test_an_exchange_after_a_compaction_goes_without_it() -> None:
+def test_an_exchange_after_a_compaction_is_dropped_without_it() -> None:
     data = line(
         *TALK,
         says(COMPACTION, "Going on.", use("c")),
@@ -425,7 +426,7 @@ def test_calls_without_ids_are_answered_in_order() -> None:
     }
 
 
-def test_a_call_without_an_id_gets_an_answer() -> None:
+def test_a_call_without_an_id_gets_an_inserted_answer() -> None:
     call = {"type": "tool_use", "name": "Read", "input": {}}
     answer = Message("tool", (Part("tool_result", "none", name="Read"),), "Read")
     out = written(line(user("x"), says(call)), lambda messages: (*messages, answer))
@@ -442,7 +443,7 @@ def droid(name: str, parent: str, message: Value) -> Value:
     }
 
 
-def test_lines_that_name_their_parent_are_hung_anew() -> None:
+def test_lines_with_parents_are_relinked() -> None:
     start = {"type": "session_start", "id": "s", "cwd": "/x"}
     lines = [
         start,
@@ -466,7 +467,7 @@ def test_lines_that_name_their_parent_are_hung_anew() -> None:
     assert out[1]["timestamp"] == "2026-01-01"
 
 
-def test_what_the_client_says_for_the_user_is_no_task() -> None:
+def test_client_text_in_the_user_role_is_not_a_task() -> None:
     reminder = "<system-reminder>Be brief.</system-reminder>"
     cline = user(
         [
@@ -484,7 +485,7 @@ def test_what_the_client_says_for_the_user_is_no_task() -> None:
     assert current_task(transcript(line(*talk, user(f"{reminder}\ngo on"))).messages) == 4
 
 
-def test_the_count_of_texts_that_a_dropped_result_separated_is_that_of_one_message() -> None:
+def test_texts_that_become_adjacent_are_counted_as_a_single_message() -> None:
     result = {"type": "tool_result", "tool_use_id": "c1", "content": "listing " * 300}
     texts = [
         {"type": "text", "text": "before the listing"},

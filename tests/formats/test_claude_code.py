@@ -87,7 +87,7 @@ PARALLEL = (
 )
 
 
-def test_one_message_spreads_over_lines_and_parallel_results_hang_beside_the_chain() -> None:
+def test_a_message_spans_lines_and_parallel_results_are_side_branches() -> None:
     call = '{"command":"ls"}'
     assert told(transcript(*PARALLEL)) == [
         ("user", "list both"),
@@ -99,7 +99,7 @@ def test_one_message_spreads_over_lines_and_parallel_results_hang_beside_the_cha
     ]
 
 
-def test_an_abandoned_branch_and_a_sidechain_are_no_context() -> None:
+def test_an_abandoned_branch_and_a_sidechain_are_not_context() -> None:
     branch = line("x1", "b1", "user", "a prompt that was rewound")
     side = line("s1", None, "user", "a subagent's prompt") | {"isSidechain": True}
     assert told(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == told(
@@ -107,12 +107,12 @@ def test_an_abandoned_branch_and_a_sidechain_are_no_context() -> None:
     )
 
 
-def test_a_file_with_nothing_but_a_sidechain_is_that_sidechain() -> None:
+def test_a_file_with_only_a_sidechain_is_read_as_that_sidechain() -> None:
     events = [event | {"isSidechain": True} for event in PARALLEL]
     assert told(transcript(*events)) == told(transcript(*PARALLEL))
 
 
-def test_what_was_compacted_is_no_context() -> None:
+def test_compacted_messages_are_not_context() -> None:
     boundary = line("k1", None, "system", subtype="compact_boundary", logicalParentUuid="u2")
     summary = line(
         "k2",
@@ -128,7 +128,7 @@ def test_what_was_compacted_is_no_context() -> None:
     assert [message.is_injected for message in one.messages] == [True, False]
 
 
-def test_results_that_the_client_cleared_count_as_cleared() -> None:
+def test_results_cleared_by_the_client_are_counted_as_cleared() -> None:
     boundary = line(
         "k1",
         "r2",
@@ -147,14 +147,14 @@ def test_results_that_the_client_cleared_count_as_cleared() -> None:
     )
 
 
-def test_messages_the_client_made_up_are_no_context() -> None:
+def test_synthetic_messages_of_the_client_are_not_context() -> None:
     event = says("z1", "u2", "m9", type="text", text="API Error")
     event["message"]["model"] = "<synthetic>"
     one = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
     assert told(one)[-2:] == [("user", "thanks"), ("user", "again")]
 
 
-def test_one_user_line_may_hold_results_and_a_text() -> None:
+def test_a_user_line_can_hold_results_and_text() -> None:
     content = [
         {"type": "tool_result", "tool_use_id": "c1", "content": "one"},
         {
@@ -273,7 +273,7 @@ def test_keep_snapshots_keeps_the_lines_of_dropped_messages(ctxtrim: Run, tmp_pa
     assert kinds.count("progress") == 2
 
 
-def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
+def test_links_are_repaired_to_the_nearest_kept_ancestor() -> None:
     leaf = {"type": "summary", "summary": "a title", "leafUuid": "b1"}
     late = line("p2", "b1", "progress", data={})
     branch = line("x1", "a4", "user", "rewound")
@@ -292,7 +292,7 @@ def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
     assert told(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
 
 
-def test_a_line_goes_only_when_all_its_blocks_go() -> None:
+def test_a_line_is_dropped_only_with_all_its_blocks() -> None:
     content = [
         {"type": "tool_result", "tool_use_id": "c1", "content": "one " * 50},
         {"type": "text", "text": "now this"},
@@ -313,12 +313,12 @@ def test_old_files_without_links_are_read_in_order() -> None:
     assert told(transcript(*events)) == told(transcript(*PARALLEL))
 
 
-def test_a_parent_that_is_not_in_the_file_ends_the_chain() -> None:
+def test_a_missing_parent_ends_the_chain() -> None:
     first = PARALLEL[0] | {"parentUuid": "elsewhere"}
     assert told(transcript(first, *PARALLEL[1:])) == told(transcript(*PARALLEL))
 
 
-def test_parents_in_a_circle_end_too() -> None:
+def test_a_cycle_of_parents_ends() -> None:
     assert told(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
         ("user", "a"),
         ("user", "b"),
@@ -332,7 +332,7 @@ def test_all_events_in_one_document() -> None:
     assert [event["uuid"] for event in out["loglines"]] == ["p1", "u2"]
 
 
-def test_the_model_is_the_last_real_one() -> None:
+def test_the_model_is_the_last_real_model() -> None:
     events = [json.loads(json.dumps(event)) for event in PARALLEL]
     for event in events:
         if event["type"] == "assistant":
@@ -354,7 +354,7 @@ def survivors(budget: int, *events: Event) -> list[str]:
 LONG = "lorem ipsum " * 40
 
 
-def test_an_abandoned_branch_never_comes_alive() -> None:
+def test_an_abandoned_branch_never_becomes_live() -> None:
     events = (
         line("a", None, "user", "start"),
         says("z", "a", "m1", type="text", text="keep"),
@@ -372,7 +372,7 @@ def test_an_abandoned_branch_never_comes_alive() -> None:
     assert survivors(30, *rootless) == ["b"]
 
 
-def test_a_text_beside_a_result_stays_when_the_result_goes() -> None:
+def test_a_text_next_to_a_dropped_result_is_kept() -> None:
     note = [
         {"type": "tool_result", "tool_use_id": "t1", "content": LONG},
         {"type": "text", "text": "note"},
@@ -388,7 +388,7 @@ def test_a_text_beside_a_result_stays_when_the_result_goes() -> None:
     assert survivors(40, *events) == ["a", "r1", "q"]
 
 
-def test_an_event_that_names_no_parent_does_not_follow_what_was_dead() -> None:
+def test_an_event_without_a_parent_does_not_follow_a_dead_branch() -> None:
     events = [
         line("a", None, "user", "start"),
         says("b", "a", "m1", type="text", text="dead"),
@@ -399,17 +399,17 @@ def test_an_event_that_names_no_parent_does_not_follow_what_was_dead() -> None:
     assert survivors(30, *events) == ["a", "b", "q"]
 
 
-def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
+def test_a_call_shape_in_a_user_message_is_plain_content() -> None:
     block = {"type": "tool_use", "id": "x", "name": "n", "input": {"a": LONG}}
     assert survivors(30, line("a", None, "user", [block]), line("b", "a", "user", "hi")) == ["b"]
 
 
-def test_an_attachment_may_be_all_that_is_left() -> None:
+def test_an_attachment_can_be_the_only_remaining_line() -> None:
     file = line("f", None, "attachment", attachment={"type": "file", "path": "a.py"})
     assert survivors(40, file, says("a", "f", "m1", type="text", text=LONG)) == ["f"]
 
 
-def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
+def test_lines_that_share_a_uuid_are_not_linked_to_themselves() -> None:
     events = [line("a", None, "user", "start"), says("t", "a", "m0", type="text", text=LONG)]
     events += [
         says("b", "t", "m1", type="text", text="one"),
@@ -426,7 +426,7 @@ def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
 
 
 @pytest.mark.parametrize("is_document", [False, True], ids=["lines", "document"])
-def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
+def test_a_message_between_a_result_and_a_text_splits_their_line(
     is_document: bool,
 ) -> None:
     told = {"sessionId": "s", "cwd": "/x"}
@@ -503,7 +503,7 @@ def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
     ]
 
 
-def test_the_last_answer_stays_without_the_text_of_a_skill_that_does_not_fit(
+def test_the_last_answer_is_kept_without_an_oversized_skill_text(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     source = tmp_path / "s.jsonl"

@@ -79,7 +79,7 @@ def layout(file: bytes) -> tuple[str | None, str | None]:
     return reading.format.name if reading.format else None, reading.layout
 
 
-def test_the_items_are_the_context_and_what_the_terminal_shows_is_not() -> None:
+def test_items_are_context_and_terminal_events_are_not() -> None:
     one = transcript(*ROLLOUT)
     assert [role for role, _ in told(one)] == [
         "system",
@@ -102,19 +102,19 @@ def test_the_items_are_the_context_and_what_the_terminal_shows_is_not() -> None:
     assert (one.id, one.model, one.uncounted) == ("s1", "gpt-5-codex", 0)
 
 
-def test_the_usage_of_an_answer_is_the_last_one_told_and_never_the_sum() -> None:
+def test_the_usage_of_an_answer_is_the_last_record_and_not_the_sum() -> None:
     assert transcript(*ROLLOUT).usages == (
         Usage(100, 20, 4, "gpt-5-codex"),
         Usage(150, 5, 7, "gpt-5-codex"),
     )
 
 
-def test_dynamic_tools_are_sent_too() -> None:
+def test_dynamic_tools_are_part_of_the_context() -> None:
     meta = event("session_meta", {"id": "s1", "dynamic_tools": [{"name": "look"}]})
     assert transcript(meta, *ROLLOUT[1:]).tools == '[{"name":"look"}]'
 
 
-def test_a_compaction_with_a_history_replaces_all_that_was_before() -> None:
+def test_a_compaction_with_a_history_replaces_everything_before() -> None:
     history = [
         says("user", "list both"),
         says("user", "Another language model started to solve this problem and …"),
@@ -134,7 +134,7 @@ def test_a_compaction_with_a_history_replaces_all_that_was_before() -> None:
     assert one.usages == ()
 
 
-def test_a_compaction_without_one_keeps_what_people_said_and_its_summary() -> None:
+def test_a_compaction_without_a_history_keeps_prompts_and_its_summary() -> None:
     compacted = event("compacted", {"message": "so far so good"})
     one = transcript(*ROLLOUT, compacted, item(says("user", "go on")))
     assert [text for role, text in told(one)[3:]] == [
@@ -148,7 +148,7 @@ def test_a_compaction_without_one_keeps_what_people_said_and_its_summary() -> No
     assert [text for role, text in told(again)[3:]] == ["list both", "thanks", "better"]
 
 
-def test_turns_that_were_rolled_back_are_no_context() -> None:
+def test_rolled_back_turns_are_not_context() -> None:
     back = message("thread_rolled_back", num_turns=1)
     assert told(transcript(*ROLLOUT, back)) == told(transcript(*ROLLOUT[:-1]))
     both = transcript(
@@ -157,7 +157,7 @@ def test_turns_that_were_rolled_back_are_no_context() -> None:
     assert [text for role, text in told(both)][3:] == ["again"]
 
 
-def test_a_bare_rollout_of_2025() -> None:
+def test_a_rollout_of_2025_without_envelopes_is_read() -> None:
     header = {"id": "s0", "timestamp": TIME, "instructions": "Be brief.", "git": {}}
     bare = [says("user", "list"), calls("c1"), returns("c1"), says("assistant", "Done.")]
     file = session(header, *(one for each in bare for one in (each, {"record_type": "state"})))
@@ -173,7 +173,7 @@ def test_a_bare_rollout_of_2025() -> None:
     assert one.id == "s0"
 
 
-def test_rollouts_from_before_there_were_ids() -> None:
+def test_rollouts_without_ids_are_read() -> None:
     events = (
         {"timestamp": TIME, "role": "user", "content": "which branch?", "model": "gpt-4o-mini"},
         {
@@ -218,7 +218,7 @@ def test_rollouts_from_before_there_were_ids() -> None:
         42,
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     assert layout(session(value))[0] != "codex"
 
 
@@ -228,7 +228,7 @@ def left(budget: int, *events: Event) -> list[Event]:
     return [json.loads(one) for one in (ran.data or b"").splitlines()]
 
 
-def test_what_goes_leaves_what_the_terminal_shows() -> None:
+def test_dropping_an_item_keeps_its_terminal_events() -> None:
     events = [
         *ROLLOUT[3:8],
         item(calls("c1", json.dumps(LONG))),
@@ -239,7 +239,7 @@ def test_what_goes_leaves_what_the_terminal_shows() -> None:
     assert left(40, *events) == [one for one in events if one not in gone]
 
 
-def test_a_summary_that_goes_leaves_the_end_of_what_was_before_it() -> None:
+def test_dropping_a_summary_keeps_earlier_history_compacted() -> None:
     events = [
         *ROLLOUT,
         event("compacted", {"message": LONG, "extra": 1}),
@@ -258,7 +258,7 @@ def test_a_summary_that_goes_leaves_the_end_of_what_was_before_it() -> None:
     assert [role for role, _ in instructions] == ["user", "user"]
 
 
-def test_items_of_a_compaction_go_one_by_one() -> None:
+def test_items_of_a_compaction_are_dropped_individually() -> None:
     history = [says("user", "old"), says("assistant", LONG), says("user", "now")]
     events = [META, event("compacted", {"message": "", "replacement_history": history})]
     assert left(40, *events)[1]["payload"]["replacement_history"] == history[2:]
@@ -288,7 +288,7 @@ def written(events: tuple[Event, ...], *messages: Message) -> list[Event]:
     return [json.loads(line) for line in lines]
 
 
-def test_what_is_inserted_is_a_line_with_the_time_of_the_one_beside_it() -> None:
+def test_an_inserted_line_has_the_time_of_its_neighbour() -> None:
     system, *rest = transcript(*ROLLOUT).messages
     kept = [SUMMARY, *rest[2:]]
     lines = written(ROLLOUT, system, *kept)
@@ -298,7 +298,7 @@ def test_what_is_inserted_is_a_line_with_the_time_of_the_one_beside_it() -> None
     assert lines[12] == item(returns("c2", "none"))
 
 
-def test_what_is_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
+def test_a_message_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
     history = [says("user", "old"), calls("c1")]
     events = (
         META,
@@ -315,7 +315,7 @@ def test_what_is_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
     ]
 
 
-def test_lines_that_were_parted_by_a_line_that_goes_stay_apart() -> None:
+def test_lines_around_a_dropped_line_remain_separate() -> None:
     events = (META, item(says("assistant", "so")), item(says("user", "gone")), item(calls("c1")))
     system, said, _, call = transcript(*events).messages
     lines = written(events, system, said, call)

@@ -37,7 +37,7 @@ def stream(*events: dict[str, Any]) -> bytes:
     return b"".join(json.dumps(one).encode() + b"\n" for one in events)
 
 
-def test_each_item_is_read_once_when_it_is_complete() -> None:
+def test_each_item_is_read_once_on_completion() -> None:
     reading = open_reading(BytesIO(stream(*STREAM)))
     assert reading.format is not None
     assert (reading.format.name, reading.layout) == ("codex-exec", "events")
@@ -79,14 +79,14 @@ def test_each_item_is_read_once_when_it_is_complete() -> None:
         ),
     ],
 )
-def test_every_item_that_the_model_made_or_read_is_counted(
+def test_every_item_of_the_model_context_is_counted(
     item: dict[str, Any], parts: list[Part]
 ) -> None:
     one = read(stream(STREAM[0], *shown(id="i", **item)))[0].transcripts[0]
     assert [part for message in one.messages for part in message.parts] == parts
 
 
-def test_a_result_is_shortened_where_it_is_complete_and_a_step_goes_as_one_line() -> None:
+def test_a_completed_result_is_shortened_and_a_step_is_dropped_as_a_line() -> None:
     out = run(stream(*STREAM), [("truncate", {"max_tokens": 50})]).data or b""
     lines = [json.loads(line) for line in out.splitlines()]
     assert lines[:5] + lines[6:] == STREAM[:5] + STREAM[6:]

@@ -91,7 +91,7 @@ def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     assert told(data) == TOLD
 
 
-def test_a_bare_message_is_a_session_of_one() -> None:
+def test_a_bare_message_is_a_session_with_a_single_message() -> None:
     assert told(json.dumps(TALK[0]).encode()) == [("user", ["go"])]
 
 
@@ -105,7 +105,7 @@ def test_a_bare_message_is_a_session_of_one() -> None:
         {"sessionId": "s", "messages": [{"role": "user", "parts": [{"text": "x"}]}]},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     found = open_reading(BytesIO(json.dumps(value).encode())).format
     assert found is None or found.name != "gemini-cli"
 
@@ -147,12 +147,12 @@ def test_every_shape_of_result_is_read(result: Any, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("result", [None, [], 7])
-def test_a_call_may_have_no_result(result: Any) -> None:
+def test_a_call_can_lack_a_result(result: Any) -> None:
     entry = gemini("b", toolCalls=[call("c1") | {"result": result}])
     assert [role for role, _ in told(session(user("a", "go"), entry))] == ["user", "assistant"]
 
 
-def test_a_call_that_failed_or_was_cancelled_is_an_error() -> None:
+def test_a_failed_or_cancelled_call_is_an_error() -> None:
     calls = [
         call("c1", response("c1", "x"), status="error"),
         call("c2", response("c2", "x"), status="cancelled"),
@@ -163,7 +163,7 @@ def test_a_call_that_failed_or_was_cancelled_is_an_error() -> None:
     assert [message.parts[0].is_error for message in one.messages[2:]] == [True, True, True, None]
 
 
-def test_what_is_for_the_screen_is_no_context_and_stays() -> None:
+def test_display_data_is_not_context_and_is_kept() -> None:
     notes = [user(kind, "note " * 99) | {"type": kind} for kind in ("info", "warning", "error")]
     data = session(user("a", "old " * 99), notes[0], gemini("b", "x"), *notes[1:], user("c", "now"))
     left = json.loads(run(data, [("trim", {})], limit=20).data or b"")["messages"]
@@ -171,7 +171,7 @@ def test_what_is_for_the_screen_is_no_context_and_stays() -> None:
     assert run(data).rows[0].findings == ()
 
 
-def test_commands_and_what_the_client_puts_in_are_no_tasks() -> None:
+def test_commands_and_client_messages_are_not_tasks() -> None:
     entries = [
         user("a", "real"),
         *(user("b", text) for text in ("/stats model", "?", "<session_context>\nx")),
@@ -180,7 +180,7 @@ def test_commands_and_what_the_client_puts_in_are_no_tasks() -> None:
     assert [message.is_injected for message in one.messages] == [False, True, True, True, False]
 
 
-def test_a_call_that_the_content_holds_too_is_one_call() -> None:
+def test_a_call_repeated_in_the_content_is_a_single_call() -> None:
     for entry in (
         calls_in_content(STEP),
         calls_in_content(STEP | {"toolCalls": STEP["toolCalls"]}),
@@ -193,7 +193,7 @@ def test_a_call_that_the_content_holds_too_is_one_call() -> None:
     assert run(session(TALK[0], nameless, TALK[2]), [("check", {})]).rows[0].findings == ()
 
 
-def test_results_that_stand_again_in_a_message_of_the_user_are_sent_once() -> None:
+def test_results_repeated_in_a_user_message_are_counted_once() -> None:
     again = user("r", [response("c1", "one!"), response("c2", "two!")])
     twice = user("t", [response("c1", "one?")])
     data = session(TALK[0], STEP, again, twice, TALK[2])
@@ -207,7 +207,7 @@ def test_results_that_stand_again_in_a_message_of_the_user_are_sent_once() -> No
     assert [entry["id"] for entry in json.loads(left.data or b"")["messages"]] == ["x", "c"]
 
 
-def test_usage_and_model_stand_in_the_messages_and_the_id_in_the_first_line() -> None:
+def test_usage_and_model_come_from_messages_and_the_id_from_the_first_line() -> None:
     tokens = {"input": 90, "output": 5, "cached": 80, "thoughts": 3, "tool": 0, "total": 98}
     for data in (
         session(TALK[0], gemini("b", "x", tokens=tokens)),
@@ -241,7 +241,7 @@ def test_a_log_is_replayed() -> None:
     ]
 
 
-def test_with_a_message_of_a_log_all_that_was_said_of_it_goes() -> None:
+def test_dropping_a_message_of_a_log_drops_all_its_records() -> None:
     early = gemini("b", "half " * 99)
     data = log(
         user("x", "go"), user("y", "old"), early, gemini("b", "whole " * 99), user("c", "now")
@@ -268,7 +268,7 @@ def test_only_the_response_is_edited() -> None:
 
 
 @pytest.mark.parametrize("result", ["long " * 500, ["long " * 500], response("c1", "long " * 500)])
-def test_a_result_in_any_shape_is_shortened_and_noted(result: Any) -> None:
+def test_a_result_in_any_shape_is_shortened_and_gets_metadata(result: Any) -> None:
     data = session(TALK[0], gemini("b", toolCalls=[call("c1") | {"result": result}]), TALK[2])
     ran = run(data, [("truncate", {"max_tokens": 50, "metadata": True})])
     assert ran.findings == ()
@@ -278,7 +278,7 @@ def test_a_result_in_any_shape_is_shortened_and_noted(result: Any) -> None:
     )
 
 
-def test_an_answer_has_a_message_of_the_users_own_after_the_call() -> None:
+def test_an_inserted_answer_is_a_user_message_after_the_call() -> None:
     data = session(
         user("a", "go"), gemini("b", toolCalls=[call("c1"), call("c2")]), user("c", "so?")
     )
@@ -293,7 +293,7 @@ def test_an_answer_has_a_message_of_the_users_own_after_the_call() -> None:
     assert out[2]["timestamp"] == "2026-01-01"
 
 
-def test_a_call_without_a_result_goes_from_all_places_that_hold_it() -> None:
+def test_an_unanswered_call_is_removed_from_every_copy() -> None:
     half = STEP | {"toolCalls": [STEP["toolCalls"][0], call("c9")]}
     for entry in (half, calls_in_content(half)):
         ran = run(session(TALK[0], entry, TALK[2], user("d", "so?")), [("repair", {})])
@@ -302,7 +302,7 @@ def test_a_call_without_a_result_goes_from_all_places_that_hold_it() -> None:
         assert "c9" not in json.dumps(left)
 
 
-def test_an_answer_without_an_id_is_put_too() -> None:
+def test_an_answer_without_an_id_is_inserted() -> None:
     nameless = call("c1")
     del nameless["id"]
     data = session(
@@ -311,7 +311,7 @@ def test_an_answer_without_an_id_is_put_too() -> None:
     assert "id" not in put(data, 0, 1, ANSWER, 2)["messages"][2]["content"][0]["functionResponse"]
 
 
-def test_a_summary_is_a_message_of_the_user() -> None:
+def test_a_summary_is_a_user_message() -> None:
     new, old = put(session(*TALK), SUMMARY, 4)["messages"]
     assert (new["type"], new["content"], old) == ("user", [{"text": "so far"}], TALK[2])
 

@@ -101,7 +101,7 @@ def test_the_role_gemini_in_a_history_is_the_model() -> None:
         (json.dumps(snake({"contents": list(TALK)})).encode(), "conversation"),
     ],
 )
-def test_every_layout_and_gives_the_same_messages(data: bytes, layout: str) -> None:
+def test_every_layout_and_key_style_gives_the_same_messages(data: bytes, layout: str) -> None:
     assert taken(data) == ("gemini", layout)
     assert told(data) == TOLD
 
@@ -119,7 +119,7 @@ def test_every_layout_and_gives_the_same_messages(data: bytes, layout: str) -> N
         {"type": "user", "message": {"role": "user", "parts": [{"text": "x"}]}},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     assert taken(json.dumps(value).encode() + b"\n")[0] != "gemini"
 
 
@@ -176,7 +176,7 @@ def test_every_kind_of_part_of_the_model_is_read(part: Any, kind: str, text: str
         ([1], ["[1]"], None, None),
     ],
 )
-def test_a_response_is_told_by_its_text_and_the_rest_beside_it(
+def test_a_response_consists_of_its_text_and_the_rest(
     response: Any, texts: list[str], path: str | None, is_error: bool | None
 ) -> None:
     (message,) = transcript(request(user("go"), model(call()), user(result(response)))).messages[2:]
@@ -189,7 +189,7 @@ def test_a_response_is_told_by_its_text_and_the_rest_beside_it(
     assert (first.kind, first.name, first.is_error) == ("tool_result", "look", is_error)
 
 
-def test_one_content_may_hold_several_results_media_and_a_text() -> None:
+def test_a_content_can_hold_several_results_media_and_text() -> None:
     pixel = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
     data = request(
         user("go"),
@@ -211,7 +211,7 @@ def test_media_inside_a_response_belong_to_it() -> None:
     ]
 
 
-def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
+def test_a_call_shape_in_a_user_message_is_plain_content() -> None:
     assert told(request(user(call())))[0] == (
         "user",
         ['{"functionCall":{"name":"look","args":{"at":1}}}'],
@@ -265,7 +265,7 @@ def test_the_envelope_gives_tools_choice_model_id_and_usage() -> None:
     assert transcript(request(*TALK, tool_config=config)).tool_choice == "none"
 
 
-def test_thoughts_that_are_counted_among_the_candidates_count_once() -> None:
+def test_thoughts_included_in_candidate_tokens_are_counted_once() -> None:
     usage = {
         "promptTokenCount": 90,
         "candidatesTokenCount": 8,
@@ -276,7 +276,7 @@ def test_thoughts_that_are_counted_among_the_candidates_count_once() -> None:
     assert transcript(request(user("go"), answer)).usages == (Usage(90, 8, 1),)
 
 
-def test_events_that_are_still_streamed_or_hold_no_content_are_no_context() -> None:
+def test_partial_and_empty_events_are_not_context() -> None:
     events = [
         {"author": "user", "content": user("go")},
         {"author": "a", "content": model("Do"), "partial": True},
@@ -289,7 +289,7 @@ def test_events_that_are_still_streamed_or_hold_no_content_are_no_context() -> N
     ]
 
 
-def test_an_edit_touches_nothing_but_the_text_of_the_response() -> None:
+def test_an_edit_changes_only_the_text_of_the_response() -> None:
     line = (
         '{"contents": [{"role":"user","parts":[{"text":"caf\\u00e9"}]}, '
         '{"role":"model","parts":[{"functionCall":'
@@ -306,7 +306,7 @@ def test_an_edit_touches_nothing_but_the_text_of_the_response() -> None:
     assert len(out) < 700
 
 
-def test_metadata_stand_beside_the_response() -> None:
+def test_metadata_is_stored_next_to_the_response() -> None:
     data = request(user("go"), model(call()), user(result({"output": "long " * 500}), "and?"))
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     part = json.loads(out)["contents"][2]["parts"][0]
@@ -314,7 +314,7 @@ def test_metadata_stand_beside_the_response() -> None:
     assert transcript(out).messages[2].metadata == (("_originalLength", 2500), ("_truncatedAt", 0))
 
 
-def test_a_content_goes_with_the_last_of_its_messages_and_stays_for_a_text_in_it() -> None:
+def test_a_content_is_dropped_with_its_last_message() -> None:
     step = (model(call()), user(result({"output": "long " * 99}), "and?"))
     data = request(user("start"), user("please"), *step, model("so " * 99), user("now"))
     left = json.loads(run(data, [("trim", {})], limit=130).data or b"")["contents"]
@@ -323,7 +323,7 @@ def test_a_content_goes_with_the_last_of_its_messages_and_stays_for_a_text_in_it
     assert left == [user("start"), user("now")]
 
 
-def test_an_event_goes_with_its_content() -> None:
+def test_an_event_is_dropped_with_its_content() -> None:
     events = [{"author": "x", "content": one} for one in (user("a " * 200), model("b"), user("c"))]
     out = json.loads(
         run(json.dumps({"events": events}).encode(), [("trim", {})], limit=20).data or b""
@@ -347,9 +347,7 @@ ANSWER = Message("tool", (Part("tool_result", "none", None, "b"),), "b")
 SUMMARY = Message("user", (Part("text", "so far"),), is_injected=True, is_summary=True)
 
 
-def test_a_result_joins_the_results_beside_it_and_has_a_content_of_its_own_where_there_are_none() -> (
-    None
-):
+def test_an_inserted_result_joins_adjacent_results_or_gets_a_new_content() -> None:
     some = request(user("go"), model(call("a"), call("b")), user(result({"output": "1"}), "and?"))
     assert put(some, 0, 1, 2, ANSWER, 3)["contents"][2:] == [
         user(result({"output": "1"}), result({"output": "none"}, "b"), "and?")
@@ -361,7 +359,7 @@ def test_a_result_joins_the_results_beside_it_and_has_a_content_of_its_own_where
     ]
 
 
-def test_a_summary_stands_after_the_system_instruction_in_a_content_of_its_own() -> None:
+def test_a_summary_is_a_separate_content_after_the_system_instruction() -> None:
     out = put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY, 4)
     assert out["contents"] == [user("so far"), model("Done.")]
     assert put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY)["contents"] == [
@@ -369,7 +367,7 @@ def test_a_summary_stands_after_the_system_instruction_in_a_content_of_its_own()
     ]
 
 
-def test_beside_an_event_an_event_is_put() -> None:
+def test_a_message_inserted_next_to_an_event_is_an_event() -> None:
     events = [
         {"author": "user", "content": user("go"), "id": "e1", "timestamp": 1.5, "invocationId": "i"}
     ]
@@ -379,14 +377,14 @@ def test_beside_an_event_an_event_is_put() -> None:
     assert new["id"] not in ("", "e1")
 
 
-def test_a_part_with_nothing_but_the_metadata_of_a_video_is_known() -> None:
+def test_a_part_with_only_video_metadata_is_supported() -> None:
     parts = [{"text": "look"}, {"videoMetadata": {"fps": 2}}]
     file = json.dumps({"contents": [{"role": "user", "parts": parts}]}).encode()
     (transcript,) = read(file)[0].transcripts
     assert [message.role for message in transcript.messages] == ["user"]
 
 
-def test_a_signature_seals_reasoning_that_is_counted_by_its_length() -> None:
+def test_a_signature_is_counted_as_reasoning_by_its_length() -> None:
     """48 recorded requests: about a quarter of a token for each character."""
     talk = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "y"}]}]
     sealed = [

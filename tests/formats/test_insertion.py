@@ -18,7 +18,7 @@ from ctxtrim.model import Message, Part, Transcript
 
 
 @given(files(), st.data())
-def test_a_message_put_before_any_exchange_while_others_go(
+def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
     data: bytes, draw: st.DataObject
 ) -> None:
     chunk = next(iter(read(data)), None)
@@ -51,7 +51,7 @@ def test_a_message_put_before_any_exchange_while_others_go(
 
 
 @given(files())
-def test_an_answer_put_after_each_call_that_has_none(data: bytes) -> None:
+def test_an_answer_is_inserted_after_each_unanswered_call(data: bytes) -> None:
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
@@ -84,11 +84,11 @@ def answered(transcript: Transcript, missing: tuple[tuple[int, Part], ...]) -> t
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_has_a_name_of_its_own(name: str) -> None:
+def test_every_format_has_a_unique_name(name: str) -> None:
     assert FORMATS[name].name == name
 
 
-def test_an_inserted_event_of_claude_code_takes_its_place_in_the_chain() -> None:
+def test_an_inserted_event_of_claude_code_is_linked_into_the_chain() -> None:
     events = [
         {
             "type": "user",

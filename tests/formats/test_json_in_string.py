@@ -23,7 +23,7 @@ from ctxtrim.tokens.models import FRAMINGS
     st.sampled_from([None, (",", ":"), (", ", " : ")]),
     st.sampled_from([None, 2]),
 )
-def test_what_is_found_is_spelled_as_it_was_and_reads_back_after_an_edit(
+def test_json_in_a_string_keeps_its_notation_after_an_edit(
     text: str, new: str, is_ascii: bool, separators: Any, indent: int | None
 ) -> None:
     value = {"output": text, "metadata": {"exit_code": 0}, "more": "output"}
@@ -51,7 +51,7 @@ def test_what_is_found_is_spelled_as_it_was_and_reads_back_after_an_edit(
         ('{"metadata": {"output": "y"}, "output": "x"}', "x", None),
     ],
 )
-def test_every_in_use_is_found(string: str, text: str, is_error: bool | None) -> None:
+def test_every_known_wrapper_is_recognized(string: str, text: str, is_error: bool | None) -> None:
     found = unwrapped(string)
     assert found is not None
     assert (found.text, found.is_error, found.wrapper.around(text)) == (text, is_error, string)
@@ -70,11 +70,11 @@ def test_every_in_use_is_found(string: str, text: str, is_error: bool | None) ->
         '{"output": "x"} and more',
     ],
 )
-def test_what_is_something_else_is_left_as_it_is(string: str) -> None:
+def test_other_json_is_not_a_wrapper(string: str) -> None:
     assert unwrapped(string) is None
 
 
-def test_the_wrapper_costs_what_the_model_reads_of_it() -> None:
+def test_the_wrapper_is_part_of_the_count() -> None:
     string = json.dumps(
         {"output": 'line "one"\n' * 20, "metadata": {"exit_code": 0, "duration_seconds": 0.1}}
     )
@@ -86,7 +86,7 @@ def test_the_wrapper_costs_what_the_model_reads_of_it() -> None:
     assert counter.cost(inner, 1) == counter.cost(whole, 1)
 
 
-def test_json_that_has_become_short_may_be_read_as_a_wrapper() -> None:
+def test_shortened_json_can_be_read_as_a_wrapper() -> None:
     """With more than a wrapper's text beside its output it is one text; clipped, what is left may
     be a wrapper.
     """

@@ -79,7 +79,7 @@ def test_every_layout_gives_the_same_messages(data: bytes) -> None:
         {"role": "alien", "content": [block("x")]},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(message: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(message: Any) -> None:
     assert taken(line(message)) != "llamafactory"
 
 
@@ -109,7 +109,7 @@ def test_a_preference_is_two_conversations() -> None:
     assert [(one.pointer, len(one.messages)) for one in found] == [((), 4), ((), 1)]
 
 
-def test_one_message_may_answer_all_calls_before_it() -> None:
+def test_a_single_message_can_answer_all_calls_before_it() -> None:
     calls = said("assistant", call("a"), call("b"), call("c"))
     data = line(
         said("user", "go"),
@@ -121,14 +121,14 @@ def test_one_message_may_answer_all_calls_before_it() -> None:
     assert run(data, [("check", {})]).rows[0].findings == ()
 
 
-def test_calls_that_nothing_answers_are_told() -> None:
+def test_unanswered_calls_are_reported() -> None:
     data = line(said("user", "go"), said("assistant", call("a"), call("b")), said("user", "and?"))
     assert [one.code for one in run(data, [("check", {})]).rows[0].findings] == [
         "call-without-result"
     ] * 2
 
 
-def test_a_second_result_after_something_else_was_said_answers_nothing() -> None:
+def test_a_second_result_after_other_text_answers_no_call() -> None:
     calls = said("assistant", call("a"), call("b"))
     data = line(
         said("user", "go"),
@@ -142,12 +142,12 @@ def test_a_second_result_after_something_else_was_said_answers_nothing() -> None
     ]
 
 
-def test_tools_are_json_in_a_string() -> None:
+def test_tools_are_read_from_json_in_a_string() -> None:
     one = read(line(*TALK, tools='[{"name": "look"}]', id="t"))[0].transcripts[0]
     assert (one.tools, one.id) == ('[{"name": "look"}]', "t")
 
 
-def test_a_result_is_shortened_where_it_stands() -> None:
+def test_a_result_is_shortened_in_place() -> None:
     data = line(*TALK[:2], said("tool", "long " * 500) | {"loss_weight": 0.50}, TALK[3])
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     short = json.loads(out)["messages"][2]
@@ -156,13 +156,13 @@ def test_a_result_is_shortened_where_it_stands() -> None:
     assert out[: out.index(b"long")] == data[: data.index(b"long")]
 
 
-def test_results_of_several_blocks_become_one_and_the_others_go() -> None:
+def test_shortened_results_of_several_blocks_are_merged_into_the_first() -> None:
     data = line(*TALK[:2], said("tool", "long " * 300, "more " * 300, block("a.png", "image_url")))
     out = json.loads(run(data, [("truncate", {"max_tokens": 50})]).data or b"")
     assert [one["type"] for one in out["messages"][2]["content"]] == ["text", "image_url"]
 
 
-def test_an_exchange_goes_as_a_whole() -> None:
+def test_an_exchange_is_dropped_as_a_whole() -> None:
     asks = said("user", "go"), said("user", "please")
     data = line(
         *asks, said("assistant", call(at="x" * 400)), said("tool", "seen"), said("user", "now")

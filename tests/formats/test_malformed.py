@@ -73,11 +73,11 @@ NAMED: dict[str, tuple[list[Any], int, str]] = {
 }  # fmt: skip
 # What is odd and can be edited all the same.
 EDITED: dict[str, list[Any]] = {
-    "openai-responses, an empty list beside an answer of two lines": [{"output": []}, ANSWER, CALL],
-    "openai-responses, an empty list between the items of an answer": [ANSWER, {"output": []}, CALL],
+    "openai-responses, an empty list before a two-line answer": [{"output": []}, ANSWER, CALL],
+    "openai-responses, an empty list inside an answer": [ANSWER, {"output": []}, CALL],
     "pi, nothing left but plain text": [
-
-        {"messages": [{"role": "user", "content": "Look.", "timestamp": 1}, PI, {"role": "user", "content": "Go."}]}
+        {"messages": [{"role": "user", "content": "Look.", "timestamp": 1}, PI,
+                      {"role": "user", "content": "Go."}]}
     ],
     "pi, a number as an entry": [entry(1, ASK, None), entry(2, PI, "e1"), 7.5, entry(3, ASK, "e2")],
     "openhands, an array as a role": [EVENT | {"llm_message": {"role": [], "content": []}},
@@ -90,7 +90,7 @@ def spelled(values: list[Any]) -> bytes:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_what_is_malformed_is_named_with_its_line_and_left_out(
+def test_a_malformed_transcript_is_reported_with_its_line_and_left_out(
     name: str, tmp_path: Path, ctxtrim: Run
 ) -> None:
     values, line, reason = NAMED[name]
@@ -108,7 +108,7 @@ def test_what_is_malformed_is_named_with_its_line_and_left_out(
 
 
 @pytest.mark.parametrize("name", EDITED)
-def test_what_is_odd_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: Run) -> None:
+def test_an_odd_transcript_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: Run) -> None:
     (tmp_path / "a.jsonl").write_bytes(spelled(EDITED[name]))
     ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", cwd=tmp_path)
     assert "bug" not in ran.err, ran.err
@@ -117,8 +117,8 @@ def test_what_is_odd_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: 
 
 LINKS: dict[str, tuple[list[Any], int, str]] = {
     "an id that comes again": (
-
-        [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"}, {"uuid": "b", "parentUuid": "b"}],
+        [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"},
+         {"uuid": "b", "parentUuid": "b"}],
         3, "the id 'b' belongs to another line",
     ),
     "a parent that is not there": (
@@ -138,13 +138,13 @@ LINKS: dict[str, tuple[list[Any], int, str]] = {
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_broken_links_are_found(name: str) -> None:
+def test_broken_links_are_reported(name: str) -> None:
     values, line, reason = LINKS[name]
     lines = [Line(spelled([value]), number) for number, value in enumerate(values, 1)]
     assert malformed(lines) == (line, reason)
 
 
-def test_what_is_well_formed_has_nothing_malformed() -> None:
+def test_well_formed_transcripts_have_no_problems() -> None:
     parts = [
         {"uuid": "b", "parentUuid": "a", "content": [{"text": "x"}]}
     ] * 2  # one answer on two lines
@@ -154,11 +154,9 @@ def test_what_is_well_formed_has_nothing_malformed() -> None:
     )
 
 
-def test_a_result_that_is_read_as_an_answer_of_other_calls_after_an_edit_stays_within_the_budget() -> (
-    None
-):
-    calls = [{"type": "tool_call", "value": json.dumps({"name": "look", "arguments": {"at": "/" * size}})}
-             for size in (8, 1200)]  # fmt: skip
+def test_a_result_that_changes_its_call_after_an_edit_fits_the_budget() -> None:
+    values = [{"name": "look", "arguments": {"at": "/" * size}} for size in (8, 1200)]
+    calls = [{"type": "tool_call", "value": json.dumps(value)} for value in values]
     accented = "naïve café" * 50  # in parallel results such letters may be sent as escapes
     messages = [
         text("user", "some words " * 75, "value"),

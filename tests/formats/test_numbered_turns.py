@@ -63,7 +63,7 @@ def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     ]
 
 
-def test_a_result_is_named_by_its_trace() -> None:
+def test_a_result_is_identified_by_its_trace_id() -> None:
     results = [one.result for one in messages(lines(*TALK)) if one.result]
     assert [(part.call_id, part.name) for part in results] == [
         ("abc-1", "read_file"),
@@ -71,16 +71,16 @@ def test_a_result_is_named_by_its_trace() -> None:
     ]
 
 
-def test_what_stands_around_the_messages_is_read() -> None:
+def test_the_envelope_is_read() -> None:
     one = read(lines({"messages": TALK, "id": "w1", "model": "gpt-4o"}))[0].transcripts[0]
     assert (one.id, one.model) == ("w1", "gpt-4o")
 
 
-def test_turns_have_the_numbers_that_the_file_gives_them() -> None:
+def test_turns_have_the_numbers_of_the_file() -> None:
     assert shape(messages(lines(*TALK))).turn == (1, 1, 1, 1, 3, 4)
 
 
-def test_no_result_lacks_a_call_since_none_is_recorded() -> None:
+def test_results_need_no_call_in_a_format_without_calls() -> None:
     row = run(lines(*TALK), [("check", {"profile": "openai"})]).rows[0]
     assert "tool-result-without-call" not in [finding.code for finding in row.findings]
     assert run(lines(*TALK), [("repair", {})]).data == lines(*TALK)
@@ -97,19 +97,19 @@ def test_no_result_lacks_a_call_since_none_is_recorded() -> None:
         {"role": "user", "turn": 1},
     ],
 )
-def test_what_lacks_a_type_a_text_or_a_turn_is_none_of_its_messages(value: Value) -> None:
+def test_a_record_without_type_text_or_turn_is_not_a_message(value: Value) -> None:
     found = open_reading(BytesIO(lines(value))).format
     assert found is None
 
 
-def test_a_message_that_is_not_understood_is_told_and_stays() -> None:
+def test_an_unsupported_message_is_reported_and_kept() -> None:
     odd = {"id": "x", "type": "note", "content": "aside " * 200, "turn": 2}
     ran = run(lines(*TALK, odd), [("trim", {})], limit=30)
     assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
     assert (ran.data or b"").endswith(lines(odd))
 
 
-def test_an_edit_changes_the_content_alone() -> None:
+def test_an_edit_changes_only_the_content() -> None:
     long = TALK[3] | {"content": "one\n" * 4000, "big": 1.10}
     data = lines(*TALK[:3]) + lines(long).replace(b"1.1}", b"1.10}") + lines(*TALK[4:])
     out = (run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b"").splitlines()
@@ -123,13 +123,13 @@ def test_an_edit_changes_the_content_alone() -> None:
     }
 
 
-def test_a_refresh_of_the_specification_never_goes() -> None:
+def test_a_refresh_of_the_specification_is_never_dropped() -> None:
     out = run(lines(*TALK), [("trim", {})], limit=20).data or b""
     assert [json.loads(one)["id"] for one in out.splitlines()] == ["m1", "m2"]
 
 
 @pytest.mark.parametrize("data", [lines(*TALK), lines({"messages": TALK})])
-def test_inserted_messages_take_the_turn_of_what_follows_and_an_id_of_their_own(
+def test_inserted_messages_have_the_following_turn_and_a_new_id(
     data: bytes,
 ) -> None:
     summary = Message("user", (Part("text", "In short."),), is_summary=True)

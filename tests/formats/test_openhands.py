@@ -170,14 +170,14 @@ SDK = (user("go"), sdk_action("c1"), sdk_seen("c1", "one"), sdk("PauseEvent", re
         lines(*TALK),
     ],
 )
-def test_a_history_is_read_wherever_it_stands(data: bytes) -> None:
+def test_a_history_is_read_from_any_container(data: bytes) -> None:
     reading = open_reading(BytesIO(data))
     assert reading.format is not None and reading.format.name == "openhands"
     assert told(data) == TOLD
 
 
 @pytest.mark.parametrize("events", [PAIRS, OLD])
-def test_where_no_answer_is_recorded_an_action_is_the_call_and_what_came_of_it_the_result(
+def test_without_recorded_answers_actions_are_calls_and_observations_results(
     events: Any,
 ) -> None:
     found = transcript(history(*events))
@@ -189,13 +189,13 @@ def test_where_no_answer_is_recorded_an_action_is_the_call_and_what_came_of_it_t
     assert [(part.name, part.call_id) for part in parts] == [("run", None), ("run", None)]
 
 
-def test_events_of_version_1_are_read_one_a_line_or_in_a_list() -> None:
+def test_events_of_version_1_are_read_from_lines_or_a_list() -> None:
     for data in (lines(*SDK), json.dumps(SDK).encode()):
         assert told(data) == TOLD[:3]
         assert transcript(data).uncounted == 0
 
 
-def test_calls_of_one_answer_are_one_message_and_its_usage_is_counted_once() -> None:
+def test_calls_of_an_answer_form_a_message_with_usage_counted_once() -> None:
     events = (
         action(1, "c1", "c1", "c2"),
         seen(2, "c1", "one"),
@@ -239,7 +239,7 @@ def test_calls_of_one_answer_are_one_message_and_its_usage_is_counted_once() -> 
         ),
     ],
 )
-def test_what_one_event_says(event: Event, role: str, texts: list[str]) -> None:
+def test_each_kind_of_event_is_read(event: Event, role: str, texts: list[str]) -> None:
     assert told(lines(event)) == [(role, texts)]
 
 
@@ -266,7 +266,7 @@ def test_what_one_event_says(event: Event, role: str, texts: list[str]) -> None:
         sdk("ConversationStateUpdateEvent", key="stats", value={}),
     ],
 )
-def test_what_is_not_sent_is_no_message_and_stays(event: Event) -> None:
+def test_events_that_are_not_sent_are_kept_and_are_not_messages(event: Event) -> None:
     data = lines(*TALK, event)
     assert told(data) == TOLD
     assert transcript(data).uncounted == 0
@@ -274,7 +274,7 @@ def test_what_is_not_sent_is_no_message_and_stays(event: Event) -> None:
     assert ran.data is not None and ran.data.endswith(lines(event))
 
 
-def test_what_was_recalled_is_told_to_the_model_but_is_no_task() -> None:
+def test_recalled_knowledge_is_context_but_not_a_task() -> None:
     extras = {
         "repo_instructions": "Be kind.",
         "microagent_knowledge": [{"name": "git", "content": "Use it."}],
@@ -295,7 +295,7 @@ def test_what_was_recalled_is_told_to_the_model_but_is_no_task() -> None:
     )
 
 
-def test_the_prompt_goes_without_the_tools_beside_it() -> None:
+def test_the_prompt_is_dropped_without_its_tools() -> None:
     system = {
         "id": 0,
         "source": "agent",
@@ -331,12 +331,12 @@ def test_the_prompt_goes_without_the_tools_beside_it() -> None:
         (sdk("AgentErrorEvent", error="x", tool_call_id="c"), True),
     ],
 )
-def test_which_results_are_errors(event: Event, is_error: bool | None) -> None:
+def test_errors_are_recognized_in_results(event: Event, is_error: bool | None) -> None:
     (found,) = transcript(lines(event)).messages
     assert found.result is not None and found.result.is_error is is_error
 
 
-def test_an_edit_touches_the_content_of_the_observation_alone() -> None:
+def test_an_edit_changes_only_the_content_of_the_observation() -> None:
     data = history(
         *TALK[:2], seen(3, "c1", "word " * 400, message="word"), TALK[3], git_patch="+1.10"
     )
@@ -347,7 +347,7 @@ def test_an_edit_touches_the_content_of_the_observation_alone() -> None:
     assert before == after
 
 
-def test_with_a_step_go_its_events_and_with_an_action_the_idle_one_of_its_pair() -> None:
+def test_dropping_a_step_drops_its_events_and_idle_pairs() -> None:
     found = transcript(history(*TALK)).messages
     assert json.loads(put(history(*TALK), found[0], found[3]))["history"] == [TALK[0], TALK[3]]
     found = transcript(history(*PAIRS)).messages
@@ -355,7 +355,7 @@ def test_with_a_step_go_its_events_and_with_an_action_the_idle_one_of_its_pair()
     assert json.loads(put(history(*PAIRS), *found[1:]))["history"] == list(PAIRS[1:])
 
 
-def test_a_call_that_goes_alone_leaves_what_was_said() -> None:
+def test_dropping_a_call_keeps_the_text_of_its_answer() -> None:
     for data in (
         history(*TALK[:2], TALK[3]),
         history(PAIRS[0], [PAIRS[1][0], IDLE], PAIRS[2]),
@@ -390,7 +390,7 @@ CONDENSED = (
 
 
 @pytest.mark.parametrize("events", CONDENSED)
-def test_a_summary_stands_for_what_was_forgotten_and_goes_with_it(events: Any) -> None:
+def test_a_summary_is_dropped_with_its_forgotten_events(events: Any) -> None:
     data = history(*events)
     found = transcript(data).messages
     assert [message.parts[0].text for message in found] == ["go", "It looked.", "Done."]
@@ -413,7 +413,7 @@ def test_a_summary_stands_for_what_was_forgotten_and_goes_with_it(events: Any) -
     assert first_texts(put(data, *found[:2], SUMMARY)) == ["go", "It looked.", new]
 
 
-def test_inserted_messages_are_spelled_as_their_neighbours_are() -> None:
+def test_inserted_messages_use_the_shape_of_their_neighbours() -> None:
     found = transcript(history(*TALK)).messages
     new = json.loads(put(history(*TALK), SUMMARY, *found))["history"][0]
     assert new == {"source": "user", "message": SUMMARY.parts[0].text, "action": "message"} | {
@@ -424,7 +424,7 @@ def test_inserted_messages_are_spelled_as_their_neighbours_are() -> None:
     assert answer["tool_call_metadata"] == TALK[1]["tool_call_metadata"]
 
 
-def test_inserted_messages_stand_in_pairs_where_the_others_do() -> None:
+def test_inserted_messages_form_pairs_in_a_file_of_pairs() -> None:
     data = history(*PAIRS)
     found = transcript(data).messages
     first, second = json.loads(put(data, SUMMARY, *found))["history"][0]
@@ -436,7 +436,7 @@ def test_inserted_messages_stand_in_pairs_where_the_others_do() -> None:
     assert (pair[0], pair[1]["observation"], pair[1]["content"]) == (PAIRS[1][0], "run", ANSWER)
 
 
-def test_inserted_messages_of_version_1_have_ids_of_their_own_and_name_the_action() -> None:
+def test_inserted_messages_of_version_1_have_new_ids_and_the_action_id() -> None:
     data = lines(*SDK[:2])
     out = [
         json.loads(line)
@@ -476,6 +476,6 @@ def answer_of(call_id: str | None, name: str = "bash") -> Message:
         {"source": "user", "action": "click"},
     ],
 )
-def test_what_is_not_its_own(value: Any) -> None:
+def test_other_formats_are_not_detected(value: Any) -> None:
     found = open_reading(BytesIO(json.dumps(value).encode() + b"\n")).format
     assert found is None or found.name != "openhands"

@@ -54,18 +54,18 @@ KEPT = [
 
 
 @pytest.mark.parametrize("data", [session(*LONG), session(*OLD)], ids=["linked", "old"])
-def test_a_compaction_comes_first_and_then_what_it_keeps(data: bytes) -> None:
+def test_a_compaction_comes_first_and_its_kept_entries_follow(data: bytes) -> None:
     one = transcript(data)
     assert told(one) == KEPT
     assert [message.is_summary for message in one.messages] == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("data", [session(*LONG), session(*OLD)], ids=["linked", "old"])
-def test_usage_recorded_before_the_compaction_is_none_of_the_contexts(data: bytes) -> None:
+def test_usage_recorded_before_the_compaction_is_stale(data: bytes) -> None:
     assert transcript(data).usages == (Usage(100, 4, 4, "claude-opus-4-6"),)
 
 
-def test_usage_that_was_recorded_earlier_than_the_compaction_is_stale_wherever_it_stands() -> None:
+def test_usage_older_than_the_compaction_is_stale_at_any_position() -> None:
     entries = [*LONG[:6], LONG[6] | {"timestamp": "j"}]
     assert transcript(session(*entries)).usages == ()
     messages = [
@@ -81,24 +81,24 @@ def test_usage_that_was_recorded_earlier_than_the_compaction_is_stale_wherever_i
 @pytest.mark.parametrize(
     "keeps", [{"firstKeptEntryId": "k"}, {"firstKeptEntryId": "nowhere"}, {}, {"retainedTail": []}]
 )
-def test_a_compaction_may_keep_nothing(keeps: Value) -> None:
+def test_a_compaction_can_keep_nothing(keeps: Value) -> None:
     data = session(*LONG[:4], compaction("k", "d", "so far", **keeps), *LONG[5:])
     assert told(transcript(data)) == [KEPT[0], *KEPT[3:]]
 
 
 @pytest.mark.parametrize("place", [5, 9])
-def test_an_old_compaction_may_name_itself_or_nothing_as_kept(place: int) -> None:
+def test_an_old_compaction_can_keep_itself_or_nothing(place: int) -> None:
     data = session(*OLD[:4], OLD[4] | {"firstKeptEntryIndex": place}, *OLD[5:])
     assert told(transcript(data)) == [KEPT[0], *KEPT[3:]]
 
 
-def test_places_of_entries_count_values_not_lines() -> None:
+def test_positions_of_entries_count_values_not_lines() -> None:
     glued = session(*OLD).replace(b'}}\n{"type": "message"', b'}}{"type": "message"', 1)
     assert glued.count(b"\n") == len(OLD)
     assert told(transcript(glued.replace(b"\n", b"\n\n"))) == KEPT
 
 
-def test_a_compaction_may_hold_what_it_keeps() -> None:
+def test_a_compaction_can_contain_its_kept_entries() -> None:
     tail = compaction(
         "k", "d", "so far", retainedTail=[user("three"), says("four"), {"role": "oracle"}, 5]
     )
@@ -113,7 +113,7 @@ def test_a_compaction_may_hold_what_it_keeps() -> None:
     ]
 
 
-def test_an_older_compaction_among_what_is_kept_is_sent_too() -> None:
+def test_an_older_compaction_among_kept_entries_is_context() -> None:
     data = session(
         *LONG[:5],
         LONG[5],
@@ -136,7 +136,7 @@ def ids(out: list[Value]) -> list[tuple[str, str | None]]:
     return [(one["id"], one["parentId"]) for one in out if one["type"] != "session"]
 
 
-def test_what_follows_a_dropped_entry_hangs_under_what_stands_before_it() -> None:
+def test_children_of_a_dropped_entry_are_linked_to_its_parent() -> None:
     data = session(
         *STEP, entry("m", "d"), entry("e", "m", user("go on")), entry("x", "b", user("abandoned"))
     )
@@ -146,7 +146,7 @@ def test_what_follows_a_dropped_entry_hangs_under_what_stands_before_it() -> Non
     assert out[-1]["targetId"] == "a"
 
 
-def test_an_abandoned_branch_never_comes_alive() -> None:
+def test_an_abandoned_branch_never_becomes_live() -> None:
     data = session(
         *STEP[:1], entry("y", "a", type="model_change", modelId="m"), entry("b", "a", says("live"))
     )
@@ -161,7 +161,7 @@ def test_an_abandoned_branch_never_comes_alive() -> None:
     ("stay", "first"),
     [((0, 2, 3), "d"), ((0, 1, 4), "c"), ((0, 3, 4), "k"), ((0,), "k")],
 )
-def test_a_compaction_keeps_the_next_entry_where_its_first_one_goes(
+def test_a_compaction_keeps_from_the_next_entry_if_its_first_is_dropped(
     stay: tuple[int, ...], first: str
 ) -> None:
     data = session(*LONG)
@@ -175,7 +175,7 @@ def test_a_compaction_keeps_the_next_entry_where_its_first_one_goes(
     ]
 
 
-def test_a_compaction_whose_summary_goes_still_ends_what_was_before() -> None:
+def test_a_compaction_without_its_summary_still_hides_earlier_history() -> None:
     for data in (session(*LONG), session(*OLD)):
         out = kept(data, 3, 4)
         assert [one["summary"] for one in out if one["type"] == "compaction"] == [""]
@@ -183,7 +183,7 @@ def test_a_compaction_whose_summary_goes_still_ends_what_was_before() -> None:
         assert told(transcript(lines(*out))) == KEPT[3:]
 
 
-def test_a_new_summary_takes_the_place_of_the_one_that_goes() -> None:
+def test_a_new_summary_replaces_the_dropped_summary() -> None:
     for data in (session(*LONG), session(*OLD)):
         out = kept(data, 2, 3, first=SUMMARY)
         assert [one["summary"] for one in out if one["type"] == "compaction"] == [
@@ -195,7 +195,7 @@ def test_a_new_summary_takes_the_place_of_the_one_that_goes() -> None:
         assert again.usages == ()
 
 
-def test_a_new_summary_may_stand_before_one_that_stays() -> None:
+def test_a_new_summary_can_precede_a_kept_summary() -> None:
     for data in (session(*LONG), session(*OLD)):
         again = transcript(lines(*kept(data, *range(5), first=SUMMARY)))
         assert told(again) == [("user", SUMMARY.parts[0].text), *KEPT]
@@ -229,7 +229,7 @@ TAIL = compaction("k", "d", "so far", retainedTail=[user("three"), says("four")]
     ],
     ids=["a summary first", "an answer first"],
 )
-def test_several_messages_may_stand_before_a_summary_that_stays(
+def test_several_messages_can_precede_a_kept_summary(
     data: bytes, staying: list[int], news: tuple[Message, ...]
 ) -> None:
     chunk = read(data)[0]
@@ -239,7 +239,7 @@ def test_several_messages_may_stand_before_a_summary_that_stays(
     assert told(again) == [(message.role, message.parts[0].text) for message in meant.messages]
 
 
-def test_the_first_summary_of_a_session_is_a_compaction_that_keeps_nothing() -> None:
+def test_the_first_inserted_summary_is_a_compaction_that_keeps_nothing() -> None:
     out = kept(session(*STEP), 3, first=SUMMARY)
     new, last = out[1:]
     assert (new["type"], new["parentId"], last["parentId"]) == ("compaction", None, new["id"])
@@ -248,7 +248,7 @@ def test_the_first_summary_of_a_session_is_a_compaction_that_keeps_nothing() -> 
     assert (new["type"], new["firstKeptEntryIndex"], "id" in new) == ("compaction", 1, False)
 
 
-def test_an_answer_to_a_call_stands_right_after_it() -> None:
+def test_an_inserted_answer_follows_its_call() -> None:
     data = session(
         entry("a", None, user("go")),
         entry("b", "a", calls("c1")),
@@ -271,7 +271,7 @@ def test_an_answer_to_a_call_stands_right_after_it() -> None:
     assert out[3]["parentId"] == "b"
 
 
-def test_an_inserted_answer_of_the_model_has_what_pi_needs_to_show_it() -> None:
+def test_an_inserted_assistant_message_has_the_fields_pi_displays() -> None:
     said = Message("assistant", (Part("text", "so"),))
     new = kept(session(*STEP), 0, 1, 2, 3, last=said)[-1]["message"]
     assert (new["model"], new["stopReason"], new["usage"]["input"]) == (
@@ -336,7 +336,7 @@ def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
 
 
 @given(conversations(), st.sampled_from([pi.sessions, pi.old_sessions]), st.data())
-def test_what_pi_reads_in_a_file_is_what_was_meant(
+def test_pi_reads_the_intended_messages(
     talk: list[Value], spelling: Any, draw: st.DataObject
 ) -> None:
     data = lines(*spelling(talk))

@@ -76,7 +76,7 @@ def test_every_layout_gives_the_same_messages(data: bytes) -> None:
         {"conversations": []},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     assert taken(json.dumps(value).encode() + b"\n") is None
 
 
@@ -98,14 +98,14 @@ def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
         ("null", [(None, "null")]),
     ],
 )
-def test_calls_are_what_their_string_spells(
+def test_calls_are_parsed_from_their_string(
     value: str, calls: list[tuple[str | None, str]]
 ) -> None:
     found = transcript(talk(turn("human", "go"), turn("function_call", value))).messages[1].calls
     assert [(part.name, part.text) for part in found] == calls
 
 
-def test_calls_that_hermes_writes_into_the_text_have_results_and_count_as_text() -> None:
+def test_hermes_calls_inside_text_have_results_and_count_as_text() -> None:
     text = f"Well.\n<tool_call>\n{spelled(at=1)}\n</tool_call>"
     data = talk(turn("human", "go"), turn("gpt", text), turn("tool", "seen"))
     row = run(data, [("check", {})]).rows[0]
@@ -128,12 +128,12 @@ def test_calls_that_hermes_writes_into_the_text_have_results_and_count_as_text()
         ("call look(at)", '"call look(at)"'),
     ],
 )
-def test_tools_are_json_in_a_string(tools: Any, found: str | None) -> None:
+def test_tools_are_read_from_json_in_a_string(tools: Any, found: str | None) -> None:
     assert transcript(talk(*TURNS, tools=tools)).tools == found
     assert run(talk(*TURNS, tools=tools)).rows[0].count.tokens > 0
 
 
-def test_single_answers_beside_the_conversation_are_left_alone() -> None:
+def test_single_answers_next_to_the_conversation_are_unchanged() -> None:
     data = talk(
         turn("human", "go"),
         chosen=turn("gpt", "good " * 99),
@@ -145,14 +145,14 @@ def test_single_answers_beside_the_conversation_are_left_alone() -> None:
     assert run(data, [("trim", {})], limit=20).data == data
 
 
-def test_an_observation_without_a_call_is_told() -> None:
+def test_an_observation_without_a_call_is_reported() -> None:
     row = run(
         talk(turn("human", "go"), turn("gpt", "so"), turn("observation", "x")), [("check", {})]
     ).rows[0]
     assert [finding.code for finding in row.findings] == ["tool-result-without-call"]
 
 
-def test_several_calls_in_one_string_may_have_one_observation_or_one_each() -> None:
+def test_several_calls_in_a_string_share_an_observation_or_have_separate_ones() -> None:
     calls = turn("function_call", f"[{spelled('a')}, {spelled('b')}]")
     for results in (
         [turn("observation", "both")],
@@ -162,14 +162,14 @@ def test_several_calls_in_one_string_may_have_one_observation_or_one_each() -> N
         assert run(data, [("check", {})]).rows[0].findings == ()
 
 
-def test_speakers_nobody_knows_stay_and_are_told() -> None:
+def test_unknown_speakers_are_kept_and_reported() -> None:
     data = talk(turn("human", "old " * 99), turn("narrator", "meanwhile"), turn("human", "now"))
     ran = run(data, [("trim", {})], limit=20)
     assert ran.data == talk(turn("narrator", "meanwhile"), turn("human", "now"))
     assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
 
 
-def test_a_result_is_shortened_where_it_stands() -> None:
+def test_a_result_is_shortened_in_place() -> None:
     data = talk(*TURNS[:3], turn("observation", "naïve " * 500) | {"weight": 1.10}, *TURNS[4:])
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     short = json.loads(out)["conversations"][3]
@@ -178,7 +178,7 @@ def test_a_result_is_shortened_where_it_stands() -> None:
     assert out[: out.index(b"na")] == data[: data.index(b"na")]
 
 
-def test_a_call_goes_with_its_observation() -> None:
+def test_a_call_is_dropped_with_its_observation() -> None:
     turns = (
         turn("human", "go"),
         turn("human", "please"),

@@ -71,13 +71,13 @@ def test_an_observation_is_the_result_of_the_action_before_it(is_typed: bool) ->
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_the_issue_statement_is_the_task_and_the_demonstration_is_none(is_typed: bool) -> None:
+def test_the_issue_statement_is_the_task_and_the_demonstration_is_not(is_typed: bool) -> None:
     found = messages(spelled(trajectory(is_typed)))
     assert [one.is_demo for one in found[:3]] == [False, True, False]
     assert opening_task(found) == current_task(found) == 2
 
 
-def test_a_message_of_the_user_that_follows_no_action_stays_one() -> None:
+def test_a_user_message_without_an_action_before_it_stays_a_user_message() -> None:
     history = [
         said("user", "go"),
         said("assistant", "I wait.", thought="", action="ls"),
@@ -93,20 +93,20 @@ def test_a_message_of_the_user_that_follows_no_action_stays_one() -> None:
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_such_a_conversation_is_whole_and_comes_out_as_it_was(is_typed: bool) -> None:
+def test_a_conversation_is_valid_and_unchanged_without_edits(is_typed: bool) -> None:
     data = spelled(trajectory(is_typed))
     assert run(data, [("check", {"provider": "openai"})]).findings == ()
     assert run(data).data == data
 
 
-def test_an_action_costs_nothing_besides_the_text_that_spells_it() -> None:
+def test_an_action_costs_nothing_besides_its_text() -> None:
     plain = [{"role": one["role"], "content": one["content"]} for one in trajectory(True)]
     counted = [run(spelled(each)).rows[0].tokens_read for each in (plain, trajectory(True))]
     assert counted[0] == counted[1]
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> None:
+def test_a_summary_lists_the_issue_as_the_request_and_no_output(is_typed: bool) -> None:
     found = messages(spelled(trajectory(is_typed)))
     summary = facts(found, shape(found), 1000, WORDS)
     requests = summary.split("## User requests")[1].split("## ")[0]
@@ -116,7 +116,7 @@ def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> N
     assert "cat file2.py" in summary
 
 
-def test_what_a_block_of_mini_swe_agent_printed_is_its_result_also_when_it_was_replaced() -> None:
+def test_the_output_of_mini_swe_agent_is_a_result_even_if_replaced() -> None:
     history = [said("user", "ISSUE: the total is wrong")]
     for number in range(8):
         history.append(said("assistant", f"I look.\n\n```mswea_bash_command\ncat {number}.py\n```"))
@@ -136,7 +136,7 @@ def test_what_a_block_of_mini_swe_agent_printed_is_its_result_also_when_it_was_r
         assert {one.role for one in messages(trimmed.data)[1:]} <= {"assistant", "tool"}
 
 
-def test_trim_drops_a_demonstration_before_anything_of_the_session() -> None:
+def test_trim_drops_a_demonstration_before_the_session() -> None:
     history = trajectory(is_typed=True, steps=12)
     history[1]["content"] = "Here is a demonstration. " + "ISSUE: the parser hangs. " * 40
     for step in history[3:]:

@@ -92,7 +92,7 @@ def edited(data: bytes, *places: int, **how: Any) -> bytes:
     ],
 )
 @pytest.mark.parametrize("in_session", [True, False])
-def test_s3_4_a_message_carries_who_sees_it_and_its_kind_and_what_is_not_told_is_visible(
+def test_s3_4_a_message_has_visibility_and_kind_and_is_visible_by_default(
     metadata: object, seen: tuple[bool, bool, str | None], in_session: bool
 ) -> None:
     said = user("hi") if metadata is None else user("hi", metadata=metadata)
@@ -105,7 +105,7 @@ def test_s3_4_a_message_carries_who_sees_it_and_its_kind_and_what_is_not_told_is
 
 
 @pytest.mark.parametrize("kind", ["custom_message", "branch_summary"])
-def test_s3_4_what_an_extension_sent_or_a_branch_left_is_hidden_by_its_entry(kind: str) -> None:
+def test_s3_4_entries_of_extensions_and_branches_control_visibility(kind: str) -> None:
     body = {"content": "aside", "summary": "aside", "fromId": "x"}
     one = transcript(
         session(entry("a", None, user("go")), entry("b", "a", type=kind, **body, **HIDDEN))
@@ -113,7 +113,7 @@ def test_s3_4_what_an_extension_sent_or_a_branch_left_is_hidden_by_its_entry(kin
     assert [message.agent_visible for message in one.messages] == [True, False]
 
 
-def test_s3_4_what_is_hidden_is_neither_sent_nor_counted() -> None:
+def test_s3_4_hidden_messages_are_neither_sent_nor_counted() -> None:
     shown = of(TALK[0], *TALK[3:])
     hidden = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:])
     counts = [counter(one).count(one) for one in (shown, hidden)]
@@ -125,7 +125,7 @@ def test_s3_4_what_is_hidden_is_neither_sent_nor_counted() -> None:
     assert hidden.messages != of(*TALK).messages
 
 
-def test_s3_4_the_report_shows_what_is_hidden_with_no_tokens() -> None:
+def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
     from io import BytesIO
 
     from ctxtrim.formats.reading import open_reading
@@ -178,14 +178,12 @@ NEW = '"metadata":{"agentVisible":false,"userVisible":true,"kind":"tool_result_a
         '{"type":"session","cwd":"/x"}\n{"type":"message","message":%s}\n{"type":"message","message":{"role":"user"}}\n',
     ],
 )
-def test_hiding_a_message_changes_its_metadata_and_nothing_else(
-    before: str, after: str, around: str
-) -> None:
+def test_hiding_a_message_changes_only_its_metadata(before: str, after: str, around: str) -> None:
     data = (around % before).encode()
     assert edited(data, 0, **ARCHIVED) == (around % after).encode()
 
 
-def test_a_file_goes_on_with_the_names_that_it_began_with() -> None:
+def test_hiding_uses_the_key_names_of_the_file() -> None:
     first = user("a", metadata={"agent_visible": False, "user_visible": True})
     data = lines({"messages": [first, *TALK]})
     out = json.loads(edited(data, 2, 3, **ARCHIVED))["messages"]
@@ -194,7 +192,7 @@ def test_a_file_goes_on_with_the_names_that_it_began_with() -> None:
     assert (out[0], out[4:]) == (first, TALK[3:])
 
 
-def test_what_was_hidden_can_be_shown_again() -> None:
+def test_a_hidden_message_can_be_shown_again() -> None:
     said = user("a", metadata={"agentVisible": False, "kind": "tool_result_archived"})
     out = edited(lines({"messages": [said, *TALK]}), 0, agent_visible=True, kind=None)
     assert json.loads(out)["messages"][0]["metadata"] == {"agentVisible": True, "kind": None}
@@ -237,7 +235,7 @@ def test_an_archived_step_and_its_digest_in_a_session() -> None:
     assert [one["parentId"] for one in out[1:]] == [one["id"] for one in out[:-1]]
 
 
-def test_debug_keys_links_and_visibility_of_one_entry_change_together() -> None:
+def test_metadata_links_and_visibility_of_an_entry_change_together() -> None:
     entries = [
         entry("a", None, user("one")),
         entry("b", "a", user("two")),
@@ -261,7 +259,7 @@ OPENAI = (
 @pytest.mark.parametrize(
     "how", [{"agent_visible": False}, {"user_visible": False}, {"kind": "tool_result"}]
 )
-def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_written(
+def test_s3_8_formats_without_visibility_hide_nothing(
     how: dict[str, Any],
 ) -> None:
     chunk = read(OPENAI)[0]
@@ -285,12 +283,12 @@ def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_wr
         lines({"messages": [user("go", metadata="a word"), *TALK[1:]]}),
     ],
 )
-def test_what_has_no_place_for_it_is_not_hidden_in_silence(data: bytes) -> None:
+def test_hiding_an_unsupported_message_is_an_error(data: bytes) -> None:
     with pytest.raises(SelfCheckError):
         edited(data, 0, agent_visible=False)
 
 
-def test_a_result_that_is_hidden_alone_leaves_its_call_open() -> None:
+def test_hiding_a_result_alone_leaves_its_call_open() -> None:
     one = hiding(of(*TALK), 2)
     assert [position for position, _ in shape(one.messages).unanswered] == [1]
     mended = Repair(counter(one), Budget(1000, 0))(one).transcript
@@ -305,7 +303,7 @@ def test_a_result_that_is_hidden_alone_leaves_its_call_open() -> None:
     assert not mended.messages[1].agent_visible
 
 
-def test_trim_leaves_what_is_hidden_where_it_is() -> None:
+def test_trim_keeps_hidden_messages() -> None:
     talk = [user("first"), TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("word " * 50), user("now")]
     data = lines({"messages": talk})
     ran = run(data, [("trim", {})], limit=40)
@@ -329,22 +327,20 @@ ASIDE = user("aside") | HIDDEN
         ([user("a"), says(LONG), user("b"), says(LONG), ASIDE], 40, [2, 4]),
     ],
 )
-def test_what_is_hidden_is_neither_an_answer_nor_a_prompt_to_trim(
+def test_trim_ignores_hidden_answers_and_prompts(
     talk: list[Any], limit: int, left: list[int]
 ) -> None:
     ran = run(lines({"messages": talk}), [("trim", {})], limit=limit)
     assert json.loads(ran.data or b"")["messages"] == [talk[place] for place in left]
 
 
-def test_an_exact_count_stays_exact_beside_hidden_results() -> None:
+def test_an_exact_count_stays_exact_with_hidden_results() -> None:
     one = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
     exact = Binding(tokenizer, "gpt-4o", "o200k_base").bind(one).counter
     assert (exact.exactness(one), exact.exactness(of(*TALK))) == ("exact", "bounded")
 
 
-def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and_kinds_do_not() -> (
-    None
-):
+def test_hiding_is_an_edit_for_later_thinking() -> None:
     thought = says("", content=[{"type": "thinking", "thinking": "hmm"}, text("so")])
     one = of(*TALK[:3], thought, user("more"))
 
@@ -361,7 +357,7 @@ def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and
     assert left(hiding(hiding(one, 3), 1, 2)) == 1  # what is hidden keeps its own
 
 
-def test_usage_of_an_answer_that_is_hidden_is_not_learnt_from() -> None:
+def test_usage_of_a_hidden_answer_is_not_used_for_calibration() -> None:
     usage = {"usage": {"input": 7, "output": 1}}
     one = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
     assert [answer.position for answer in recorded(one, lambda model: True).answers] == [1]
@@ -380,7 +376,7 @@ def hidden(draw: st.DrawFn) -> Transcript | None:
 
 
 @given(hidden())
-def test_what_is_hidden_is_as_if_it_were_not_there(one: Transcript | None) -> None:
+def test_hidden_messages_do_not_affect_counts_and_checks(one: Transcript | None) -> None:
     if one is None:
         return
     less = without(one)
@@ -408,7 +404,7 @@ def test_what_is_hidden_is_as_if_it_were_not_there(one: Transcript | None) -> No
 
 
 @given(hidden(), budgets)
-def test_stages_do_with_the_others_what_they_did_without_it(
+def test_stages_treat_visible_messages_as_without_hidden_messages(
     one: Transcript | None, budget: int
 ) -> None:
     if one is None:
@@ -437,9 +433,7 @@ def files_of_pi(draw: st.DrawFn) -> bytes:
 
 
 @given(files_of_pi(), st.data())
-def test_a_file_that_can_say_it_reads_back_with_what_was_hidden_and_all_else_as_it_was(
-    data: bytes, draw: st.DataObject
-) -> None:
+def test_a_file_with_hidden_messages_reads_back_unchanged(data: bytes, draw: st.DataObject) -> None:
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
@@ -458,7 +452,7 @@ def test_a_file_that_can_say_it_reads_back_with_what_was_hidden_and_all_else_as_
 
 
 @given(files_of_pi(), st.data())
-def test_digests_stand_after_what_was_archived_while_others_go(
+def test_digests_follow_archived_messages_while_others_are_dropped(
     data: bytes, draw: st.DataObject
 ) -> None:
     chunk = next(iter(read(data)), None)

@@ -27,7 +27,9 @@ OUTPUTS = (
 
 @needs_full
 @pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
-def test_a_full_output_is_one_line(ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_full_disk_for_the_output_is_a_single_line(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     (tmp_path / "a.jsonl").write_bytes(line() + line(long_chat(150)))
     name, *options = words
     ran = ctxtrim(name, *QUICK, *options, tmp_path / "a.jsonl")
@@ -52,7 +54,7 @@ PRINTS = (
 
 @needs_full
 @pytest.mark.parametrize("words", PRINTS, ids=lambda words: words[0])
-def test_a_full_standard_output_is_one_line(words: tuple[str, ...]) -> None:
+def test_a_full_standard_output_is_a_single_line(words: tuple[str, ...]) -> None:
     with Path(FULL).open("wb") as full:
         done = subprocess.run(
             [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, cwd=FIXTURES

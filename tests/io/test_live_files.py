@@ -163,7 +163,7 @@ def test_a_file_that_another_process_has_open_for_writing_is_refused(
     assert path.read_bytes() == shortened(line())
 
 
-def test_check_fix_looks_as_well(ctxtrim: Run, tmp_path: Path) -> None:
+def test_check_fix_detects_other_writers(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     orphan = [
         {"role": "user", "content": "Look."},

@@ -16,9 +16,7 @@ from ctxtrim.io.spool import Spool
 
 
 @given(st.lists(st.text(max_size=5), max_size=60), st.integers(1, 40_000))
-def test_values_come_back_in_their_order_as_often_as_they_are_read(
-    values: list[str], size: int
-) -> None:
+def test_values_are_read_in_order_any_number_of_times(values: list[str], size: int) -> None:
     spool: Spool[str] = Spool(lambda value: size)
     spool.extend(values)
     assert (len(spool), bool(spool)) == (len(values), bool(values))
@@ -103,7 +101,7 @@ def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path
         ]
 
 
-def test_a_terminal_shows_the_first_rows_and_says_how_many_more_there_are(ctxtrim: Run) -> None:
+def test_a_terminal_shows_the_first_rows_and_the_number_of_others(ctxtrim: Run) -> None:
     data = line(chat()) * 2_100
     shown = ctxtrim("check", "--tokenizer", "chars4", "--color", "always", stdin=data).out.decode()
     assert "<stdin>:2000 " in shown
@@ -112,7 +110,7 @@ def test_a_terminal_shows_the_first_rows_and_says_how_many_more_there_are(ctxtri
     assert "2,100 transcripts" in shown
 
 
-def test_a_temporary_file_that_cannot_be_written_is_one_line(ctxtrim: Run, tmp_path: Path) -> None:
+def test_an_unwritable_temporary_file_is_a_single_line(ctxtrim: Run, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_bytes(line(chat()) * 3_000)
     done = subprocess.run(

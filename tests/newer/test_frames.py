@@ -8,7 +8,7 @@ from claude_requests import ASKED, SCIENTIST, WEATHER, counted
 MODELS = {"3.0": "claude-opus-4-5", "4.7": "claude-opus-4-7"}
 
 
-def test_the_documented_examples() -> None:
+def test_documented_examples_are_counted_exactly() -> None:
     """14 tokens to the token; of the 403 the tool's schema is 41, which its JSON never falls short
     of.
 
@@ -22,7 +22,7 @@ def test_the_documented_examples() -> None:
 
 
 @pytest.mark.parametrize("version", MODELS)
-def test_every_recorded_message_counts_what_the_api_counted_and_its_bound_no_less(
+def test_every_recorded_message_counts_like_the_api_and_its_bound_no_less(
     version: str,
 ) -> None:
     """ctok carries, for each piece of its vocabularies, a message and the count that the API gave

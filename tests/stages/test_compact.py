@@ -54,7 +54,7 @@ def compact(said: list[dict[str, Any]], **settings: Any) -> Ran:
     return run(conversation(said), [("compact", settings)])
 
 
-def test_s3_1_the_settings_and_what_they_are_by_default() -> None:
+def test_s3_1_the_settings_and_their_defaults() -> None:
     known = {
         one.name: one.default
         for one in (*fields(Compact), *fields(Cutoff))
@@ -68,9 +68,7 @@ def test_s3_1_the_settings_and_what_they_are_by_default() -> None:
     assert PRESETS["compact"].reserve == 16_384
 
 
-def test_s3_1_the_preset_limits_outputs_cuts_off_and_compacts_in_this_order_and_assumes_no_window() -> (
-    None
-):
+def test_s3_1_the_preset_limits_archives_and_compacts_in_this_order() -> None:
     preset = PRESETS["compact"]
     assert list(preset.stages) == ["truncate", "cutoff", "compact", "trim"]
     limits = {"max_lines": 2000, "max_bytes": 51_200, "max_chars": 204_800, "spill_above": 204_800}
@@ -79,15 +77,13 @@ def test_s3_1_the_preset_limits_outputs_cuts_off_and_compacts_in_this_order_and_
     assert list(merged(["budget", "compact"]).stages) == ["truncate", "cutoff", "compact", "trim"]
 
 
-def test_s3_1_under_the_preset_no_result_goes_by_age() -> None:
+def test_s3_1_the_preset_drops_no_result_by_age() -> None:
     data = conversation(talk(9, "row " * 20))
     stages = [(name, dict(settings)) for name, settings in PRESETS["compact"].stages.items()]
     assert run(data, stages).data == data
 
 
-def test_s3_11_what_is_old_becomes_one_message_after_the_system_prompt_and_what_is_recent_stays() -> (
-    None
-):
+def test_s3_11_one_message_after_the_system_prompt_replaces_old_history() -> None:
     ran = compact(talk(30), tool_cutoff=100)
     before, after = talk(30), json.loads(ran.data or b"")["messages"]
     assert after[0] == SYSTEM
@@ -100,7 +96,7 @@ def test_s3_11_what_is_old_becomes_one_message_after_the_system_prompt_and_what_
     assert ran.rows[0].count.tokens < ran.rows[0].tokens_read / 2
 
 
-def test_s3_10_the_summary_has_the_headings_and_says_what_was_asked_done_and_decided() -> None:
+def test_s3_10_the_summary_has_six_headings_with_facts() -> None:
     said = talk(80, "short " * 20)
     (text,) = [
         one
@@ -117,7 +113,7 @@ def test_s3_10_the_summary_has_the_headings_and_says_what_was_asked_done_and_dec
     assert "> We decided: keep to the north." in text
 
 
-def test_s3_10_the_split_is_never_inside_an_exchange() -> None:
+def test_s3_10_the_split_keeps_exchanges_whole() -> None:
     parallel = [call("a", "b", "c"), *(result(one, LONG) for one in "abc")]
     said = [user(LONG * 4), says("so"), user("two"), *parallel, says("ok")]
     for keep in range(0, 2400, 150):
@@ -127,7 +123,7 @@ def test_s3_10_the_split_is_never_inside_an_exchange() -> None:
         assert sum(message.role == "tool" for message in one.messages) in (0, 3)
 
 
-def test_s3_3_what_is_kept_is_at_most_half_of_the_limit() -> None:
+def test_s3_3_recent_messages_use_at_most_half_of_the_limit() -> None:
     left = [
         len(contents(compact(talk(40), session_tokens=most, tool_cutoff=99).data))
         for most in (2000, 4000, 8000)
@@ -140,7 +136,7 @@ def test_s3_3_what_is_kept_is_at_most_half_of_the_limit() -> None:
     )
 
 
-def test_s3_10_without_tokens_to_keep_so_many_messages_are_kept() -> None:
+def test_s3_10_keep_messages_applies_without_keep_tokens() -> None:
     after = json.loads(compact(talk(30), keep_recent_tokens=0, keep_recent_messages=4).data or b"")[
         "messages"
     ]
@@ -149,14 +145,14 @@ def test_s3_10_without_tokens_to_keep_so_many_messages_are_kept() -> None:
     assert after[2:] == talk(30)[-3:]
 
 
-def test_s3_2_by_messages_it_keeps_so_many_where_tokens_would_keep_too_many() -> None:
+def test_s3_2_a_trigger_by_messages_keeps_a_number_of_messages() -> None:
     ran = compact(talk(30, "short"), session_tokens=0)
     assert findings_of(ran, "trigger") == ["compaction is due: 69 messages >= the most of 50"]
     assert ran.rows[0].messages <= 7
     assert compact(talk(20, "short"), session_tokens=0).data == conversation(talk(20, "short"))
 
 
-def test_s3_10_the_current_task_stays_however_old_and_the_summary_stands_before_it() -> None:
+def test_s3_10_an_old_current_task_is_kept_after_the_summary() -> None:
     said = [
         SYSTEM,
         user("Do it all."),
@@ -169,14 +165,14 @@ def test_s3_10_the_current_task_stays_however_old_and_the_summary_stands_before_
     assert after[2:] == said[-len(after[2:]) :]
 
 
-def test_s3_10_what_is_pinned_stays() -> None:
+def test_s3_10_pinned_messages_are_kept() -> None:
     ran = compact(talk(30), pin=("id:c3",))
     assert "3: " + ROWS in contents(ran.data)
     (one,) = read(ran.data or b"")[0].transcripts
     assert not shape(one.messages).unanswered
 
 
-def test_s3_11_results_that_are_too_many_among_the_recent_give_way_to_one_digest() -> None:
+def test_s3_11_one_digest_replaces_surplus_recent_results() -> None:
     ran = compact(talk(40), session_tokens=8000, tool_cutoff=3)
     after = json.loads(ran.data or b"")["messages"]
     assert sum(one["role"] == "tool" for one in after) == 3
@@ -190,15 +186,13 @@ def test_s3_11_results_that_are_too_many_among_the_recent_give_way_to_one_digest
     assert [message.is_injected for message in one.messages[1:3]] == [True, True]
 
 
-def test_s3_11_with_digests_off_all_results_among_the_recent_stay() -> None:
+def test_s3_11_with_digests_off_all_recent_results_are_kept() -> None:
     ran = compact(talk(40), tool_cutoff=3, tool_summary="off")
     assert sum(one["role"] == "tool" for one in json.loads(ran.data or b"")["messages"]) > 3
     assert markers.DIGEST.encode() not in (ran.data or b"")
 
 
-def test_s3_11_a_session_that_can_say_so_gets_a_compaction_and_hides_what_its_digest_stands_for() -> (
-    None
-):
+def test_s3_11_a_session_format_gets_a_compaction_and_hides_archived_steps() -> None:
     said = [
         pi_user("look"),
         *(
@@ -251,7 +245,7 @@ def test_s3_11_other_formats_read_back_with_their_summary(form: str) -> None:
     assert run(ran.data or b"", [("compact", {})], limit=3000).data == ran.data
 
 
-def test_s3_11_a_later_compaction_merges_the_summary_and_does_not_stack_it() -> None:
+def test_s3_11_a_later_compaction_merges_the_summary() -> None:
     first = compact(talk(30))
     more = [*json.loads(first.data or b"")["messages"], *talk(30)[2:]]
     again = compact(more)
@@ -262,9 +256,7 @@ def test_s3_11_a_later_compaction_merges_the_summary_and_does_not_stack_it() -> 
     assert contents(compact(json.loads(again.data or b"")["messages"]).data) == contents(again.data)
 
 
-def test_s3_11_where_nothing_is_old_or_a_summary_would_not_be_smaller_nothing_is_done_and_it_is_said() -> (
-    None
-):
+def test_s3_11_a_compaction_that_saves_nothing_is_skipped_and_reported() -> None:
     alone = conversation([user("word " * 9000)])
     ran = run(alone, [("compact", {})])
     assert ran.data == alone
@@ -286,9 +278,7 @@ def outcome(said: list[dict[str, Any]], answer: str | SummaryError, **settings: 
     return Compact(bound.counter, bound.budget, asked, **settings)(one), asked.prompts
 
 
-def test_s3_10_an_llm_writes_under_these_headings_and_sees_1800_characters_of_a_result_and_nothing_hidden() -> (
-    None
-):
+def test_s3_10_the_llm_reads_1800_characters_per_result_and_nothing_hidden() -> None:
     said = [
         SYSTEM,
         user(ASKED),
@@ -319,7 +309,7 @@ def test_s3_10_an_llm_writes_under_these_headings_and_sees_1800_characters_of_a_
 
 
 @pytest.mark.parametrize("answer", [SummaryError("no answer"), "", "far too long " * 9000])
-def test_s3_10_where_the_llm_is_of_no_use_facts_stand_there_and_it_is_said(
+def test_s3_10_a_failed_llm_summary_falls_back_to_facts_with_a_warning(
     answer: str | SummaryError,
 ) -> None:
     found, _ = outcome(talk(30), answer)
@@ -327,7 +317,7 @@ def test_s3_10_where_the_llm_is_of_no_use_facts_stand_there_and_it_is_said(
     assert [one.severity for one in found.findings if one.code == "summary"] == ["warning"]
 
 
-def test_s3_12_a_cause_compacts_what_the_trigger_would_leave() -> None:
+def test_s3_12_a_cause_compacts_below_the_trigger() -> None:
     (one,) = read(conversation(talk(8)))[0].transcripts
     bound = Binding(tokenizer, None, "chars4").bind(one)
     assert Compact(bound.counter, bound.budget)(one).transcript == one

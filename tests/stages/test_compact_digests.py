@@ -8,7 +8,7 @@ from ctxtrim.summaries import markers
 LONG = "row of the table\n" * 60
 
 
-def test_s3_10_commands_files_and_errors_of_digests_are_told_by_the_summary() -> None:
+def test_s3_10_the_summary_includes_commands_files_and_errors_of_digests() -> None:
     said = [user("Mend it.")]
     for place in range(6):
         said += step(f"r{place}", f"{place} {LONG}", name="Read", file_path=f"/app/{place}.py")

@@ -32,9 +32,7 @@ def count(ctxtrim: Run, data: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("budget", [600, 1500, 4000])
-def test_s3_2_the_preset_fits_the_budget_also_with_a_single_prompt(
-    ctxtrim: Run, budget: int
-) -> None:
+def test_s3_2_the_preset_fits_a_single_prompt_to_the_budget(ctxtrim: Run, budget: int) -> None:
     ran = ctxtrim(
         "run", "--preset", "compact", "--budget", budget, *CHARS, stdin=conversation(agent_run(60))
     )
@@ -47,7 +45,7 @@ def test_s3_2_the_preset_fits_the_budget_also_with_a_single_prompt(
     assert again.out == ran.out
 
 
-def test_s3_2_messages_that_cannot_be_removed_are_named_with_exit_code_3(ctxtrim: Run) -> None:
+def test_s3_2_protected_messages_are_listed_with_exit_code_3(ctxtrim: Run) -> None:
     said = conversation([user("word " * 2000), says("so"), user("Sum it up: " + "word " * 3000)])
     ran = ctxtrim("run", "--preset", "compact", "--budget", "2000", *CHARS, stdin=said)
     assert (ran.code, ran.out) == (3, b"")
@@ -80,7 +78,7 @@ def test_s3_2_without_a_known_window_the_budget_is_8000_tokens(ctxtrim: Run) -> 
     )
 
 
-def test_s3_2_without_auto_there_is_only_a_verdict(ctxtrim: Run) -> None:
+def test_s3_2_without_auto_the_report_holds_only_a_verdict(ctxtrim: Run) -> None:
     small, large = (
         conversation(agent_run(4)),
         conversation([user("go"), says("word " * 9000), user("now")]),

@@ -49,12 +49,12 @@ def visible(data: bytes | None) -> int:
     return sum(message.role == "tool" and message.agent_visible for message in one.messages)
 
 
-def test_s3_8_up_to_the_cutoff_nothing_is_done() -> None:
+def test_s3_8_results_up_to_the_cutoff_are_unchanged() -> None:
     data = conversation(talk(10))
     assert run(data, [("cutoff", {})]).data == data
 
 
-def test_s3_8_the_oldest_step_goes_and_its_digest_says_what_it_was() -> None:
+def test_s3_8_a_digest_replaces_the_oldest_step() -> None:
     ran = run(conversation(talk(12)), [("cutoff", {})])
     before, after = talk(12), json.loads(ran.data or b"")["messages"]
     assert [*after[:2], *after[3:]] == [*before[:2], *before[6:]]
@@ -67,9 +67,7 @@ def test_s3_8_the_oldest_step_goes_and_its_digest_says_what_it_was() -> None:
     assert visible(ran.data) == 10
 
 
-def test_s3_8_a_format_that_can_say_so_hides_the_step_and_the_person_is_not_shown_its_digest() -> (
-    None
-):
+def test_s3_8_the_step_is_hidden_in_formats_with_visibility() -> None:
     said = [
         pi_user("list"),
         pi_calls("c1", content=[pi_text("First."), *pi_calls("c1")["content"]]),
@@ -92,7 +90,7 @@ def test_s3_8_a_format_that_can_say_so_hides_the_step_and_the_person_is_not_show
     assert [out[0], *out[4:]] == [said[0], *said[3:]]
 
 
-def test_s3_8_a_result_that_the_person_was_not_shown_stays_so() -> None:
+def test_s3_8_a_result_hidden_from_the_person_stays_hidden() -> None:
     private = {"metadata": {"userVisible": False}}
     said = [
         pi_user("list"),
@@ -110,7 +108,7 @@ def test_s3_8_a_result_that_the_person_was_not_shown_stays_so() -> None:
     }
 
 
-def test_s3_8_parallel_calls_go_together_so_fewer_than_the_cutoff_may_be_left() -> None:
+def test_s3_8_parallel_calls_are_archived_together() -> None:
     parallel = [call("a", "b", "c"), result("a", LONG), result("b", LONG), result("c", LONG)]
     data = conversation([user("go"), *parallel, *step("d", LONG), *step("e", LONG), says("ok")])
     ran = run(data, [("cutoff", {"tool_cutoff": 4})])
@@ -121,7 +119,7 @@ def test_s3_8_parallel_calls_go_together_so_fewer_than_the_cutoff_may_be_left() 
 
 
 @pytest.mark.parametrize("place", ["in-place", "append"])
-def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place: str) -> None:
+def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(place: str) -> None:
     said = [
         user("one"),
         *step("a", LONG),
@@ -141,7 +139,7 @@ def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place
     )
 
 
-def test_s3_8_nothing_stands_after_the_newest_prompt_that_reads_as_one() -> None:
+def test_s3_8_no_digest_follows_the_newest_prompt_as_a_prompt() -> None:
     for place in ("in-place", "append"):
         ran = run(conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": place})])
         (one,) = read(ran.data or b"")[0].transcripts
@@ -150,7 +148,7 @@ def test_s3_8_nothing_stands_after_the_newest_prompt_that_reads_as_one() -> None
         assert one.messages[task].parts[0].text == "Look at everything."
 
 
-def test_s3_8_what_no_prompt_stands_beside_gets_a_message_of_the_client() -> None:
+def test_s3_8_a_digest_without_a_prompt_next_to_it_is_a_client_message() -> None:
     said = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
     ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
     (one,) = read(ran.data or b"")[0].transcripts
@@ -185,7 +183,7 @@ def kept(ran: Any) -> dict[int, str]:
         ),
     ],
 )
-def test_s3_8_a_step_is_kept_that_is_pinned_or_small(
+def test_s3_8_pinned_and_small_steps_are_kept(
     said: list[Any], settings: dict[str, Any], why: str
 ) -> None:
     data = conversation(said)
@@ -202,7 +200,7 @@ def test_s3_8_a_step_is_kept_that_is_pinned_or_small(
         [user("go"), *step("a", LONG), says("ok")],
     ],
 )
-def test_s3_8_a_step_stays_that_waits_for_a_result_or_an_answer_or_where_digests_are_off(
+def test_s3_8_open_steps_are_kept_and_so_are_all_with_digests_off(
     said: list[Any],
 ) -> None:
     data = conversation(said)
@@ -216,9 +214,7 @@ def test_s3_8_a_step_stays_that_waits_for_a_result_or_an_answer_or_where_digests
 
 @pytest.mark.parametrize("words", ["see {}", ""])
 @pytest.mark.parametrize("form", ["anthropic", "claude-code", "gemini", "gemini-cli", "qwen"])
-def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(
-    form: str, words: str
-) -> None:
+def test_s3_8_digests_begin_the_next_answer_where_roles_alternate(form: str, words: str) -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     for name in ("c1", "c2", "c3"):
         made = [{"id": name, "name": "bash", "input": {"command": f"ls {name}"}}]
@@ -249,7 +245,7 @@ def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(
     assert "ls c1" in messages[1].parts[0].text
 
 
-def test_s3_8_a_step_is_kept_where_no_answer_follows_that_could_begin_with_its_digest() -> None:
+def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     plain.append(
         {"role": "assistant", "texts": [], "calls": [{"id": "c", "name": "bash", "input": {}}]}
@@ -262,7 +258,7 @@ def test_s3_8_a_step_is_kept_where_no_answer_follows_that_could_begin_with_its_d
 
 
 @pytest.mark.parametrize("form", ["openai-chat", "anthropic", "pi"])
-def test_s3_8_all_digests_together_are_bounded_and_count_the_oldest_results(form: str) -> None:
+def test_s3_8_the_total_size_of_digests_is_bounded(form: str) -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     for number in range(400):
         made = [{"id": f"c{number}", "name": "bash", "input": {"command": f"look --at {number}"}}]
@@ -328,7 +324,7 @@ def test_s3_9_an_llm_writes_digests_of_at_most_1200_characters_from_at_most_1200
 
 
 @pytest.mark.parametrize("answer", [SummaryError("no answer in time"), "x" * 1300, ""])
-def test_s3_9_where_that_goes_wrong_head_and_tail_of_at_most_800_characters_stand_there_and_it_is_said(
+def test_s3_9_a_failed_summary_falls_back_to_head_and_tail_with_a_warning(
     answer: str | SummaryError,
 ) -> None:
     text, outcome, _ = digested(answer, LONG * 20)
@@ -341,12 +337,12 @@ def test_s3_9_where_that_goes_wrong_head_and_tail_of_at_most_800_characters_stan
     assert (finding.code, finding.severity) == ("summary", "warning")
 
 
-def test_s3_9_heuristic_asks_nobody() -> None:
+def test_s3_9_heuristic_calls_no_summarizer() -> None:
     _, _, prompts = digested("never", tool_summary="heuristic")
     assert prompts == []
 
 
-def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
+def test_s3_9_keys_are_masked_in_prompts_and_digests() -> None:
     secret = f"export OPENAI_API_KEY={KEY}\n" + LONG
     for answer in ("fine", SummaryError("down")):
         text, _, prompts = digested(answer, secret)
@@ -355,7 +351,7 @@ def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
     assert KEY in prompts[0]
 
 
-def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
+def test_a_key_is_masked_before_a_digest_is_clipped() -> None:
     command = "echo " + "x" * 60 + f" {KEY}"
     said = [user("go"), *step("a", LONG, command=command), says("ok")]
     (one,) = read(conversation(said))[0].transcripts
@@ -367,19 +363,19 @@ def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
     assert "sk-abc" not in text
 
 
-def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> None:
+def test_s3_8_a_result_that_looks_like_a_digest_end_does_not_end_it() -> None:
     said = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
     ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])
     assert contents(ran.data)[0] == "go"
     assert markers.END not in contents(ran.data)[1]
 
 
-def test_s3_8_thousands_of_steps_are_cut_off_in_a_moment() -> None:
+def test_s3_8_thousands_of_steps_are_archived() -> None:
     ran = run(conversation(talk(3000, "ok " * 60)), [("cutoff", {})])
     assert visible(ran.data) == 10
 
 
-def test_s3_8_the_newest_results_are_kept_also_where_older_ones_are_tiny() -> None:
+def test_s3_8_the_newest_results_are_kept_even_if_older_results_are_tiny() -> None:
     said = [user("go")]
     for number in range(30):
         said += step(

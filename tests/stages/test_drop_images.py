@@ -101,7 +101,7 @@ def texts(data: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SPELLED)
-def test_every_format_with_images_holds_the_line_in_their_place(name: str) -> None:
+def test_a_line_of_text_replaces_images_in_every_format(name: str) -> None:
     data = SPELLED[name]
     new = dropped(data, max_age=1)
     before, after = with_images(data), with_images(new)
@@ -112,7 +112,7 @@ def test_every_format_with_images_holds_the_line_in_their_place(name: str) -> No
 
 
 @pytest.mark.parametrize("name", SPELLED)
-def test_no_provider_finds_more_wrong_than_before(name: str) -> None:
+def test_check_reports_no_new_findings(name: str) -> None:
     def wrong(data: bytes, profile: str) -> list[tuple[str, int | None]]:
         found = [one for chunk in read(data) for one in chunk.transcripts]
         return [
@@ -164,14 +164,14 @@ def chat(*messages: dict[str, Any], **settings: Any) -> list[Any]:
         ({"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}, "[file, ~"),
     ],
 )
-def test_the_line_names_kind_size_and_tokens(block: dict[str, Any], line: str) -> None:
+def test_the_line_contains_kind_size_and_tokens(block: dict[str, Any], line: str) -> None:
     ((_, new),) = chat({"role": "user", "content": [{"type": "text", "text": "Look."}, block]})
     assert new["type"] == "text"
     assert new["text"].startswith(line)
     assert new["text"].endswith(" tokens, removed]")
 
 
-def test_sounds_and_images_smaller_than_their_line_stay() -> None:
+def test_sounds_and_images_smaller_than_the_line_are_kept() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}}
     small = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     content = [sound, small]
@@ -190,7 +190,7 @@ def test_a_text_document_of_anthropic_is_a_document() -> None:
     assert first["text"].startswith("[document, ~")
 
 
-def test_ages_count_steps_or_turns_and_the_newest_images_stay() -> None:
+def test_ages_count_steps_or_turns_and_the_newest_images_are_kept() -> None:
     talk = [
         user("go on"),
         *step("a", [IMAGE]),
@@ -211,7 +211,7 @@ def test_ages_count_steps_or_turns_and_the_newest_images_stay() -> None:
     assert chat(*talk, max_age=5) == [message["content"] for message in talk]
 
 
-def test_max_age_is_5_steps_where_nothing_else_is_said() -> None:
+def test_max_age_is_5_steps_by_default() -> None:
     talk = [user("go on"), *(message for name in "abcdefg" for message in step(name, [IMAGE]))]
     ran = run(conversation(talk), [("drop-images", {})], model=MODEL)
     contents = [message["content"] for message in json.loads(ran.data or b"")["messages"]]
@@ -223,7 +223,7 @@ def test_max_age_is_5_steps_where_nothing_else_is_said() -> None:
     assert changes[:2] == [(2, "truncated", "age 6 > 5"), (4, "kept", "age 5 <= 5")]
 
 
-def test_a_result_of_one_image_keeps_its_id_and_its_place() -> None:
+def test_a_result_with_a_single_image_keeps_its_id_and_position() -> None:
     data = dropped(
         conversation(
             [user("go on"), call("a", "b"), result("a", [IMAGE]), result("b", "ok"), *step("c", "")]
@@ -232,7 +232,7 @@ def test_a_result_of_one_image_keeps_its_id_and_its_place() -> None:
     assert json.loads(data)["messages"][2] == result("a", [LABEL])
 
 
-def test_pinned_images_stay() -> None:
+def test_pinned_images_are_kept() -> None:
     talk = [user("go on"), *step("a", [IMAGE], name="look"), *step("b", [IMAGE])]
     for pin in ("tool:look", "id:a"):
         contents = chat(*talk, pin=(pin,))
@@ -250,7 +250,7 @@ def test_later_stages_can_change_the_line() -> None:
     assert content == [{"type": "text", "text": "[content truncated - 1 steps ago]"}]
 
 
-def test_gemini_has_the_line_in_the_text_of_the_response() -> None:
+def test_gemini_holds_the_line_in_the_text_of_the_response() -> None:
     image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
     call_part = {"functionCall": {"name": "look", "args": {}}}
     response = {"name": "look", "response": {"output": "seen"}, "parts": [image]}
@@ -266,7 +266,7 @@ def test_gemini_has_the_line_in_the_text_of_the_response() -> None:
 
 
 @pytest.mark.parametrize("response", [{"output": "seen"}, {"error": "lost"}])
-def test_gemini_cli_has_the_line_in_the_text_of_a_failed_or_successful_response(
+def test_gemini_cli_holds_the_line_in_the_text_of_any_response(
     response: dict[str, str],
 ) -> None:
     image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
@@ -282,7 +282,7 @@ def test_gemini_cli_has_the_line_in_the_text_of_a_failed_or_successful_response(
     assert text.startswith(f"{response[key]}\n[image, 1024×768, ~")
 
 
-def test_where_no_text_can_stand_the_image_stays_and_the_report_says_so(ctxtrim: Run) -> None:
+def test_an_image_that_no_text_can_replace_is_kept_and_reported(ctxtrim: Run) -> None:
     screen = {"type": "computer_screenshot", "image_url": URL}
     items = [
         {"type": "computer_call", "call_id": "a", "action": {"type": "screenshot"}},
@@ -297,7 +297,7 @@ def test_where_no_text_can_stand_the_image_stays_and_the_report_says_so(ctxtrim:
     assert with_texts_for(message, {len(message.parts) - 1: "gone"}) == (message, 1)
 
 
-def test_only_attachments_are_replaced_by_a_text() -> None:
+def test_only_attachments_are_replaced_by_text() -> None:
     (transcript,) = read(conversation([user("hi")]))[0].transcripts
     (message,) = transcript.messages
     assert with_texts_for(message, {0: "gone"}) == (message, 1)
@@ -342,7 +342,7 @@ EDITS: dict[str, tuple[dict[str, Any], Callable[[Message], Message], str]] = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edit_that_the_format_cannot_write_is_refused_at_its_stage(name: str) -> None:
+def test_the_stage_refuses_an_edit_that_the_format_does_not_support(name: str) -> None:
     message, edit, reason = EDITS[name]
     (transcript,) = read(conversation([message]))[0].transcripts
     check(transcript, "drop-images")
@@ -351,7 +351,7 @@ def test_an_edit_that_the_format_cannot_write_is_refused_at_its_stage(name: str)
         check(edited, "drop-images")
 
 
-def test_the_command_line_and_presets(ctxtrim: Run) -> None:
+def test_the_command_line_runs_the_stage_and_no_preset_does(ctxtrim: Run) -> None:
     data = conversation([user("go on"), *step("a", [IMAGE]), *step("b", "ok")])
     ran = ctxtrim("run", "-s", "drop-images:max-age=0,clock=steps", *QUICK, "--explain", stdin=data)
     assert ran.code == 0

@@ -67,13 +67,13 @@ def thoughts(ran: Ran) -> list[str | None]:
         ("strip", 1000, [None, None, None]),
     ],
 )
-def test_each_mode_keeps_what_it_says(
+def test_each_mode_keeps_its_messages(
     mode: Thinking, budget: int, expected: list[str | None]
 ) -> None:
     assert thoughts(run(conversation(TALK), mode, budget)) == expected
 
 
-def test_the_message_right_after_the_edit_loses_its_thinking_too() -> None:
+def test_thinking_right_after_an_edit_is_dropped() -> None:
     talk = [user("first"), thought(LONG), thought("two"), user("third"), thought("three")]
     ran = run(conversation(talk), "strip-after-edit", 150)
     assert [one["content"] for one in json.loads(ran.data or b"")["messages"]] == [
@@ -97,9 +97,7 @@ def test_the_message_right_after_the_edit_loses_its_thinking_too() -> None:
         (None, "keep"),
     ],
 )
-def test_by_default_only_models_that_sign_what_came_before_lose_thinking(
-    model: str | None, mode: Thinking
-) -> None:
+def test_by_default_only_signed_thinking_is_dropped(model: str | None, mode: Thinking) -> None:
     assert thinking_of(model) == mode
     expected = None if mode == "strip-after-edit" else "thinking of three"
     assert thoughts(run(conversation(TALK), None, 150, model=model)) == [
@@ -108,13 +106,13 @@ def test_by_default_only_models_that_sign_what_came_before_lose_thinking(
     ]
 
 
-def test_thinking_before_the_first_edit_stays() -> None:
+def test_thinking_before_the_first_edit_is_kept() -> None:
     talk = [user("go"), thought("plan"), *step("a", "x" * 9000), thought("end")]
     ran = run(conversation(talk), "strip-after-edit", 100_000, "truncate")
     assert thoughts(ran) == ["thinking of plan", None, None]
 
 
-def test_a_message_that_held_nothing_else_goes() -> None:
+def test_a_message_of_thinking_alone_is_dropped() -> None:
     talk = [user("go"), {"role": "assistant", "reasoning_content": "hm"}, user("so?"), says("so")]
     assert [
         one["role"]
@@ -126,7 +124,7 @@ def test_a_message_that_held_nothing_else_goes() -> None:
     ]
 
 
-def test_the_report_says_how_many_went_and_why() -> None:
+def test_the_report_counts_dropped_thinking_with_the_reason() -> None:
     talk = [user("first"), *TALK[2:5], thought("three"), user("fourth"), thought("four")]
     row = run(conversation(talk), "strip-after-edit", 150).rows[0]
     found = [one for one in row.steps[0].findings if one.code == "thinking-stripped"]
@@ -140,7 +138,7 @@ def test_the_report_says_how_many_went_and_why() -> None:
 
 
 @given(files(), st.sampled_from(MODES), st.sampled_from(["trim", "truncate"]), budgets)
-def test_whatever_the_mode_the_result_reads_back_fits_and_stays_still(
+def test_in_every_mode_the_output_fits_and_a_second_run_changes_nothing(
     data: bytes, mode: Thinking, stage: str, budget: int
 ) -> None:
     ran = run(data, mode, budget, stage)

@@ -23,7 +23,7 @@ def notice(text: str) -> list[str]:
     return re.findall(r"^\[tool output truncated: showing (.*)\]\Z", text, re.MULTILINE)
 
 
-def test_s3_5_of_too_many_lines_head_and_tail_stay() -> None:
+def test_s3_5_head_and_tail_of_too_many_lines_are_kept() -> None:
     one = truncate_text(LOG, max_lines=10)
     head, tail = "".join(LOG.splitlines(True)[:5]), "".join(LOG.splitlines(True)[-5:])
     assert one.content == f"{head}... [truncated 4990 lines] ...\n{tail}"
@@ -65,11 +65,11 @@ def test_s3_5_mode_head_keeps_the_beginning_alone() -> None:
     assert notice(one.text) == ["10/5000 lines, 70B/47.7KB bytes, 70/48890 chars"]
 
 
-def test_s3_5_both_spellings_of_the_mode_are_one() -> None:
+def test_s3_5_both_names_of_the_mode_mean_the_same() -> None:
     assert truncate_text(LOG, 10, mode="head-tail") == truncate_text(LOG, 10, mode="head_tail")
 
 
-def test_s3_5_lines_come_first_then_characters_then_bytes() -> None:
+def test_s3_5_limits_apply_to_lines_then_characters_then_bytes() -> None:
     text = "".join(f"{number}: äöü äöü\n" for number in range(100))
     one = truncate_text(text, max_lines=20, max_chars=100, max_bytes=60)
     kept = walked(text, one.content)
@@ -94,7 +94,7 @@ def test_s3_7_characters_and_bytes_keep_a_tail_too() -> None:
 @pytest.mark.parametrize(
     ("size", "spelled"), [(12, "12B"), (1536, "1.5KB"), (1 << 21, "2.0MB"), (1023, "1023B")]
 )
-def test_s3_7_sizes_read_so(size: int, spelled: str) -> None:
+def test_s3_7_sizes_are_formatted_with_units(size: int, spelled: str) -> None:
     assert f"4B/{spelled} bytes, 4/{size} chars]" in truncate_text("x" * size, max_chars=4).text
 
 
@@ -104,7 +104,7 @@ def test_s3_7_the_notice_comes_after_an_empty_line() -> None:
     )
 
 
-def test_s3_7_zero_is_no_limit() -> None:
+def test_s3_7_zero_means_no_limit() -> None:
     assert truncate_text(LOG * 9, 0, 0, 0).text == LOG * 9
 
 
@@ -118,7 +118,7 @@ def test_s3_7_smaller_limits_replace_the_notice_and_keep_the_totals_of_the_origi
 
 
 @pytest.mark.parametrize("bad", [{"mode": "tail"}, {"max_lines": -1}])
-def test_what_is_no_limit_is_refused(bad: dict[str, object]) -> None:
+def test_an_invalid_limit_is_refused(bad: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=r"expected head or head_tail|0 \(none\) or more"):
         truncate_text("a", **bad)  # type: ignore[arg-type]
 
@@ -142,7 +142,7 @@ def test_s3_7_limits_count_the_content_that_is_kept(
 
 
 @given(plain_texts, limits, limits, modes, modes)
-def test_s3_7_limits_that_hold_already_change_nothing(
+def test_s3_7_texts_within_the_limits_are_unchanged(
     text: str, wanted: dict[str, int], smaller: dict[str, int], mode: str, then: str
 ) -> None:
     one = truncate_text(text, **wanted, mode=mode)
@@ -155,7 +155,7 @@ def test_s3_7_limits_that_hold_already_change_nothing(
 
 
 @pytest.mark.parametrize("path", ["/tmp/ai_tool_outputs/ab.txt", "C:\\out puts\\x, sha256 y.txt"])
-def test_s3_6_a_spill_notice_tells_path_and_sha256(path: str) -> None:
+def test_s3_6_a_spill_notice_contains_path_and_sha256(path: str) -> None:
     text = spill_notice(path, "ab" * 32, LOG)
     assert (
         text

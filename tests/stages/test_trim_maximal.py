@@ -33,14 +33,14 @@ def trimmed(messages: list[dict[str, Any]], budget: int, **how: Any) -> Ran:
     return run(conversation(messages), [("trim", how)], limit=budget)
 
 
-def test_an_opening_prompt_that_can_never_fit_costs_nothing_else() -> None:
+def test_an_opening_prompt_that_cannot_fit_is_dropped_first() -> None:
     """A prompt of 30,000 tokens opened the session; under 8,000 all that followed it is kept."""
     rest = [user("go on"), *step("a", "reading " * 60), says("Done."), user("and the north lamp?")]
     ran = trimmed([SYSTEM, user("long " * 24_000), says("I see."), *rest], 8000)
     assert contents(ran.data) == [one["content"] for one in (SYSTEM, *rest)]
 
 
-def test_the_newest_exchange_is_kept_where_older_ones_are_too_large() -> None:
+def test_the_newest_exchange_is_kept_if_older_exchanges_are_too_large() -> None:
     talk = [user("opening " * 2000), says("Fine."), user("now"), *step("a", "reading " * 60)]
     assert contents(trimmed(talk, 2000).data) == ["now", None, "reading " * 60]
 
@@ -70,7 +70,7 @@ def test_question_and_answer_keep_the_last_answer(strategy: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_last_answer_is_dropped_after_everything_else_that_may_be_dropped(
+def test_the_last_answer_is_dropped_last(
     strategy: str,
 ) -> None:
     talk = [
@@ -101,7 +101,8 @@ def test_oldest_keeps_a_tail_without_gaps() -> None:
 def test_the_report_names_the_smallest_dropped_exchange(ctxtrim: Run, tmp_path: Path) -> None:
     talk = [user("go"), *step("a", "x " * 300), *step("b", "y " * 30), user("now")]
 
-    ran = ctxtrim("trim", "--tokenizer", "chars4", "--budget", str(tokens([talk[0], talk[5]]) + 5), "--json",
+    budget = tokens([talk[0], talk[5]]) + 5
+    ran = ctxtrim("trim", "--tokenizer", "chars4", "--budget", str(budget), "--json",
                   "-o", tmp_path / "out", stdin=conversation(talk))  # fmt: skip
     (row,) = json.loads(ran.out)["transcripts"]
     smallest = row["steps"][0]["smallest_dropped"]
@@ -129,7 +130,7 @@ def test_a_read_of_a_file_that_was_read_in_full_later_is_stale() -> None:
 
 
 @pytest.mark.parametrize(("steps_since", "is_kept"), [(3, True), (9, False)])
-def test_a_file_edited_long_ago_protects_its_old_reads_no_longer(
+def test_an_old_edit_does_not_protect_old_reads_of_the_file(
     steps_since: int, is_kept: bool
 ) -> None:
     talk = [user("go"), *step("a", "line\n" * 200, "read_file", path="a.py")]
@@ -149,7 +150,7 @@ def test_a_file_edited_long_ago_protects_its_old_reads_no_longer(
     assert any("active file a.py" in reason for reason in reasons) == is_kept
 
 
-def test_what_is_protected_is_clipped_before_it_becomes_a_placeholder() -> None:
+def test_protected_results_are_clipped_before_a_placeholder_replaces_them() -> None:
     talk = [
         user("go"),
         *step("a", "Error: it broke\n" + "detail of it\n" * 900),
@@ -212,7 +213,7 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(
             assert least_tokens(counter, messages, exchange + prompts) > room
 
 
-def test_a_long_session_of_small_steps_is_filled() -> None:
+def test_a_long_session_of_small_steps_fills_the_budget() -> None:
     talk = [user("go"), call("x"), result("x", "word " * 3000)]
     talk += [one for at in range(300) for one in step(f"c{at}", f"page {at} " * 20)]
     for budget in (500, 2000, 8000):

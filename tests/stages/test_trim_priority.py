@@ -85,7 +85,7 @@ def descent(messages: list[dict[str, Any]], **settings: Any) -> list[tuple[int |
         budget = ran.rows[0].count.tokens - 1
 
 
-def test_s1_4_the_order_of_dropping_from_cheap_to_dear() -> None:
+def test_s1_4_messages_are_dropped_from_least_to_most_important() -> None:
     """Old turns first, then the last turns and what is worth keeping, then the opening task and the
     newest step.
     """
@@ -103,7 +103,7 @@ def test_s1_4_the_order_of_dropping_from_cheap_to_dear() -> None:
     assert dropped.index(1) > max(dropped.index(place) for place in ranks[0])
 
 
-def test_s1_4_copies_are_the_first_losses_and_old_reasoning_is_an_early_one() -> None:
+def test_s1_4_copies_are_dropped_first_and_old_reasoning_early() -> None:
     losses = descent(TALK, **TWO)
     assert losses[0] == (3, "truncated", "same as a newer result")
     assert (4, "stripped", "old reasoning") in losses
@@ -130,7 +130,7 @@ def test_s1_4_a_copy_points_to_the_newer_result() -> None:
     assert left(talk, tokens(talk) - 1) == ["go", None, copy, None, FILE]
 
 
-def test_s1_4_an_old_result_is_clipped_or_becomes_a_placeholder_and_its_step_stays() -> None:
+def test_s1_4_an_old_result_is_shortened_and_its_step_is_kept() -> None:
     talk = [user("go"), *step("a", LOG), says("done"), user("next"), says("ok"), user("now")]
     placeholder = "[content truncated - 0 steps ago]"
     for budget, expected in (
@@ -142,7 +142,7 @@ def test_s1_4_an_old_result_is_clipped_or_becomes_a_placeholder_and_its_step_sta
         assert kept == ["go", None, "done", "next", "ok", "now"]
 
 
-def test_s1_4_old_reasoning_goes_before_old_words() -> None:
+def test_s1_4_old_reasoning_is_dropped_before_old_text() -> None:
     thinks = {"role": "assistant", "content": "I know.", "reasoning_content": "Let me see. " * 40}
     talk = [user("go"), thinks, user("next"), dict(thinks), user("now")]
     ran = trimmed(talk, tokens(talk) - 1, keep_recent_turns=2)
@@ -179,7 +179,7 @@ def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -
         (step("a", "y " * 100, "weather"), says("so"), "tool weather"),
     ],
 )
-def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
+def test_s1_4_important_messages_are_dropped_after_other_history(
     first: list[dict[str, Any]], then: dict[str, Any], why: str
 ) -> None:
     later = [then, result("b", "short")] if then.get("tool_calls") else [then]
@@ -201,7 +201,7 @@ def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
     assert (2, "dropped", "old exchange: turn 1, step 1") in off
 
 
-def test_s1_4_small_results_go_late_where_that_is_asked_for() -> None:
+def test_s1_4_small_results_are_dropped_late_with_that_setting() -> None:
     talk = [user("go"), *step("a", "tiny"), *step("b", "z " * 50), says("so"), user("now")]
     reasons = [reason for _, _, reason in descent(talk, keep_small=20, keep_recent_turns=0)]
     assert "exchange worth keeping (small: ≈1 < 20 tokens): turn 1, step 1" in reasons
@@ -234,7 +234,7 @@ def kept(messages: list[Message], budget: int, **settings: Any) -> list[int | No
     return [message.index for message in made(transcript).transcript.messages]
 
 
-def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
+def test_s1_4_agent_instructions_are_dropped_after_the_opening_task() -> None:
     messages = values(1, is_injected=True)
     seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}
     assert {found for found in seen if 1 not in found} <= {
@@ -246,21 +246,21 @@ def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
     assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 1, 5), (0, 5)} <= seen
 
 
-def test_s1_4_a_file_of_instructions_in_a_plain_list_is_no_opening_task() -> None:
+def test_s1_4_an_instructions_file_in_a_plain_list_is_not_the_opening_task() -> None:
     marked = values(1, is_injected=True)
     assert [kept(values(), budget) for budget in range(1, 200)] == [
         kept(marked, budget) for budget in range(1, 200)
     ]
 
 
-def test_s1_4_what_was_summarised_before_outlives_the_history() -> None:
+def test_s1_4_an_earlier_summary_is_dropped_after_the_history() -> None:
     messages = values(1, is_injected=True, is_summary=True)
     seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}
     assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 2, 5), (0, 5)} <= seen
     assert not any(3 in found and 1 not in found for found in seen)
 
 
-def test_s1_4_a_session_of_one_turn_and_200_steps_can_be_cut() -> None:
+def test_s1_4_a_session_of_a_single_turn_and_200_steps_is_trimmed() -> None:
     talk = [
         user("go"),
         *(one for place in range(200) for one in step(f"c{place}", f"page {place} " * 40)),
@@ -292,7 +292,7 @@ def test_s1_4_every_message_is_explained(summarize: bool) -> None:
         assert all(one.reason for one in changes)
 
 
-def test_s1_4_an_explanation_says_what_protects_a_message() -> None:
+def test_s1_4_an_explanation_names_the_protection_of_a_message() -> None:
     changes = (
         one.change for one in trimmed(TALK, 3900, pin=("Listed",), **TWO).rows[0].steps[0].changes
     )
@@ -303,7 +303,7 @@ def test_s1_4_an_explanation_says_what_protects_a_message() -> None:
     assert {"recent exchange: turn 4, step 5, fits"} <= set(why.values())
 
 
-def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:
+def test_s1_5_the_last_turns_are_kept_while_older_messages_remain() -> None:
     talk = [SYSTEM]
     for turn in range(9):
         talk += [
@@ -335,7 +335,7 @@ def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:
         ({"keep_recent_turns": 2}, 4),
     ],
 )
-def test_s1_5_what_is_recent_is_said_in_turns_messages_or_tokens(
+def test_s1_5_recent_is_a_number_of_turns_messages_or_tokens(
     settings: dict[str, int], first: int
 ) -> None:
     talk = [
@@ -354,14 +354,14 @@ def test_s1_5_what_is_recent_is_said_in_turns_messages_or_tokens(
     assert all((place in old) == (place < first) for place in reasons)
 
 
-def test_s1_5_system_messages_never_go() -> None:
+def test_s1_5_system_messages_are_never_dropped() -> None:
     talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
     budget = tokens([talk[0], TALK[21]])
     assert left(talk, budget) == ["rule " * 50, "current task"]
     assert trimmed(talk, budget - 1).data is None
 
 
-def test_s1_5_system_messages_go_last_of_all_where_they_may() -> None:
+def test_s1_5_droppable_system_messages_are_dropped_last() -> None:
     talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
     budget = tokens([talk[0], TALK[21]])
     assert left(talk, budget, preserve_system_prompt=False) == ["rule " * 50, "current task"]
@@ -369,7 +369,7 @@ def test_s1_5_system_messages_go_last_of_all_where_they_may() -> None:
     assert (0, "dropped", "system") in descent(talk, preserve_system_prompt=False)
 
 
-def test_s1_5_priority_based_is_the_name_that_others_have_for_it() -> None:
+def test_s1_5_priority_based_is_an_alias_of_priority() -> None:
     for budget in range(100, tokens(TALK), 300):
         ran = trimmed(TALK, budget, strategy="priority-based")
         assert (
@@ -390,9 +390,7 @@ TURNS = [SYSTEM, *(one for turn in range(7) for one in (user(f"ask {turn}"), say
         ("age", [4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14]),
     ],
 )
-def test_s1_5_other_strategies_cut_in_an_order_of_their_own(
-    strategy: str, order: list[int]
-) -> None:
+def test_s1_5_each_strategy_has_its_own_drop_order(strategy: str, order: list[int]) -> None:
     taken: list[int | None] = []
     for place, action, _ in descent(TURNS, strategy=strategy):
         if action == "dropped" and place not in taken:
@@ -401,7 +399,7 @@ def test_s1_5_other_strategies_cut_in_an_order_of_their_own(
     assert pairs == [{*order[at : at + 2]} for at in range(0, 10, 2)]
 
 
-def test_s1_5_by_age_results_go_before_words_and_the_oldest_first() -> None:
+def test_s1_5_by_age_results_are_dropped_before_text_oldest_first() -> None:
     talk = [
         user("go"),
         *step("a", "x " * 60),
@@ -415,7 +413,7 @@ def test_s1_5_by_age_results_go_before_words_and_the_oldest_first() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
-def test_s1_5_what_is_pinned_is_never_touched(strategy: str) -> None:
+def test_s1_5_pinned_messages_are_never_edited(strategy: str) -> None:
     pins = ("cat log", "tool:read_file", "id:h")
     held = [0, 1, 2, 3, 11, 12, 13, 15, 16, 17, 21, 24, 25]
     ran = trimmed(TALK, tokens([TALK[place] for place in held]), strategy=strategy, pin=pins)
@@ -425,7 +423,7 @@ def test_s1_5_what_is_pinned_is_never_touched(strategy: str) -> None:
     assert any("(pinned: cat log)" in line for line in over.rows[0].findings[0].details)
 
 
-def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> None:
+def test_s1_5_above_the_budget_trim_reduces_to_the_target() -> None:
     budget = tokens(TALK) - 1
     assert trimmed(TALK, budget + 1, target="0.5").data == conversation(TALK)
     low = trimmed(TALK, budget, target="0.5").rows[0].count.tokens
@@ -434,14 +432,14 @@ def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> 
     assert tokens(grown) - tokens(TALK) + low <= budget
 
 
-def test_s1_5_a_target_out_of_reach_costs_nothing() -> None:
+def test_s1_5_an_unreachable_target_drops_nothing_more() -> None:
     talk = [{"role": "system", "content": "rule " * 400}, *TALK[1:]]
     budget = tokens(talk) - 1000
     assert trimmed(talk, budget, target="0.1").data == trimmed(talk, budget).data
 
 
 @pytest.mark.parametrize("bad", ["0", "1.1", "-0.5", "half", "1e-1", "0.0"])
-def test_s1_5_a_target_is_a_share(ctxtrim: Any, bad: str) -> None:
+def test_s1_5_a_target_is_a_fraction(ctxtrim: Any, bad: str) -> None:
     ran = ctxtrim("trim", "--target", bad, stdin=conversation(TALK))
     assert (ran.code, ran.out) == (2, b"")
     assert f"--target {bad}: expected a share of the budget, above 0 and at most 1" in ran.err
@@ -450,7 +448,7 @@ def test_s1_5_a_target_is_a_share(ctxtrim: Any, bad: str) -> None:
 @pytest.mark.parametrize(
     ("less", "summarize", "first"), [(1, False, 3), (500, False, 17), (4000, True, 1)]
 )
-def test_s1_5_the_report_says_from_where_on_the_prompt_cache_is_invalid(
+def test_s1_5_the_report_names_the_first_message_that_invalidates_the_cache(
     less: int, summarize: bool, first: int
 ) -> None:
     ran = trimmed(TALK, tokens(TALK) - less, summarize=summarize, **TWO)
@@ -465,5 +463,5 @@ def test_s1_5_the_report_says_from_where_on_the_prompt_cache_is_invalid(
     )
 
 
-def test_s1_5_what_fits_invalidates_nothing() -> None:
+def test_s1_5_a_transcript_that_fits_keeps_the_cache_valid() -> None:
     assert trimmed(TALK, tokens(TALK)).rows[0].steps[0].findings == ()

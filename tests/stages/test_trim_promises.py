@@ -96,7 +96,7 @@ def within(ran: Ran, budget: int, **binding: Any) -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @settings(max_examples=examples(30))  # of each of ten; a thousand of each were run
 @given(inputs, trims, budgets, st.sampled_from(NAMES))
-def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
+def test_s1_9_no_strategy_exceeds_the_budget(
     strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
 ) -> None:
     stages = [("trim", how | {"strategy": strategy, "summarize": summarize})]
@@ -109,7 +109,7 @@ def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
 
 @settings(max_examples=examples(150))
 @given(inputs, edits, budgets)
-def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_more_to_refuse(
+def test_s1_9_pairs_and_pins_are_kept_and_no_new_finding_appears(
     data: bytes, edit: tuple[str, dict[str, Any]], budget: int
 ) -> None:
     ran = run(data, [edit], limit=budget, model=MODEL)
@@ -169,7 +169,7 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("first", "last"), NAMED)
-def test_the_count_of_an_output_is_the_count_in_its_report_whatever_model_the_rest_names(
+def test_the_count_of_an_output_equals_the_count_in_its_report(
     first: str | None, last: str
 ) -> None:
     """Where the message that named the model was dropped, the output is counted as its reader

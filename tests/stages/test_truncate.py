@@ -60,7 +60,7 @@ def test_the_clock_counts_steps_or_turns() -> None:
     ]
 
 
-def test_now_may_be_named_on_either_clock() -> None:
+def test_now_is_a_setting_on_either_clock() -> None:
     assert results(turns(2), clock="turns", max_age=1, current_turn=3) == [
         *[GONE.format(2)] * 2,
         *[LONG] * 2,
@@ -69,7 +69,7 @@ def test_now_may_be_named_on_either_clock() -> None:
     assert results(turns(2), max_age=4, current_turn=90) == [LONG] * 4  # the other clock
 
 
-def test_where_ages_are_turns_a_file_is_in_use_for_five_steps() -> None:
+def test_with_ages_in_turns_a_file_is_active_for_five_steps() -> None:
     def read(after: int) -> Any:
         first = step("r", LONG, "read_file", path="/a.py")
         later = [
@@ -83,7 +83,7 @@ def test_where_ages_are_turns_a_file_is_in_use_for_five_steps() -> None:
     assert read(6) == GONE.format(6)
 
 
-def test_a_tool_may_have_settings_of_its_own() -> None:
+def test_a_tool_can_have_its_own_settings() -> None:
     text = "\n".join(f"line {number}" for number in range(900))
     messages = [
         user("go"),
@@ -105,7 +105,7 @@ def test_a_tool_may_have_settings_of_its_own() -> None:
     assert later[2] == f"[fetch: 900 lines, ≈{O200K.count(text)} tokens - content truncated]"
 
 
-def test_of_two_rules_for_a_tool_the_later_counts() -> None:
+def test_the_later_of_two_rules_for_a_tool_applies() -> None:
     rules = ("bash:max-tokens=40,max-age=0", "bash:max-tokens=60")
     clip, last = results([user("go"), *step("a", LONG), *step("b", LONG)], tool=rules)
     assert clip == GONE.format(1)
@@ -123,7 +123,7 @@ def test_of_two_rules_for_a_tool_the_later_counts() -> None:
         ("bash:pin=x", "unknown setting pin for one tool"),
     ],
 )
-def test_a_rule_that_is_none_is_told(ctxtrim: Run, rule: str, told: str) -> None:
+def test_an_invalid_tool_rule_is_an_error(ctxtrim: Run, rule: str, told: str) -> None:
     ran = ctxtrim("truncate", "--tool", rule, stdin=conversation(steps(7, LONG)))
     assert (ran.code, ran.out) == (2, b"")
     assert told in ran.err
@@ -133,7 +133,7 @@ PINS = ["ring the harbour", "tool:Keep", "id:p"]
 
 
 @pytest.mark.parametrize("pin", PINS)
-def test_what_is_pinned_is_never_shortened_and_neither_is_its_exchange(pin: str) -> None:
+def test_a_pinned_exchange_is_never_shortened(pin: str) -> None:
     calls = [*call("p", name="keep")["tool_calls"], *call("q")["tool_calls"]]
     both = {"role": "assistant", "content": "now ring the harbour", "tool_calls": calls}
     messages = aged(both, result("p", LONG * 30), result("q", LONG))
@@ -143,7 +143,7 @@ def test_what_is_pinned_is_never_shortened_and_neither_is_its_exchange(pin: str)
 
 
 @pytest.mark.parametrize("pin", PINS)
-def test_what_is_pinned_is_never_dropped_and_the_prompt_stays(pin: str) -> None:
+def test_pinned_messages_are_never_dropped(pin: str) -> None:
     first = [{**call("p", name="keep"), "content": "ring the harbour"}, result("p", LONG)]
     messages = aged(*first, by=20)
     messages += [user("and now?")]
@@ -158,7 +158,7 @@ def test_what_is_pinned_is_never_dropped_and_the_prompt_stays(pin: str) -> None:
     assert first[1] not in without and without[-1] == messages[-1]
 
 
-def test_what_is_pinned_and_too_large_is_an_overflow() -> None:
+def test_a_pinned_message_above_the_budget_is_an_overflow() -> None:
     messages = [*aged(*step("p", LONG), by=3), user("and now?")]
     (row,) = run(conversation(messages), [("trim", {"pin": ["id:p"]})], limit=100).rows
     assert row.overflows
@@ -166,7 +166,7 @@ def test_what_is_pinned_and_too_large_is_an_overflow() -> None:
     assert any("pinned: id:p" in line for line in finding.details)
 
 
-def test_what_is_pinned_is_not_repaired_away() -> None:
+def test_repair_keeps_pinned_messages() -> None:
     messages = [user("go"), result("lost", "ring the harbour"), call("open"), user("so?")]
     assert [one["role"] for one in _repaired(messages)] == ["user", "user"]
     assert _repaired(messages, pin=["ring", "id:open"]) == messages
@@ -181,13 +181,13 @@ def _repaired(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str,
 
 @pytest.mark.parametrize("stage", ["truncate", "trim", "repair"])
 @pytest.mark.parametrize("pin", ["(", "", "tool:", "id:"])
-def test_a_pin_that_is_none_is_told(ctxtrim: Run, stage: str, pin: str) -> None:
+def test_an_invalid_pin_is_an_error(ctxtrim: Run, stage: str, pin: str) -> None:
     ran = ctxtrim("run", "-s", stage, "--pin", pin, stdin=conversation(steps(1, "x")))
     assert (ran.code, ran.out) == (2, b"")
     assert "--pin" in ran.err
 
 
-def test_results_of_some_tools_are_kept_from_ageing_but_not_from_limits() -> None:
+def test_results_of_kept_tools_do_not_age_but_have_limits() -> None:
     messages = aged(
         *step("a", LONG, "mcp__tides"), *step("b", LONG * 30, "mcp__log"), *step("c", LONG, "tides")
     )
@@ -196,7 +196,7 @@ def test_results_of_some_tools_are_kept_from_ageing_but_not_from_limits() -> Non
     assert O200K.count(clip) <= 2000 and clip.startswith("a line of the output\n")
 
 
-def test_of_equal_results_of_a_tool_only_the_newest_is_in_full() -> None:
+def test_only_the_newest_of_equal_results_stays_in_full() -> None:
     messages = [
         user("go"),
         *step("a", LONG),
@@ -230,13 +230,13 @@ def test_every_key_of_a_template_is_filled_in(key: str) -> None:
     assert head == f"a line of the output\n<rest: {value}>"
 
 
-def test_a_key_that_no_template_has_is_told(ctxtrim: Run) -> None:
+def test_an_unknown_template_key_is_an_error(ctxtrim: Run) -> None:
     ran = ctxtrim("truncate", "--placeholder", "{size}", stdin=conversation(steps(7, LONG)))
     assert (ran.code, ran.out) == (2, b"")
     assert "unknown key {size}; expected {age}, {N}, {tokens}" in ran.err
 
 
-def test_what_a_call_names_cannot_break_out_of_its_line() -> None:
+def test_a_placeholder_with_arguments_of_a_call_stays_one_line() -> None:
     messages = aged(*step("a", LONG, "read_file", path="/app/" + "x" * 900))
     stub = results(messages, replace="stub")[0]
     assert stub.startswith("[File: /app/xxx") and "…" in stub and len(stub) < 400
@@ -246,7 +246,7 @@ def test_what_a_call_names_cannot_break_out_of_its_line() -> None:
     )
 
 
-def test_first_lines_without_an_end_are_cut() -> None:
+def test_endless_first_lines_are_clipped() -> None:
     text = "x" * 1000 + "\nshort\n" + LONG
     head = results(aged(*step("call_7", text)), replace="head")[0].split("\n")
     assert head[0] == "x" * 400 + " ... [truncated 600 characters] ..."
@@ -281,13 +281,13 @@ def test_no_clip_cuts_a_character_in_two(seen: str, mode: str) -> None:
         assert all(part == seen * (len(part) // len(seen)) for part in shown)
 
 
-def test_several_texts_of_one_result_are_clipped_as_one_and_images_stay() -> None:
+def test_several_texts_of_a_result_are_clipped_together_and_images_are_kept() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts = [{"type": "text", "text": LONG}, image, {"type": "text", "text": LONG}]
     assert results(aged(*step("a", parts)))[0] == [{"type": "text", "text": GONE.format(7)}, image]
 
 
-def test_an_image_alone_stays() -> None:
+def test_a_result_of_images_alone_is_kept() -> None:
     image = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
     assert results(aged(*step("a", image)), keep_small=0)[0] == image
 
@@ -298,7 +298,7 @@ def test_arguments_of_calls_are_never_cut() -> None:
     assert now[1] == messages[1]
 
 
-def test_what_would_not_get_smaller_stays() -> None:
+def test_results_that_would_not_shrink_are_kept() -> None:
     text = "tiny"
     assert (
         results(steps(7, text), keep_small=0, placeholder="a placeholder of many more tokens")[0]
@@ -311,7 +311,7 @@ def test_many_small_blocks_do_not_grow_by_being_joined() -> None:
     assert results([user("go"), *step("a", blocks)])[0] == blocks
 
 
-def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
+def test_a_placeholder_that_costs_more_when_escaped_is_not_written() -> None:
     text = "a b c d e f g h i j k l m n o p q r s t u v w " * 10
     messages = [
         user("go"),
@@ -324,7 +324,7 @@ def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 5, 10])
-def test_a_limit_below_the_marker_leaves_a_bare_head(limit: int) -> None:
+def test_a_limit_below_the_marker_size_keeps_the_head_without_a_marker(limit: int) -> None:
     counter = Counter(O200K, FRAMINGS["openai"])
     stage = Truncate(counter, Budget(128_000, 0), max_tokens=limit)
     text = stage(transcript([user("go"), *step("a", LONG)])).transcript.messages[2].parts[0].text

@@ -57,7 +57,7 @@ def aged(
     return [user("go"), *first, *then, *more]
 
 
-def test_s0_1_nothing_is_done_unless_it_is_enabled(ctxtrim: Run) -> None:
+def test_s0_1_nothing_is_truncated_unless_it_is_enabled(ctxtrim: Run) -> None:
     messages = steps(7, LONG)
     assert truncate_old_tool_outputs(messages) == messages
     assert truncate_old_tool_outputs(messages, {"enabled": True}, enabled=False) == messages
@@ -86,7 +86,7 @@ def test_s0_1_naming_the_stage_or_the_preset_enables_it(
     assert contents(ran.out)[2] == GONE.format(6)
 
 
-def test_s0_2_content_goes_and_structure_stays() -> None:
+def test_s0_2_content_is_replaced_and_structure_is_kept() -> None:
     messages = steps(8, LONG)
     messages[2] |= {"name": "bash", "extra": {"b": 1.10, "a": [1e5]}}
     data = run(conversation(messages), [("truncate", {})]).data or b""
@@ -97,7 +97,7 @@ def test_s0_2_content_goes_and_structure_stays() -> None:
     assert b'"extra": {"b": 1.1, "a": [100000.0]}' in data
 
 
-def test_s0_3_parallel_calls_are_one_step_and_answers_without_calls_are_none() -> None:
+def test_s0_3_parallel_calls_form_a_single_step() -> None:
     messages = [
         user("go"),
         call("a", "b"),
@@ -112,7 +112,7 @@ def test_s0_3_parallel_calls_are_one_step_and_answers_without_calls_are_none() -
     assert results(messages)[:2] == [GONE.format(6)] * 2
 
 
-def test_s0_3_steps_are_counted_and_what_stands_before_the_first_has_step_0() -> None:
+def test_s0_3_messages_before_the_first_step_have_step_0() -> None:
     empty: dict[str, Any] = {"role": "assistant", "content": "hm", "tool_calls": []}
     messages = [
         user("go"),
@@ -128,15 +128,15 @@ def test_s0_3_steps_are_counted_and_what_stands_before_the_first_has_step_0() ->
     assert count_steps([]) == 0
 
 
-def test_s0_4_of_seven_steps_only_the_first_goes() -> None:
+def test_s0_4_only_the_first_of_seven_steps_is_truncated() -> None:
     assert results(steps(7, LONG)) == [GONE.format(6), *[LONG] * 6]
 
 
-def test_s0_4_of_six_steps_none_goes() -> None:
+def test_s0_4_six_steps_are_unchanged() -> None:
     assert results(steps(6, LONG)) == [LONG] * 6
 
 
-def test_s0_4_the_current_step_may_be_named() -> None:
+def test_s0_4_the_current_step_is_a_setting() -> None:
     assert results(steps(3, LONG), current_step=8) == [GONE.format(7), GONE.format(6), LONG]
     assert truncate_old_tool_outputs(steps(3, LONG), current_step=7, enabled=True)[2][
         "content"
@@ -144,7 +144,7 @@ def test_s0_4_the_current_step_may_be_named() -> None:
 
 
 @pytest.mark.parametrize("age", [0, 7])
-def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: int) -> None:
+def test_s0_5_an_output_of_any_age_is_clipped_to_head_and_tail(age: int) -> None:
     text = (
         "Error: it broke\n"
         + "\n".join(f"line {number} of a long log" for number in range(3000))
@@ -159,14 +159,14 @@ def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: in
     assert len([*head.split("\n"), *tail.split("\n")]) + gone == len(text.split("\n"))
 
 
-def test_s0_5_of_an_output_within_the_limit_nothing_goes() -> None:
+def test_s0_5_an_output_within_the_limit_is_unchanged() -> None:
     text = "word " * 1998 + "end\n"
     assert O200K.count(text) == 2000
     assert results(aged(*step("a", text), by=5)) == [text, *["short"] * 5]
     assert O200K.count(results(aged(*step("a", "one " + text), by=5))[0]) <= 2000
 
 
-def test_s0_5_a_file_in_use_is_not_clipped() -> None:
+def test_s0_5_an_active_file_is_not_clipped() -> None:
     text = "word " * 3000
     messages = aged(*step("a", text, "read_file", path="/app/a.py"), by=1)
     assert results(messages)[0] == text
@@ -205,7 +205,7 @@ def test_s0_7_partial_settings_merge_with_the_defaults() -> None:
     ]
 
 
-def test_s0_8_metadata_tells_the_original_length_and_the_age_where_it_is_wanted() -> None:
+def test_s0_8_metadata_holds_original_length_and_age_if_enabled() -> None:
     messages, data = steps(7, LONG), conversation(steps(7, LONG))
     first = json.loads(run(data, [("truncate", {"metadata": True})]).data or b"")["messages"][2]
     assert (first["_originalLength"], first["_truncatedAt"]) == (len(LONG), 6)
@@ -219,7 +219,7 @@ def test_s0_8_metadata_tells_the_original_length_and_the_age_where_it_is_wanted(
     )
 
 
-def test_s0_8_preset_rolling_has_metadata(ctxtrim: Run) -> None:
+def test_s0_8_preset_rolling_writes_metadata(ctxtrim: Run) -> None:
     data = conversation(steps(7, LONG))
     first = json.loads(ctxtrim("run", "--preset", "rolling", stdin=data).out)["messages"][2]
     assert (first["_originalLength"], first["_truncatedAt"]) == (len(LONG), 6)
@@ -229,7 +229,7 @@ def test_s0_8_preset_rolling_has_metadata(ctxtrim: Run) -> None:
     )
 
 
-def test_s0_8_a_second_cut_keeps_the_length_of_the_original() -> None:
+def test_s0_8_a_second_truncation_keeps_the_original_length() -> None:
     text = "a line of the output\n" * 2000
     once = (
         run(conversation(aged(*step("a", text), by=1)), [("truncate", {"metadata": True})]).data
@@ -248,7 +248,7 @@ def test_s0_8_a_second_cut_keeps_the_length_of_the_original() -> None:
     )
 
 
-def test_s0_9_only_tool_results_are_touched_and_lists_never_changed() -> None:
+def test_s0_9_only_tool_results_are_edited_and_input_lists_never() -> None:
     messages = [user(LONG), says(LONG), *steps(7, "short"), user(LONG)]
     assert truncated(messages) == [message["content"] for message in messages]
     old = steps(7, LONG)
@@ -260,7 +260,7 @@ def test_s0_9_only_tool_results_are_touched_and_lists_never_changed() -> None:
 READ = "total 3\nsrc/harbour_gates.py\n" + "src/other.py\n" * 100
 
 
-def test_s0_10_what_a_recent_call_uses_is_kept() -> None:
+def test_s0_10_results_that_recent_calls_use_are_kept() -> None:
     used = [
         *step("a", READ),
         *steps(5, "short")[1:],
@@ -271,7 +271,7 @@ def test_s0_10_what_a_recent_call_uses_is_kept() -> None:
     assert reasons([user("go"), *used])[0] == "kept: message 13 uses it"
 
 
-def test_s0_10_what_an_old_call_used_goes() -> None:
+def test_s0_10_results_that_only_old_calls_use_are_replaced() -> None:
     used = [
         *step("a", READ),
         *step("z", "short", path="src/harbour_gates.py"),
@@ -280,7 +280,7 @@ def test_s0_10_what_an_old_call_used_goes() -> None:
     assert results([user("go"), *used])[0] == GONE.format(7)
 
 
-def test_s0_10_what_was_said_before_it_is_no_use_of_it() -> None:
+def test_s0_10_earlier_text_is_not_a_use_of_a_result() -> None:
     used = [
         *step("a", READ),
         *steps(5, "short")[1:],
@@ -311,12 +311,12 @@ def test_s0_11_errors_are_kept(text: str) -> None:
     "text",
     ["0 errors\n" + LONG, LONG + "no error: all is well", "Exit code 0\nError: handled\n" + LONG],
 )
-def test_s0_11_a_success_that_speaks_of_errors_is_none(text: str) -> None:
+def test_s0_11_a_success_that_mentions_errors_is_not_an_error(text: str) -> None:
     assert results(aged(*step("e", text)))[0] == GONE.format(7)
 
 
 @pytest.mark.parametrize("word", ["error", "exception", "failed", "fatal", "cannot", "unable to"])
-def test_s0_11_a_loose_detector_takes_any_word(word: str) -> None:
+def test_s0_11_a_loose_detector_accepts_any_error_word(word: str) -> None:
     text = LONG + f"what {word} means\n"
     assert results(aged(*step("e", text)), errors="loose")[0] == text
     assert results(aged(*step("e", text)))[0] == GONE.format(7)
@@ -354,7 +354,7 @@ def test_s0_11_the_formats_own_flag_decides_first(is_error: bool | None, stays: 
 @pytest.mark.parametrize(
     "end", ["exit code: 1\n" + "f3a9" * 700 + "\nbye", "exit code: 1", "exit code: 1\nbye\n\n"]
 )
-def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
+def test_s0_11_an_old_error_is_kept_even_if_it_is_too_long(end: str) -> None:
     text = "x exit code: 1 is bad\n" + "line of the log\n" * 3000 + end
     messages = [user("go"), *step("e", text), *steps(8, "short")[1:]]
     clip = results(messages)[0]
@@ -364,7 +364,7 @@ def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
     assert results(messages)[0] == clip
 
 
-def test_s0_12_under_a_hundred_tokens_is_kept_and_a_hundred_goes() -> None:
+def test_s0_12_results_below_a_hundred_tokens_are_kept() -> None:
     small, large = "word " * 98 + "word", "word " * 99 + "word"
     assert (O200K.count(small), O200K.count(large)) == (99, 100)
     assert results(steps(7, small))[0] == small
@@ -385,7 +385,7 @@ TOLD = LONG + SAID + "\n" + LONG
         "see call_7",
     ],
 )
-def test_s0_13_what_the_user_quotes_later_is_kept(words: str) -> None:
+def test_s0_13_results_that_the_user_quotes_later_are_kept(words: str) -> None:
     messages = aged(*step("call_7", TOLD), then=(user(words),))
     assert results(messages)[0] == TOLD
     assert reasons(messages)[0] == "kept: quoted by the user"
@@ -393,23 +393,23 @@ def test_s0_13_what_the_user_quotes_later_is_kept(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["why is that?", "the tide gauge", "is /app/harbour.py fine?"])
-def test_s0_13_no_quotation(words: str) -> None:
+def test_s0_13_texts_that_are_not_quotations(words: str) -> None:
     first = step("call_7", TOLD + "/app/harbour.py\n", "bash", path="/app/harbour.py")
     assert results(aged(*first, then=(user(words),)))[0] == GONE.format(7)
 
 
-def test_s0_13_text_written_before_the_tool_ran_is_no_quotation() -> None:
+def test_s0_13_text_before_the_call_is_not_a_quotation() -> None:
     assert results([user(SAID), *aged(*step("call_7", TOLD))[1:]])[0] == GONE.format(7)
 
 
-def test_s0_13_the_clip_of_what_is_quoted_shows_it() -> None:
+def test_s0_13_a_clip_includes_the_quoted_text() -> None:
     text = "word " * 3000 + "\n" + SAID + "\n" + "word " * 3000
     clip = results(aged(*step("call_7", text), then=(user(f"> {SAID}"),)))[0]
     assert SAID in clip and O200K.count(clip) <= 2000
 
 
 @pytest.mark.parametrize("replace", ["placeholder", "stub", "head", "summary"])
-def test_s0_14_a_second_run_changes_nothing_and_what_stands_there_does_not_age(
+def test_s0_14_a_second_run_changes_nothing_and_placeholders_do_not_age(
     replace: str,
 ) -> None:
     settings = {"keep_small": 0, "max_age": 2, "replace": replace}
@@ -420,7 +420,7 @@ def test_s0_14_a_second_run_changes_nothing_and_what_stands_there_does_not_age(
     assert contents(run(conversation(later), [("truncate", settings)]).data)[2] == contents(once)[2]
 
 
-def test_s0_14_a_clip_is_recognised_as_one() -> None:
+def test_s0_14_a_clip_is_recognised() -> None:
     text = "\n".join(f"line {number} of a long log" for number in range(3000))
     once = (
         run(
@@ -435,7 +435,7 @@ FILE = "".join(f"line {number} of the program\n" for number in range(120))
 
 
 @pytest.mark.parametrize(("by", "stays"), [(5, True), (6, False)])
-def test_s2_1_files_read_in_the_last_steps_stay_in_full(by: int, stays: bool) -> None:
+def test_s2_1_recently_read_files_stay_in_full(by: int, stays: bool) -> None:
     messages = aged(*step("a", FILE * 20, "read_file", path="/app/a.py"), by=by)
     assert (results(messages)[0] == FILE * 20) == stays
     assert results(messages, active_steps=by)[0] == FILE * 20
@@ -453,14 +453,14 @@ def test_s2_1_read_six_steps_ago_but_edited_one_step_ago_is_active() -> None:
     assert results(messages, keep_active_files=False)[0] == GONE.format(6)
 
 
-def test_s2_2_older_file_content_goes_and_path_and_line_count_stay() -> None:
+def test_s2_2_old_file_content_is_replaced_by_path_and_line_count() -> None:
     messages = aged(*step("a", FILE, "read_file", path="/app/a.py"))
     assert results(messages, replace="stub")[0] == (
         "[File: /app/a.py (120 lines) - content truncated, use read_file to re-read]"
     )
 
 
-def test_s2_3_files_are_referred_to_by_path_last_step_and_content() -> None:
+def test_s2_3_file_references_hold_path_last_step_and_content() -> None:
     messages = [
         *aged(*step("a", "one", "read_file", path="/app/a.py"), by=0),
         *step("b", "two", "Read", file_path="/app/b.py"),
@@ -478,7 +478,7 @@ def test_s2_3_files_are_referred_to_by_path_last_step_and_content() -> None:
     assert active_files(messages, active_steps=1, current_step=4) == [found[1]]
 
 
-def test_s2_3_of_the_same_content_read_twice_only_the_newest_copy_stays() -> None:
+def test_s2_3_only_the_newest_copy_of_repeated_content_is_kept() -> None:
     twice = [
         *step("a", FILE, "read_file", path="/app/a.py"),
         *step("b", FILE, "read_file", path="/app/a.py"),
@@ -493,7 +493,7 @@ def test_s2_3_of_the_same_content_read_twice_only_the_newest_copy_stays() -> Non
     assert results(old)[:2] == [GONE.format(6), FILE]
 
 
-def test_s2_4_a_summary_in_place_of_a_placeholder() -> None:
+def test_s2_4_a_summary_replaces_the_placeholder() -> None:
     fine = step("a", "ok\n" * 213 + "Exit code 0\n", "bash", command="npm test")
     failed = step(
         "b", "npm error: missing script\n" * 100 + "Exit code 1\n", "bash", command="npm test"
@@ -506,7 +506,7 @@ def test_s2_4_a_summary_in_place_of_a_placeholder() -> None:
     assert all(len(one) <= 200 and "\n" not in one for one in now[:2])
 
 
-def test_s2_4_one_message_is_summed_up() -> None:
+def test_s2_4_a_single_message_is_summarized() -> None:
     assert summarize_tool_output(result("a", "ok\n" * 3), "bash") == "[✓ bash | 3 lines]"
 
 

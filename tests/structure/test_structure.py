@@ -34,12 +34,12 @@ def broken(
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_good_request_breaks_no_rule_of_any_provider(profile: str) -> None:
+def test_a_valid_request_breaks_no_rule_of_any_provider(profile: str) -> None:
     assert broken(profile, FINE, "request", tools=TOOLS) == []
 
 
 @pytest.mark.parametrize("how", ["recording", "request"])
-def test_openai_takes_an_empty_content_next_to_calls(how: str) -> None:
+def test_openai_accepts_empty_content_next_to_calls(how: str) -> None:
     talk = [user("go"), call("a") | {"content": ""}, result("a", ""), user("and?")]
     assert broken("openai", talk, how, tools=TOOLS) == []
     assert broken("openai", [user("go"), {"role": "assistant", "content": None}, user("and?")]) == [
@@ -71,7 +71,7 @@ def test_openai_takes_an_empty_content_next_to_calls(how: str) -> None:
         ([user("go"), call("a")], {"call-without-result"}),
     ],
 )
-def test_the_strict_profile_finds_what_any_provider_refuses(
+def test_the_strict_profile_includes_the_rules_of_every_provider(
     messages: list[dict[str, Any]], expected: set[str]
 ) -> None:
     found = set(broken("strict", messages, "request", tools=TOOLS))
@@ -85,26 +85,27 @@ def test_the_strict_profile_finds_what_any_provider_refuses(
         ("openai", [says("Hello!"), user("go"), user("now"), SYSTEM, says("so")], []),
         ("openai", [user("go"), ODD_CALL, result("a", "x")], ["arguments-not-json?"]),
         ("openai-responses", [user("go"), THINKS, user("so?")], ["reasoning-without-follower"]),
-        ("anthropic", [user("go"), user("now"), says("so"), SYSTEM], ["roles-not-alternating?", "system-not-first?"]),
+        ("anthropic", [user("go"), user("now"), says("so"), SYSTEM],
+         ["roles-not-alternating?", "system-not-first?"]),
         ("anthropic", [user("go"), says("so")], ["ends-with-assistant?"]),
         ("gemini", [user("go"), says("so"), call("a"), result("a", "x")], ["call-after-model"]),
         ("gemini", [says("Hello!"), user("go")], ["first-not-user?"]),
     ],
 )  # fmt: skip
-def test_each_provider_has_rules_of_its_own(
+def test_each_provider_has_its_own_rules(
     profile: str, messages: list[dict[str, Any]], expected: list[str]
 ) -> None:
     assert broken(profile, messages, tools=TOOLS) == expected
 
 
-def test_what_only_a_request_must_keep_is_a_warning_in_a_recording() -> None:
+def test_a_rule_for_requests_alone_is_a_warning_in_a_recording() -> None:
     talk = [user("go"), *step("a", "text"), says("so")]
     assert broken("anthropic", talk, tools=TOOLS) == ["ends-with-assistant?"]
     assert broken("anthropic", talk, "request", tools=TOOLS) == ["ends-with-assistant"]
     assert broken("anthropic", talk, "request") == ["tools-missing", "ends-with-assistant"]
 
 
-def test_a_finding_names_the_message_and_what_a_provider_answers() -> None:
+def test_a_finding_names_the_message_and_the_error_of_the_provider() -> None:
     row = run(
         conversation([user("go"), result("x", "text")]), [("check", {"profile": "openai"})]
     ).rows[0]
@@ -123,7 +124,7 @@ def _errors(profile: str, transcript: Transcript) -> set[str]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(files(), st.lists(st.sampled_from(["truncate", "trim"]), min_size=1, max_size=2), budgets)
-def test_no_stage_breaks_a_rule_that_the_input_kept(
+def test_no_stage_breaks_a_rule_that_the_input_satisfied(
     profile: str, data: bytes, names: list[str], budget: int
 ) -> None:
     ran = run(data, [(name, {}) for name in names], limit=budget)

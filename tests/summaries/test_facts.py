@@ -110,7 +110,7 @@ def again(earlier: str, limit: int = 10_000) -> str:
     return facts((), NOTHING, limit, ROUGH, earlier)
 
 
-def test_s1_6_facts_are_what_was_asked_done_and_decided() -> None:
+def test_s1_6_facts_are_requests_actions_and_decisions() -> None:
     assert told(SESSION) == TOLD
 
 
@@ -122,26 +122,26 @@ def test_s3_10_a_checkpoint_without_an_llm_has_the_six_headings() -> None:
     assert checkpoint((), NOTHING, 10_000, ROUGH, text) == text
 
 
-def test_a_heading_of_a_checkpoint_that_nothing_belongs_to_is_left_out() -> None:
+def test_an_empty_heading_of_a_checkpoint_is_omitted() -> None:
     said = transcript([user("go on and on " * 60)]).messages
     text = checkpoint(said, shape(said), 200, ROUGH)
     assert [line for line in text.split("\n") if line.startswith("## ")] == ["## Goal"]
 
 
-def test_an_earlier_summary_is_merged_and_not_stacked() -> None:
+def test_an_earlier_summary_is_merged() -> None:
     parts = told(SESSION[:7]), SESSION[7:]
     assert is_facts(parts[0])
     assert told(parts[1], earlier=parts[0]) == TOLD
     assert told([user("[what a preset writes]\n\n" + parts[0]), *parts[1]]) == TOLD
 
 
-def test_a_summary_in_foreign_words_is_kept_as_a_quotation() -> None:
+def test_a_summary_in_an_unknown_form_is_kept_as_a_quotation() -> None:
     text = told(SESSION[7:], earlier="They fixed the form.\n\nIt was   hard.")
     assert "\n## Earlier summary\n> They fixed the form.\n> It was hard.\n" in text
     assert told([user("And now?")], earlier=text).count("They fixed the form.") == 1
 
 
-def test_what_there_is_no_room_for_is_counted_and_the_newest_stays() -> None:
+def test_omitted_facts_are_counted_and_the_newest_are_kept() -> None:
     messages = [user("the first of all requests")]
     for number in range(60):
         messages += [
@@ -165,7 +165,7 @@ def test_what_there_is_no_room_for_is_counted_and_the_newest_stays() -> None:
     assert int(re.findall(r"User requests \((\d+) left out", more)[0]) > left_out["User requests"]
 
 
-def test_a_long_request_keeps_its_head_and_says_how_much_went() -> None:
+def test_a_long_request_keeps_its_head_with_the_omitted_amount() -> None:
     line = told([user("word " * 5000)]).split("\n")[2]
     assert len(line) <= 402
     assert re.fullmatch(r"> (word )+word… \[\+(\d+) characters\]", line)
@@ -184,13 +184,13 @@ def test_a_failed_edit_changed_nothing() -> None:
     assert "- edit_file: Error: a.py is read-only" in text
 
 
-def test_a_failure_is_told_by_its_last_line_and_not_by_a_tag() -> None:
+def test_a_failure_is_described_by_its_last_line_and_not_by_a_tag() -> None:
     output = "exit code: 1\n<output>\nmaking it\nno rule for it\n</output>"
     text = told([user("go " * 400), asks("a", "bash", command="make"), result("a", output)])
     assert "\n- bash: no rule for it\n" in text
 
 
-def test_keys_are_masked_unless_told_otherwise() -> None:
+def test_keys_are_masked_by_default() -> None:
     messages = [user("use password=hunter2 and go on, please " * 40)]
     assert "hunter2" not in told(messages)
     assert "hunter2" in told(messages, redacts=False)
@@ -199,7 +199,7 @@ def test_keys_are_masked_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize("messages", [[], [user("")], [user("Hi.")], [says("Hello!")]])
-def test_nothing_is_said_where_it_would_be_longer(messages: list[dict[str, Any]]) -> None:
+def test_no_summary_is_longer_than_its_source(messages: list[dict[str, Any]]) -> None:
     assert told(messages) == ""
 
 
@@ -217,7 +217,7 @@ def messages_of(talk: list[dict[str, Any]]) -> tuple[Message, ...]:
     st.sampled_from([WORDS, ROUGH]),
     any_text,
 )
-def test_s1_6_no_limit_is_ever_exceeded_and_a_second_run_changes_nothing(
+def test_s1_6_every_limit_holds_and_a_second_run_changes_nothing(
     talk: list[dict[str, Any]], limit: int, tokens: Any, earlier: str
 ) -> None:
     said = messages_of(talk)
@@ -235,7 +235,7 @@ def test_s1_6_no_limit_is_ever_exceeded_and_a_second_run_changes_nothing(
 
 
 @given(conversations(), conversations())
-def test_facts_of_two_halves_are_the_facts_of_the_whole(
+def test_merged_facts_of_two_halves_equal_the_facts_of_the_whole(
     one: list[dict[str, Any]], other: list[dict[str, Any]]
 ) -> None:
     first, second = messages_of(one), messages_of(other)

@@ -24,7 +24,7 @@ def edges(text: str) -> set[int]:
 
 
 @given(odd_texts | st.text(max_size=30))
-def test_every_cut_is_where_a_cluster_ends(text: str) -> None:
+def test_every_cut_is_at_the_end_of_a_cluster(text: str) -> None:
     known = edges(text)
     for position in range(len(text) + 1):
         assert cut_before(text, position) == max(edge for edge in known if edge <= position)
@@ -43,7 +43,7 @@ def test_head_and_tail_keep_clusters_whole_within_the_limit(
 
 
 @pytest.mark.parametrize("unit", ["e\u0301", "🇩🇪", "👨‍👩‍👧", "क्ष", "❤️", "日", "가"])
-def test_a_cut_in_a_long_text_of_one_script_is_found(unit: str) -> None:
+def test_a_cut_in_a_long_text_of_a_single_script_is_found(unit: str) -> None:
     text = unit * 20_000
     for place in (len(text) // 2, len(text) // 2 + 1):
         assert cut_before(text, place) % len(unit) == 0

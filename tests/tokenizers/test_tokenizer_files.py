@@ -16,7 +16,7 @@ from ctxtrim.metering import Binding
 from ctxtrim.tokenizers import tokenizer
 
 
-def test_a_file_counts_with_its_own_merges(tokenizer_path: str) -> None:
+def test_a_tokenizer_file_counts_with_its_merges(tokenizer_path: str) -> None:
     own = tokenizer(tokenizer_path)
     assert own.name == "tokenizer.json"
     assert own.count("tide sea") == len(["tide", "Ġs", "e", "a"])
@@ -32,7 +32,7 @@ def test_a_ceiling_is_never_below_the_count(tokenizer_path: str, text: str) -> N
     assert 0 <= own.count(text) <= own.ceiling(text)
 
 
-def test_a_file_stands_in_for_whatever_model_is_named(tokenizer_path: str) -> None:
+def test_a_tokenizer_file_applies_to_any_model(tokenizer_path: str) -> None:
     talk = transcript([user("tide sea")])
     bound = Binding(tokenizer, "llama-of-mine", tokenizer_path).bind(talk)
     assert bound.counter.count(talk).by_role["user"] == 4
@@ -72,7 +72,7 @@ def pieces(model: int = 2) -> bytes:
     )
 
 
-def test_a_sentencepiece_file_counts_with_its_own_merges_and_no_special_tokens(
+def test_a_sentencepiece_file_counts_with_its_merges_and_no_special_tokens(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "own.model").write_bytes(pieces())
@@ -105,7 +105,7 @@ NO_TOKENIZERS = {
 
 @pytest.mark.parametrize("content", NO_TOKENIZERS)
 @pytest.mark.parametrize("name", ["tokenizer.json", "own.model"])
-def test_a_file_that_is_no_tokenizer_gets_one_line_that_says_what_was_expected(
+def test_an_invalid_tokenizer_file_is_one_line_with_the_expected_content(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, content: str
 ) -> None:
     (tmp_path / name).write_bytes(NO_TOKENIZERS[content])
@@ -132,7 +132,7 @@ def test_a_file_that_is_no_tokenizer_gets_one_line_that_says_what_was_expected(
         ),
     ],
 )
-def test_a_path_that_is_no_tokenizer_is_wrong_usage(
+def test_an_invalid_tokenizer_path_is_wrong_usage(
     ctxtrim: Run, tmp_path: Path, name: str, reason: str
 ) -> None:
     (tmp_path / "folder.json").mkdir()
@@ -145,7 +145,7 @@ def test_a_path_that_is_no_tokenizer_is_wrong_usage(
     assert ran.err == f"ctxtrim: --tokenizer {tmp_path / name}: {reason}; {expected}\n"
 
 
-def test_a_file_without_gigatoken_says_what_to_install(
+def test_without_gigatoken_the_error_names_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gigatoken", None)  # as if it were not there
@@ -159,7 +159,7 @@ def test_a_file_without_gigatoken_says_what_to_install(
     )
 
 
-def test_another_packages_tokenizer_is_found_by_its_name(
+def test_a_tokenizer_of_another_package_is_found_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = tmp_path / "halves-1.0.dist-info"

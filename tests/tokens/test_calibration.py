@@ -85,7 +85,7 @@ def notes(ran: Ran) -> dict[str, str]:
 EVEN = [500] * 12
 
 
-def test_texts_count_as_often_as_the_windows_ask_for_and_frames_do_not() -> None:
+def test_texts_are_multiplied_by_the_factor_and_framings_are_not() -> None:
     before = run(conversation(talk(EVEN)), COUNT, **MEASURE).rows[0]
     after = run(conversation(talk(EVEN)), COUNT, **MEASURE, calibrates=True).rows[0]
     assert before.count.tokens == 3 + 24 * (FRAME + 500)
@@ -94,7 +94,7 @@ def test_texts_count_as_often_as_the_windows_ask_for_and_frames_do_not() -> None
     assert after.count.exactness == "estimated"
 
 
-def test_a_note_says_factor_windows_and_what_the_file_does_not_hold() -> None:
+def test_a_note_states_factor_windows_and_missing_content() -> None:
     ran = run(conversation(talk(EVEN)), COUNT, **MEASURE, calibrates=True)
     (note,) = ran.rows[0].findings
     assert note.code == "calibrated"
@@ -107,7 +107,7 @@ def test_a_note_says_factor_windows_and_what_the_file_does_not_hold() -> None:
     assert f"{note.tokens} tokens were sent that the file does not contain" in note.message
 
 
-def test_a_claude_code_session_teaches_as_much() -> None:
+def test_a_claude_code_session_gives_the_same_factor() -> None:
     plain = run(as_session(talk(EVEN)), COUNT, tokenizer="chars4").rows[0]
     ran = run(as_session(talk(EVEN)), COUNT, tokenizer="chars4", calibrates=True)
     texts = sum(plain.count.by_role.values())
@@ -118,7 +118,7 @@ def test_a_claude_code_session_teaches_as_much() -> None:
     assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * asked
 
 
-def test_what_stands_around_arguments_is_not_multiplied_and_so_is_not_counted_on() -> None:
+def test_tokens_around_arguments_are_not_multiplied() -> None:
     """A call to Claude costs tokens for each argument, whatever is in it."""
     arguments = json.dumps({f"argument_{place}": "abcd" for place in range(100)})
     messages = [user("go")]
@@ -136,7 +136,7 @@ def test_what_stands_around_arguments_is_not_multiplied_and_so_is_not_counted_on
         assert sum(costs[first : first + 4]) >= 5000
 
 
-def test_the_factor_is_the_largest_of_all_windows() -> None:
+def test_the_factor_is_the_maximum_over_all_windows() -> None:
     low, high = talk([500] * 8, 1.1), talk([500] * 4, 1.9)
     for message in high:
         if "usage" in message:
@@ -146,7 +146,7 @@ def test_the_factor_is_the_largest_of_all_windows() -> None:
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, LEAST + 1])
-def test_few_windows_teach_nothing(pairs: int) -> None:
+def test_few_windows_give_no_factor(pairs: int) -> None:
     data = conversation(talk([500] * pairs))
     ran = run(data, COUNT, **MEASURE, calibrates=True)
     assert ran.rows[0].count == run(data, COUNT, **MEASURE).rows[0].count
@@ -158,7 +158,7 @@ def test_few_windows_teach_nothing(pairs: int) -> None:
     assert ran.rows[0].findings[0].severity == "warning"
 
 
-def test_a_window_is_as_long_as_it_must_be() -> None:
+def test_a_window_has_its_minimum_length() -> None:
     assert WINDOW == 2000
     ran = run(conversation(talk([1999 // 12] * 6)), COUNT, **MEASURE, calibrates=True)
     assert "0 windows" in notes(ran)["not-calibrated"]
@@ -202,12 +202,12 @@ def abridged(said: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("messages", [with_picture(), sent_beside(), *map(abridged, SHORT)])
-def test_windows_that_no_text_explains_are_left_out(messages: list[dict[str, Any]]) -> None:
+def test_windows_that_text_does_not_explain_are_ignored(messages: list[dict[str, Any]]) -> None:
     ran = run(conversation(messages, model="gpt-4o"), COUNT, **MEASURE, calibrates=True)
     assert "1.100 times" in notes(ran)["calibrated"]
 
 
-def test_no_window_goes_over_a_prompt_that_shrank() -> None:
+def test_no_window_spans_a_shorter_prompt() -> None:
     messages = talk([500] * 24)
     # every window over this place asks for less, those beside it for as much as ever
     grown(messages, -3000, 25)
@@ -215,7 +215,7 @@ def test_no_window_goes_over_a_prompt_that_shrank() -> None:
     assert "1.500 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
 
 
-def test_no_window_goes_over_a_change_of_models() -> None:
+def test_no_window_spans_a_change_of_models() -> None:
     messages = grown(talk([500] * 24), 700, 25)  # the other counts the same texts otherwise
     data = as_session(messages[:24], "claude-haiku-4-5") + as_session(messages[24:])
     lines = [json.loads(line) for line in data.splitlines()]
@@ -243,7 +243,7 @@ def test_a_factor_below_1_lowers_neither_a_number_nor_its_label(model: str, exac
     assert "counts are unchanged" in after.findings[-1].message
 
 
-def test_what_has_become_an_estimate_is_made_safe_like_any_other() -> None:
+def test_a_calibrated_estimate_gets_the_safety_margin() -> None:
     data = conversation(talk(EVEN), model="gpt-4o")
     budgets = [
         run(data, COUNT, tokenizer=None, limit=9000, safety=1.5, calibrates=calibrates)
@@ -254,7 +254,7 @@ def test_what_has_become_an_estimate_is_made_safe_like_any_other() -> None:
     assert budgets == [9000, 6000]
 
 
-def test_what_another_model_counted_teaches_nothing() -> None:
+def test_usage_of_another_model_is_ignored() -> None:
     data = as_session(talk(EVEN), "claude-opus-4-5")
     alike = run(data, COUNT, tokenizer="chars4", model="claude-sonnet-4-5", calibrates=True)
     assert "calibrated" in notes(alike)
@@ -264,14 +264,14 @@ def test_what_another_model_counted_teaches_nothing() -> None:
     }
 
 
-def test_usage_of_a_whole_conversation_or_none_teaches_nothing() -> None:
+def test_usage_of_a_whole_conversation_is_ignored() -> None:
     for envelope in ({}, {"usage": {"prompt_tokens": 90_000}}):
         data = conversation([user(text(900)), says(text(900))], **envelope)
         ran = run(data, COUNT, **MEASURE, calibrates=True)
         assert notes(ran) == {"not-calibrated": "not calibrated: no answer has recorded usage"}
 
 
-def test_usage_of_a_simulated_user_is_not_the_models() -> None:
+def test_usage_of_a_simulated_user_is_ignored() -> None:
     messages = talk(EVEN)
     for question in messages[::2]:
         question["usage"] = {"prompt_tokens": 7, "completion_tokens": 500}
@@ -284,7 +284,7 @@ def test_usage_of_a_simulated_user_is_not_the_models() -> None:
     )
 
 
-def test_usage_before_a_summary_tells_of_what_is_gone() -> None:
+def test_usage_before_a_summary_is_ignored() -> None:
     messages = talk([500] * 3)
     summary = user("So far: nothing.") | {"event": {"isCompactSummary": True}}
     ran = run(as_session([*messages, summary]), COUNT, tokenizer="usage", calibrates=True)
@@ -295,7 +295,7 @@ def test_usage_before_a_summary_tells_of_what_is_gone() -> None:
 
 
 @pytest.mark.parametrize(("lines", "newer"), [((9, 4, 10, 11), [3]), ((0, 0, 0, 0), [1, 3])])
-def test_so_does_usage_of_messages_that_a_compaction_left_in_place(
+def test_usage_of_messages_kept_by_a_compaction_is_ignored(
     lines: tuple[int, ...], newer: list[int]
 ) -> None:
     """Where every message has a line of its own, that says which is older; else
@@ -318,7 +318,7 @@ def test_so_does_usage_of_messages_that_a_compaction_left_in_place(
     assert recorded(turned, lambda model: True).answers == ()
 
 
-def test_the_last_usage_stands_for_all_up_to_its_answer_and_what_follows_is_counted() -> None:
+def test_the_last_usage_covers_its_prefix_and_later_messages_are_counted() -> None:
     messages = [*talk([500, 500]), user(text(40)), says(text(60))]
     last = messages[3]["usage"]
     plain = run(conversation(messages), COUNT, tokenizer="chars4").rows[0]
@@ -330,7 +330,7 @@ def test_the_last_usage_stands_for_all_up_to_its_answer_and_what_follows_is_coun
     assert plain.count.tokens != row.count.tokens
 
 
-def test_the_addends_are_still_the_sum() -> None:
+def test_the_addends_still_sum_up_to_the_count() -> None:
     tools = [{"type": "function", "function": {"name": "bash", "parameters": {}}}]
     messages = [*talk([500, 500]), *step("c", text(50))]
     for usage in ("prompt_tokens", "completion_tokens"):
@@ -356,7 +356,7 @@ def test_an_answer_recorded_at_its_first_word_is_counted() -> None:
     assert row.messages == plain.messages
 
 
-def test_without_usage_it_is_the_count_and_a_note_says_so() -> None:
+def test_without_usage_the_count_applies_with_a_note() -> None:
     for envelope in ({}, {"usage": {"prompt_tokens": 90_000}}):
         data = conversation([user("hello"), says("good day")], model="gpt-4o", **envelope)
         row = run(data, COUNT, tokenizer="usage").rows[0]
@@ -365,7 +365,7 @@ def test_without_usage_it_is_the_count_and_a_note_says_so() -> None:
         assert "no answer has recorded usage" in row.findings[0].message
 
 
-def test_both_together_count_what_follows_by_what_was_recorded() -> None:
+def test_both_together_calibrate_the_later_messages() -> None:
     messages = [*talk(EVEN), user(text(100))]
     alone, both = (
         run(conversation(messages), COUNT, tokenizer="usage", calibrates=calibrates)
@@ -377,7 +377,7 @@ def test_both_together_count_what_follows_by_what_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("stages", [["trim"], ["truncate"], ["check", "trim"]])
-def test_no_stage_that_edits_is_measured_so(stages: list[str]) -> None:
+def test_usage_is_not_used_in_stages_that_edit(stages: list[str]) -> None:
     with pytest.raises(UsageError, match="does not lower"):
         run(conversation(talk([50])), [(stage, {}) for stage in stages], tokenizer="usage")
 
@@ -390,7 +390,7 @@ SAILED = FIXTURES / "recorded.jsonl"
     [("trim",), ("truncate",), ("run", "-s", "check", "-s", "trim"), ("trim", "--in-place")],
     ids=" ".join,
 )
-def test_trimming_by_usage_is_wrong_usage_and_the_message_says_why(
+def test_trimming_by_usage_is_wrong_usage_with_a_reason(
     ctxtrim: Run, words: tuple[str, ...]
 ) -> None:
     ran = ctxtrim(*words, "--tokenizer", "usage", SAILED)
@@ -400,13 +400,13 @@ def test_trimming_by_usage_is_wrong_usage_and_the_message_says_why(
     assert len(ran.err.splitlines()) == 1
 
 
-def test_a_run_that_only_looks_may_use_it(ctxtrim: Run) -> None:
+def test_a_run_without_edits_can_count_by_usage(ctxtrim: Run) -> None:
     ran = ctxtrim("run", "-s", "check", "--tokenizer", "usage", SAILED)
     assert (ran.code, ran.out) == (0, SAILED.read_bytes())
     assert "anchored" in ran.err
 
 
-def test_check_fails_where_what_was_recorded_does_not_fit(ctxtrim: Run) -> None:
+def test_check_fails_if_recorded_usage_exceeds_the_budget(ctxtrim: Run) -> None:
     budget = ("--budget", "3400")  # more than is counted, less than was recorded
     assert ctxtrim("check", *budget, SAILED).code == 0
     ran = ctxtrim("check", *budget, "--tokenizer", "usage", SAILED)
@@ -414,7 +414,7 @@ def test_check_fails_where_what_was_recorded_does_not_fit(ctxtrim: Run) -> None:
     assert b"Current: 3576 tokens, Max: 3400 tokens" in ran.out
 
 
-def test_the_note_is_told_beside_a_transcript_and_stands_in_reports(ctxtrim: Run) -> None:
+def test_the_note_appears_next_to_a_transcript_and_in_reports(ctxtrim: Run) -> None:
     ran = ctxtrim("trim", "--calibrate", "--budget", "3300", SAILED)
     assert "info: calibrated: texts count 1.231 times" in ran.err
     assert ctxtrim("trim", "--calibrate", "--budget", "3300", "--quiet", SAILED).err == ""
@@ -425,7 +425,7 @@ def test_the_note_is_told_beside_a_transcript_and_stands_in_reports(ctxtrim: Run
     assert sum(row["by_role"].values()) + row["framing"] + row["tools_schema"] == row["tokens"]
 
 
-def test_calibrating_decides_what_fits(ctxtrim: Run) -> None:
+def test_calibration_affects_the_verdict(ctxtrim: Run) -> None:
     words = ("--budget", "3300", SAILED)
     assert ctxtrim("check", *words).code == 0
     assert ctxtrim("check", "--calibrate", *words).code == 3
@@ -433,13 +433,13 @@ def test_calibrating_decides_what_fits(ctxtrim: Run) -> None:
     assert len(ctxtrim("trim", "--calibrate", *words).out) < len(SAILED.read_bytes())
 
 
-def test_it_belongs_to_the_run_and_not_to_a_stage(ctxtrim: Run) -> None:
+def test_calibration_is_an_option_of_the_run(ctxtrim: Run) -> None:
     ran = ctxtrim("run", "-s", "trim:calibrate=true", SAILED)
     assert ran.code == 2
     assert "pass --calibrate to the command" in ran.err
 
 
-def test_an_unknown_tokenizer_names_usage_among_the_others(ctxtrim: Run) -> None:
+def test_the_error_for_an_unknown_tokenizer_lists_usage(ctxtrim: Run) -> None:
     assert "usage" in ctxtrim("count", "--tokenizer", "usages", SAILED).err
 
 
@@ -489,7 +489,7 @@ def recordings(draw: st.DrawFn, is_one_task: bool = False) -> bytes:
 
 
 @given(recordings())
-def test_numbers_are_never_lower_for_what_was_learnt(data: bytes) -> None:
+def test_calibration_never_lowers_a_count(data: bytes) -> None:
     before, after = (
         run(data, COUNT, **MEASURE, model="gpt-4o", calibrates=calibrates).rows[0]
         for calibrates in (False, True)
@@ -502,7 +502,7 @@ def test_numbers_are_never_lower_for_what_was_learnt(data: bytes) -> None:
 
 
 @given(recordings(), st.integers(1, 20_000))
-def test_what_was_trimmed_fits_by_the_factor_that_was_learnt(data: bytes, budget: int) -> None:
+def test_a_trimmed_transcript_fits_by_the_calibrated_count(data: bytes, budget: int) -> None:
     ran = run(
         data, [("trim", {})], **MEASURE, model="claude-opus-4-5", limit=budget, calibrates=True
     )
@@ -525,14 +525,14 @@ def factored(name: str) -> Tokenizer:
 
 
 @given(recordings(is_one_task=True), st.integers(1, 20_000))
-def test_what_was_trimmed_of_one_task_stays_as_it_is(data: bytes, budget: int) -> None:
+def test_trimming_a_single_task_again_changes_nothing(data: bytes, budget: int) -> None:
     once = run(data, [("trim", {})], **MEASURE, limit=budget, calibrates=True).data
     if once is not None:
         assert run(once, [("trim", {})], **MEASURE, limit=budget, calibrates=True).data == once
 
 
 @given(recordings(), st.sampled_from([100, 300, 2000]), st.integers(0, 4))
-def test_what_was_truncated_stays_as_it_is(data: bytes, limit: int, age: int) -> None:
+def test_truncating_again_changes_nothing(data: bytes, limit: int, age: int) -> None:
     stages = [("truncate", {"max_tokens": limit, "max_age": age})]
     once = run(data, stages, **MEASURE, model="gpt-4o", calibrates=True)
     again = run(once.data or b"", stages, **MEASURE, model="gpt-4o", calibrates=True)
@@ -540,7 +540,7 @@ def test_what_was_truncated_stays_as_it_is(data: bytes, limit: int, age: int) ->
 
 
 @given(recordings())
-def test_no_window_is_counted_lower_than_it_was_recorded(data: bytes) -> None:
+def test_no_window_is_counted_below_its_recorded_usage(data: bytes) -> None:
     transcript = read(data)[0].transcripts[0]
     plain = Binding(tokenizer, "gpt-4o", "chars4").bind(transcript).counter
     learnt = Binding(tokenizer, "gpt-4o", "chars4", calibrates=True).bind(transcript).counter

@@ -19,7 +19,7 @@ LOGS = sorted((CORPUS / "litellm-log").glob("*claude*"))
 
 
 @pytest.mark.parametrize("name", ["claude-v3", "claude-v3-bound"])
-def test_the_documented_examples_are_never_counted_too_low(name: str) -> None:
+def test_no_documented_example_is_counted_too_low(name: str) -> None:
     assert counted(transcript(SCIENTIST), name=name).tokens >= 14
     assert counted(transcript(ASKED, tools=WEATHER), name=name).tokens >= 403
 
@@ -67,7 +67,7 @@ class Letters:
     ceiling = count
 
 
-def test_a_system_prompt_of_claude_adds_its_text_alone() -> None:
+def test_a_system_prompt_of_claude_adds_only_its_text() -> None:
     counter = Counter(Letters(), FRAMINGS["anthropic-v3"])
     with_prompt, without = (
         transcript([{"role": "system", "content": "abc"}, says("x")]),
@@ -78,7 +78,7 @@ def test_a_system_prompt_of_claude_adds_its_text_alone() -> None:
 
 @needs_corpus
 @pytest.mark.parametrize("path", LOGS or [CORPUS], ids=lambda path: path.name[-19:])
-def test_recorded_requests_with_tools_are_never_counted_too_low(path: Any) -> None:
+def test_no_recorded_request_with_tools_is_counted_too_low(path: Any) -> None:
     log = json.loads(path.read_bytes())
     talk = read(conversation(log["messages"], tools=log["tools"]))[0].transcripts[0]
     recorded = log["response"]["usage"]["prompt_tokens"]

@@ -48,7 +48,7 @@ any_text = st.one_of(
 
 
 @pytest.mark.parametrize("name", OFFICIAL)
-def test_the_vocabularies_are_the_official_ones(name: str) -> None:
+def test_the_vocabularies_are_official(name: str) -> None:
     assert (
         hashlib.sha256((VOCABULARIES / f"{name}.tiktoken").read_bytes()).hexdigest()
         == OFFICIAL[name]
@@ -56,7 +56,7 @@ def test_the_vocabularies_are_the_official_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_the_patterns_are_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_patterns_equal_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from tiktoken_ext import openai_public
 
     monkeypatch.setattr(
@@ -99,7 +99,7 @@ assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
 
 @given(st.one_of(assigned, st.sampled_from(HOSTILE)))
 @settings(max_examples=examples(1000))
-def test_all_engines_count_what_tiktoken_counts(
+def test_all_engines_count_like_tiktoken(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str
 ) -> None:
     oracle, *others = engines
@@ -155,7 +155,7 @@ def test_the_bound_for_claude_is_its_factor_times_both_encodings_on_text_without
         assert tokenizer("claude-v4.7-bound").count(text) >= 2.35 * largest
 
 
-def test_words_in_capitals_cost_their_bytes_from_claude_4_7_on() -> None:
+def test_words_in_capitals_count_as_bytes_from_claude_4_7() -> None:
     name = "MAX_CONTEXT_TOKENS_PER_MODEL"
     assert tokenizer("claude-v4.7-bound").count(f"{name}=") >= len(name)
     assert tokenizer("claude-v3-bound").count(f"{name}=") < len(name)
@@ -163,21 +163,21 @@ def test_words_in_capitals_cost_their_bytes_from_claude_4_7_on() -> None:
 
 @pytest.mark.parametrize("length", [15, 16, 17, 40, 4096])
 @pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "word " * 30])
-def test_a_long_run_of_one_character_counts_its_bytes_for_claude(length: int, before: str) -> None:
+def test_a_long_run_of_a_character_counts_as_bytes_for_claude(length: int, before: str) -> None:
     count = tokenizer("claude-v3-bound").count(before + "=" * length + "z")
     assert (count >= length) == (length >= 16 or count >= length)
 
 
 @pytest.mark.parametrize("cycle", ["=-", "it's", " 😀", "12,", "x, y;", "|(>>Z ", "a", "日本"])
 @pytest.mark.parametrize("before", ["", "and so on: ", "a" * (1 << 20)])
-def test_what_repeats_itself_counts_its_bytes_for_claude(cycle: str, before: str) -> None:
+def test_repetitions_count_as_bytes_for_claude(cycle: str, before: str) -> None:
     for name in ("claude-v3-bound", "claude-v4.7-bound"):
         counts = [tokenizer(name).count(f"{before}{cycle * times} end") for times in (0, 20, 2000)]
         assert counts[1] - counts[0] >= 20 * len(cycle.encode()) - 3
         assert counts[2] - counts[1] >= 1980 * len(cycle.encode())
 
 
-def test_the_bound_for_claude_takes_the_larger_encoding_of_ascii_text_too() -> None:
+def test_the_bound_for_claude_uses_the_larger_encoding_of_ascii_text() -> None:
     """A Greenlandic text of the recorded counts: 7,091 tokens, where o200k_base times 1.65 is
     6,358.
     """
@@ -193,7 +193,7 @@ def test_the_bound_for_claude_takes_the_larger_encoding_of_ascii_text_too() -> N
 @pytest.mark.parametrize(
     "phrase", ["farewell ", "cryptocurrency\n", "Tolkien, ", "the itinerary of coworkers; "]
 )
-def test_a_phrase_that_repeats_itself_counts_its_bytes_for_claude(phrase: str) -> None:
+def test_a_repeated_phrase_counts_as_bytes_for_claude(phrase: str) -> None:
     for times in (100, 1000):
         for text in (phrase * times, "some other words before " + phrase * times):
             assert tokenizer("claude-v3-bound").count(text) >= len(phrase) * (times - 1)
@@ -205,7 +205,7 @@ def test_a_repetition_is_marked_at_capitals_and_single_spaces() -> None:
     assert bound("ab,   " * 100) == 6 * 100 + bound(" ")
 
 
-def test_models_that_never_come_again_do_not_pile_up() -> None:
+def test_unrepeated_model_names_are_not_cached() -> None:
     binding = Binding(tokenizer, context_window=1000)
     for number in range(300):
         bound = binding.bind(transcript([user("x")], model=f"own-{number}"))
@@ -278,7 +278,7 @@ def test_images_are_never_counted_as_text() -> None:
     assert count.exactness == "bounded"
 
 
-def test_measuring_again_counts_only_what_is_new() -> None:
+def test_a_second_measurement_counts_only_new_messages() -> None:
     class Watched:
         name, exactness, seen = "watched", "exact", 0
 
@@ -297,7 +297,7 @@ def test_measuring_again_counts_only_what_is_new() -> None:
     assert Watched.seen == seen
 
 
-def test_the_budget_is_the_window_less_the_reserve_and_never_above_max_input() -> None:
+def test_the_budget_is_the_window_minus_the_reserve_up_to_max_input() -> None:
     assert Budget(128_000, 4096).available == 123_904
     assert Budget(400_000, 4096, 272_000).available == 272_000
     assert Budget(400_000, 4096, 272_000, 500).available == 500
@@ -332,7 +332,7 @@ def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:
         assert model.max_input is None or model.max_input < model.context_window
 
 
-def test_stand_ins_are_labelled_estimated() -> None:
+def test_substitute_tokenizers_are_labelled_estimated() -> None:
     talk = transcript([user("hello")])
 
     def exactness(**options: str) -> str:
@@ -354,7 +354,7 @@ def test_a_bound_that_rests_on_a_guess_is_an_estimate() -> None:
         assert Binding(tokenizer, model).bind(talk).counter.count(talk).exactness == "estimated"
 
 
-def test_an_unknown_model_counts_the_larger_of_two_and_says_so() -> None:
+def test_an_unknown_model_uses_the_larger_of_two_counts_with_a_note() -> None:
     talk = transcript([user("日本語" * 100)])
     bound = Binding(tokenizer, "gpt-4p").bind(talk)
     assert bound.counter.text("日本語" * 100) == max(
@@ -379,7 +379,7 @@ def test_a_reserve_that_leaves_nothing_is_a_usage_error() -> None:
     )
 
 
-def test_the_last_recorded_model_is_used_where_none_is_named() -> None:
+def test_the_last_recorded_model_is_the_default() -> None:
     talk = transcript([user("x")], model="gpt-4o")
     assert Binding(tokenizer).bind(talk).model == "gpt-4o"
     assert Binding(tokenizer, "gpt-4").bind(talk).model == "gpt-4"

@@ -264,7 +264,7 @@ def tool_lists(draw: st.DrawFn) -> Dicts:
 
 
 @given(talks(plain))
-def test_plain_messages_cost_what_is_rendered_and_an_empty_message(
+def test_plain_messages_cost_as_much_as_rendered_plus_an_empty_message(
     harmony: HarmonyEncoding, talk: Dicts
 ) -> None:
     has_prompt = talk[0]["role"] == "system"
@@ -285,7 +285,7 @@ def quoted(talk: Dicts) -> Dicts:
 
 
 @given(talks(plain, calls=True))
-def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
+def test_calls_and_results_cost_as_much_as_rendered_plus_quotes(
     harmony: HarmonyEncoding, talk: Dicts
 ) -> None:
     calls = sum(len(message.get("tool_calls", ())) for message in talk)
@@ -299,9 +299,7 @@ def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
 
 @given(tool_lists())
 @settings(max_examples=examples(200))
-def test_tool_schemas_are_spelled_as_they_are_rendered(
-    harmony: HarmonyEncoding, tools: Dicts
-) -> None:
+def test_tool_schemas_are_written_as_rendered(harmony: HarmonyEncoding, tools: Dicts) -> None:
     messages = as_documented([user("x")], tools, "")[1:2]
     text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
     assert render(json.dumps(tools)) == text.removeprefix(
@@ -312,7 +310,7 @@ def test_tool_schemas_are_spelled_as_they_are_rendered(
 
 @given(talks(texts, calls=True, extra=True), st.one_of(st.just([]), tool_lists()))
 @settings(max_examples=examples(150))
-def test_no_conversation_is_ever_counted_too_low(
+def test_no_conversation_is_counted_too_low(
     harmony: HarmonyEncoding, talk: Dicts, tools: Dicts
 ) -> None:
     count = counted(talk, tools)
@@ -325,12 +323,12 @@ def test_no_conversation_is_ever_counted_too_low(
 @pytest.mark.parametrize(
     "tools", ["[1]", '[{"type": "web_search"}]', '[{"function": {"parameters": {}}}]']
 )
-def test_what_is_no_list_of_functions_is_counted_as_json(tools: str) -> None:
+def test_other_tool_lists_are_counted_as_json(tools: str) -> None:
     assert render(tools) is None
     assert counted([user("x")], json.loads(tools)) >= counted([user("x")], [])
 
 
-def test_channel_configurations_are_those_of_the_library() -> None:
+def test_channel_configurations_equal_those_of_the_library() -> None:
     assert SystemContent.new().channel_config == ChannelConfig.require_channels(
         ["analysis", "commentary", "final"]
     )

@@ -1,37 +1,37 @@
-"""How the time of every stage grows with the size of a nasty text: the exponent, the worst case
-first.
+"""Measures how the time of every stage grows with the size of a hostile text: the exponent, the
+worst case first.
 
     python benchmarks/hostile.py [--sizes 1M,4M,16M] [--further 1.1]
                                  [--texts 'flags*,JSON*'] [--places result] [--stages 'trim*']
 
-Each case is one command line over a small conversation that holds one nasty text
-(`hostile_texts.py`) in one place: a tool result, several results of 4 kB, the user's or the
-assistant's words, the arguments of a call, or both a result and the user's words, who then quotes
-it. A case runs in a process of its own, within `--timeout` seconds of processor time and `--memory`
-MB. What is measured is that processor time, without the start of Python.
+Each case is a command line over a small conversation that contains a hostile text
+(`hostile_texts.py`) at one position: a tool result, several results of 4 kB, a user or assistant
+message, the arguments of a call, or both a result and a later user message that quotes it. A case
+runs in a separate process, within `--timeout` seconds of processor time and `--memory` MB. The
+measured value is this processor time, without the start of Python.
 
-The exponent is the slope of a line through the logarithms of size and time, or that between the two
-largest sizes where it is less: a cost that comes once, such as a vocabulary that is loaded again,
-is no growth. Times below 0.02 s are left out, for they are mostly noise. 1 is linear. With
-`--further E`, sizes after the second are measured only where the exponent of the first two is above
-E. Where it is, both are measured twice, and the shorter times count.
+The exponent is the slope of a line through the logarithms of size and time, or the slope between
+the two largest sizes if that is smaller: a one-time cost, such as a reloaded vocabulary, is not
+growth. Times below 0.02 s are ignored, since they are mostly noise. 1 is linear. With `--further
+E`, sizes after the second are measured only if the exponent of the first two is above E. In that
+case both are measured twice, and the shorter times count.
 
-gigatoken and tiktoken merge a word without end in `n log n` or worse, and random access to more
-memory than a cache holds is slower. No program that counts exactly with them can be faster. So the
-time inside them is measured apart: `ours` is the exponent of all other time, `encoder` that of
-theirs, and `given` that of the characters they are given, which would show text that is encoded
-again and again. `all` is the exponent of the whole.
+gigatoken and tiktoken merge an endless word in `n log n` or worse, and random access to more memory
+than a cache holds is slower. No program that counts exactly with them can be faster. So the time
+inside them is measured separately: `ours` is the exponent of all other time, `encoder` the exponent
+of their time, and `given` the exponent of the number of characters passed to them, which reveals
+text that is encoded repeatedly. `all` is the exponent of the total time.
 
-A command that edits may have nothing to do at a small size, as the text is within its limit. Sizes
-at which it writes what it has read are left out if it edits the text at a larger size.
+A command that edits can have nothing to do at a small size, if the text is within its limit. Sizes
+at which the output equals the input are ignored if the command edits the text at a larger size.
 
-The script ends with exit code 1 where `ours` or `given` is above 1.2, or a case fails or runs out
-of time. Why 1.2: sorting in `n log n` shows as 1.07 between 1 and 16 MB, and caches that become too
-small and allocation cost up to a tenth more; quadratic work shows as 2 once it outweighs the rest,
-and 1.5 long before. Cases of which only `all` is above 1.2 are listed too.
+The script exits with 1 if `ours` or `given` is above 1.2, or a case fails or times out. Why 1.2:
+sorting in `n log n` shows as 1.07 between 1 and 16 MB, and exhausted caches and allocation cost up
+to a tenth more; quadratic work shows as 2 once it dominates, and as 1.5 long before. The script
+also lists cases of which only `all` is above 1.2.
 
-Sizes below 200 kB are counted by another engine, so begin above where the exponent of counting
-matters.
+Another engine counts sizes below 200 kB, so start with larger sizes to measure the exponent of
+counting.
 """
 
 import argparse
@@ -57,7 +57,7 @@ from hostile_texts import TEXTS
 LINEAR = 1.2
 FLOOR = 0.02  # seconds
 UNITS = {"k": 1 << 10, "M": 1 << 20}
-SPREAD = 4096  # bytes of a text that one of several results has
+SPREAD = 4096  # size in bytes of one of several results
 ANSWERS = (0, 3, 4)  # exit codes of a complete answer: done, overflow, broken structure
 
 ONLY_RESULTS = {
@@ -105,7 +105,7 @@ PLACES = ("result", "results", "user", "assistant", "arguments", "quoted")
 
 @dataclass(frozen=True)
 class Case:
-    """One command line over one text in one place."""
+    """A command line over a text at a position."""
 
     text: str
     place: str
@@ -114,10 +114,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Processor seconds of a run, those of them inside the encoders, and the characters that these
-    were given.
+    """Processor seconds of a run, the share inside the encoders, and the number of characters
+    passed to the encoders.
 
-    `edits`: whether something else was written than read. `trouble`: what went wrong.
+    `edits`: whether the output differs from the input. `trouble`: the failure, if any.
     """
 
     seconds: float
@@ -129,19 +129,19 @@ class Measured:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured, by size in bytes."""
+    """The measurements, by size in bytes."""
 
     case: Case
     measured: Mapping[int, Measured]
 
     @property
     def trouble(self) -> str:
-        """What went wrong, if anything."""
+        """The first failure, if any."""
         return next((one.trouble for one in self.measured.values() if one.trouble), "")
 
     @property
     def exponents(self) -> dict[str, float]:
-        """The exponents by name; 0 where fewer than two sizes can be compared."""
+        """The exponents by name; 0 if fewer than two sizes are comparable."""
         edits = any(one.edits for one in self.measured.values())
         points = {size: one for size, one in self.measured.items() if one.edits or not edits}
         return {
@@ -195,7 +195,7 @@ class Meter:
         self.seconds, self.given = 0.0, 0
 
     def timed(self, encode: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
-        """The same function, measured; its text is the argument at `place`."""
+        """Wrap a function with a measurement; its text is the argument at position `place`."""
 
         def measured(*arguments: Any, **more: Any) -> Any:
             start = time.process_time()
@@ -289,8 +289,8 @@ def _matching(names: Iterable[str], patterns: str) -> list[str]:
 
 
 def _settle(folder: Path, stages: Iterable[str]) -> None:
-    """Load in this process what every case needs, and keep its settings and files apart from the
-    user's.
+    """Load in this process the data that every case needs, and isolate its settings and files from
+    the user's.
     """
     os.chdir(folder)
     METER.attach()
@@ -302,7 +302,7 @@ def _settle(folder: Path, stages: Iterable[str]) -> None:
     for text in (
         TEXTS["flags"](10_000),
         TEXTS["prose"](300_000),
-    ):  # little and much text have engines of their own
+    ):  # small and large texts have separate engines
         (folder / "in.jsonl").write_bytes(_conversation(text, "quoted"))
         for stage in stages:
             _command(STAGES[stage])
@@ -310,7 +310,9 @@ def _settle(folder: Path, stages: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Screen:
-    """Measures the cases of one text in one place, size by size, so that each file is made once."""
+    """Measures the cases of a text at a position, size by size, so that each file is written
+    once.
+    """
 
     folder: Path
     sizes: list[int]
@@ -319,20 +321,20 @@ class Screen:
     memory: int
 
     def outcomes(self, cases: list[Case]) -> list[Outcome]:
-        """What is measured of each case."""
+        """The measurements of each case."""
         found = {case: Outcome(case, {}) for case in cases}
         for place, size in enumerate(self.sizes):
             left = [case for case in cases if self._goes_on(found[case], place)]
             if left:
                 self._measure(found, left, size)
-            if place == 1 and self.further:  # what looks suspicious may be noise
+            if place == 1 and self.further:  # a suspicious exponent can be noise
                 doubtful = [case for case in left if self._goes_on(found[case], 2)]
                 for again in self.sizes[:2] if doubtful else ():
                     self._measure(found, doubtful, again)
         return list(found.values())
 
     def _goes_on(self, outcome: Outcome, place: int) -> bool:
-        """Whether the size at a place is measured."""
+        """Whether this size is measured at this position."""
         if outcome.trouble:
             return False
         return place < 2 or outcome.is_open or max(outcome.exponents.values()) > self.further
@@ -348,7 +350,7 @@ class Screen:
             found[case] = Outcome(case, {**found[case].measured, size: best})
 
     def _run(self, command: str) -> Measured:
-        """A command line in a process of its own."""
+        """A command line in a separate process."""
         source, out, errors = (
             self.folder / name for name in ("in.jsonl", "out.jsonl", "errors.txt")
         )
@@ -404,7 +406,7 @@ def _command(command: str) -> int:
 
 
 def _conversation(text: str, place: str) -> bytes:
-    """One conversation of OpenAI's chat format on a line, with the text in a place of it."""
+    """One line with a conversation in OpenAI's chat format that contains the text at a position."""
     texts = (
         [text[start : start + SPREAD] for start in range(0, len(text), SPREAD)]
         if place == "results"

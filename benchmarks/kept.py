@@ -1,26 +1,26 @@
-"""How much of what later answers refer to survives a trim, beside other ways to make a prompt fit.
+"""Measures the share of references of later answers that a trim keeps, compared with other ways to
+make a prompt fit.
 
     python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide] [--save
     FILE] [--against FILE]
 
-At ten evenly spaced requests of each session, the messages before the request are made to fit a
+At ten evenly spaced requests of each session, the messages before the request are trimmed to a
 budget. A reference is an atom of these messages (`ctxtrim.evidence.references`) that one of the
-next twenty answers repeats; it is kept where an atom of the messages that are left is the same.
-Only requests count whose prompt is above the budget while its system messages and its current task
-are not. Shares are of all references together; differences are those between shares, with their 95
-% interval by a bootstrap over sessions.
+next twenty answers repeats. It is kept if the remaining messages contain the same atom. A request
+counts only if its prompt exceeds the budget while its system messages and its current task do not.
+Shares are of all references together. Differences are between shares, with their 95 % interval by a
+bootstrap over sessions.
 
 - priority, oldest: `trim` with that strategy
 - LangChain: `trim_messages`, strategy `last`, with the system message, without and with
-  `start_on="human"`; where it
-  is installed
-- last ten results: a placeholder for all others, then the oldest exchanges go
-- oracle: it knows the future, and keeps whole exchanges with the most references a token
+  `start_on="human"`; if it is installed
+- last ten results: a placeholder replaces all other results, then the oldest exchanges are dropped
+- oracle: knows the future, and keeps the whole exchanges with the most references per token
 
 Sessions are transcripts with at least ten answers and 2,000 tokens, at most `--most` of a file.
-`--half` takes every other session: one half to choose an order of dropping, the other to decide.
-`--save` writes what each session keeps, and `--against` compares with such a file, also of another
-version.
+`--half` selects every other session: one half to choose a drop order, the other to verify it.
+`--save` writes the results of each session, and `--against` compares with such a file, also from
+another version.
 """
 
 import argparse
@@ -73,9 +73,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The messages before a request, what they cost, and the atoms that the next answers will look
-    for.
-    """
+    """The messages before a request, their cost, and the atoms of the next answers."""
 
     transcript: Transcript
     counter: Counter
@@ -96,8 +94,8 @@ Contender = Callable[[Prompt], Sequence[Message]]
 
 @dataclass(frozen=True)
 class Point:
-    """What a contender keeps at one request: references kept and all, and the share of the budget
-    it uses.
+    """The result of a contender at a request: kept and total references, and the used share of the
+    budget.
     """
 
     session: str
@@ -166,7 +164,7 @@ def _answers(transcript: Transcript) -> list[int]:
 
 
 def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
-    """The prompts of a session that have to be trimmed and can be, for each budget."""
+    """The prompts of a session that exceed a budget and can be trimmed to it, for each budget."""
     counter = Counter(tokenizer(ENCODING), FRAMINGS["openai"])
     costs = [cost.total for cost in counter.costs(session.transcript.messages)]
     fixed = counter.fixed(session.transcript)
@@ -187,7 +185,7 @@ def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
 
 
 def measured(session: Session, prompt: Prompt, contender: Contender) -> Point:
-    """What a contender keeps of a prompt."""
+    """The part of a prompt that a contender keeps."""
     left = contender(prompt)
     tokens = (
         prompt.fixed + sum(cost.total for cost in prompt.counter.costs(tuple(left))) if left else 0
@@ -240,7 +238,9 @@ def _langchain(**settings: str) -> Contender:
 
 
 def _last_ten_results(prompt: Prompt) -> Sequence[Message]:
-    """Results become placeholders but the last ten; then exchanges go, the oldest first."""
+    """Placeholders replace all results but the last ten; then exchanges are dropped, oldest
+    first.
+    """
     messages, where = list(prompt.messages), shape(prompt.messages)
     results = [at for at, one in enumerate(messages) if one.role == "tool"]
     for at in results[:-10]:
@@ -319,7 +319,7 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-# What is printed.
+# the printed rows
 
 
 def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -> None:

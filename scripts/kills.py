@@ -1,11 +1,11 @@
 """Kill ctxtrim at random moments, and edit a file that another process appends to: nothing may
-break or get lost.
+break or be lost.
 
     python scripts/kills.py [--kills 500] [--live 200] [--steps 4000] [--seed 1]
 
-A program that replaces the file without looking again loses lines the more surely the longer a run
-takes: `--steps` are the steps of the session to which lines are appended, and so the length of a
-run. Version 0.1.0 lost 11 of 28 appended steps in 12 runs over 4,000 steps.
+A program that replaces a file without a second look loses appended lines, and longer runs lose
+more. `--steps` is the size of the session to which lines are appended, and so the length of a run.
+Version 0.1.0 lost 11 of 28 appended steps in 12 runs over 4,000 steps.
 
 Prints figures and exits with 1 if a target is neither the old nor the new file, a temporary file
 remains after the next run, an archive is damaged, or appended lines are lost.
@@ -48,7 +48,7 @@ TARGETS = ("t.jsonl", "out.jsonl", "s")
 
 
 def transcript(number: int) -> bytes:
-    """A conversation on one line whose first tool result is old and long."""
+    """A single-line conversation whose first tool result is old and long."""
     messages: list[dict[str, object]] = [{"role": "user", "content": f"line {number}"}]
     for step in range(3):
         call = {
@@ -72,7 +72,7 @@ def transcript(number: int) -> bytes:
 
 
 def step(number: int) -> bytes:
-    """A tool call and its long result, on two lines of a file that is one conversation."""
+    """A tool call and its long result, on two lines of a single-conversation file."""
     call = {
         "id": f"call {number}",
         "type": "function",
@@ -114,7 +114,7 @@ def temporary_files(folder: Path) -> list[Path]:
 
 
 def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counter[str]:
-    """Kill `count` runs at random moments; how many did what."""
+    """Kill `count` runs at random moments; returns the number of runs by outcome."""
     words = MODES[mode]
     before = {"t.jsonl": b"".join(map(transcript, range(60)))}
     before |= {"out.jsonl": OLD} if "out.jsonl" in words else {}
@@ -169,8 +169,8 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
 
 
 def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counter[str]:
-    """Replace a session of some steps `count` times in place while a process opens it, appends a
-    line, closes it.
+    """Replace a session of `steps` steps `count` times in place while a process opens it, appends a
+    line and closes it.
     """
     folder.mkdir()
     path = folder / "t.jsonl"
@@ -215,7 +215,7 @@ def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counte
 
 
 def append(path: Path, pause: float, seed: float) -> None:
-    """Open the file, append a line and close it, again and again; say how many lines there are."""
+    """Open the file, append a line and close it, repeatedly; print the number of lines."""
     pauses, number = random.Random(seed), 0
     print(number, flush=True)
     while True:
@@ -227,7 +227,7 @@ def append(path: Path, pause: float, seed: float) -> None:
 
 
 def main() -> None:
-    """Kill, append, and print what happened."""
+    """Kill, append, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--live", type=int, default=200)

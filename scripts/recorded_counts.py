@@ -1,13 +1,13 @@
 """Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor,
 model and feature.
 
-    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model]
-    [--misses 20] python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
-    --by-source python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
-    --markdown > docs/counting.md
+    FILE=../shared/recorded-counts/recorded.jsonl
+    python scripts/recorded_counts.py $FILE [--by model] [--misses 20]
+    python scripts/recorded_counts.py $FILE --by-source
+    python scripts/recorded_counts.py $FILE --markdown > docs/counting.md
 
-Each line of the file is one pair: a request body, and the input tokens that the API counted for it.
-A request is counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
+Each line of the file is a pair: a request body, and the input tokens that the API counted for it.
+A request is counted like `ctxtrim count --model MODEL` counts a file with this request alone.
 """
 
 import argparse
@@ -37,10 +37,10 @@ LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated
 
 @dataclass(frozen=True)
 class Pair:
-    """One recorded request: where it comes from, its tokens as the API counted them, and its tokens
-    as counted here.
+    """A recorded request: its source, its tokens as counted by the API, and its tokens as counted
+    here.
 
-    `counted` and `exactness` are None where the request is not recognized.
+    `counted` and `exactness` are None if the request is not recognized.
     """
 
     id: str
@@ -55,9 +55,7 @@ class Pair:
 
     @property
     def difference(self) -> int:
-        """Tokens counted above those recorded; negative where the count is too low, or there is
-        none.
-        """
+        """Tokens counted above the recorded ones; negative if the count is too low or missing."""
         return (self.counted or 0) - self.recorded
 
     @property
@@ -67,7 +65,7 @@ class Pair:
 
 
 def requests(path: Path) -> Iterator[tuple[dict[str, Any], Transcript | None]]:
-    """Every line of a file and the transcript of its request; None where the request is not
+    """Every line of a file and the transcript of its request; None if the request is not
     recognized.
     """
     with path.open(encoding="utf-8") as lines:
@@ -224,7 +222,7 @@ def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterato
 
 
 def tool_prompts() -> Iterator[str]:
-    """What Anthropic's instructions for tools cost, by model: the lines of a table."""
+    """The lines of a table: the cost of Anthropic's instructions for tools, by model."""
     by_prompt: dict[tuple[int, int], list[str]] = defaultdict(list)
     for model in known_models():
         if model.tool_prompt is not None:

@@ -4,8 +4,8 @@ from typing import Any
 
 
 def letters() -> dict[int, str]:
-    """The characters that stand for bytes in byte-level vocabularies: printable ones for
-    themselves, others shifted.
+    """The characters for bytes in byte-level vocabularies: printable bytes are themselves, others
+    are shifted.
     """
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in shown]

@@ -1,4 +1,4 @@
-"""Texts of every kind that tools give back, small and generated, and what a clip of one must be."""
+"""Small, generated texts of every kind that tools return, and the properties of their clips."""
 
 import json
 import re
@@ -97,13 +97,13 @@ OF_A_KIND = {
 
 
 def edges(text: str) -> set[int]:
-    """Where grapheme clusters end."""
+    """The ends of grapheme clusters."""
     return {0} | {match.end() for match in regex.finditer(r"\X", text)}
 
 
 def walked(text: str, clip: str, is_whole: bool = True) -> list[tuple[int, int]]:
-    """The ranges of a text that its clip shows; fails unless the markers tell exactly what stands
-    between them.
+    """The ranges of a text in its clip; fails unless the markers state exactly the text between
+    them.
     """
     kept = []
     place = done = 0
@@ -124,8 +124,8 @@ def walked(text: str, clip: str, is_whole: bool = True) -> list[tuple[int, int]]
 
 
 def unmarked(value: Any, was: Any) -> None:
-    """Fails unless a JSON value is another one with strings, arrays and objects shortened by what
-    it says.
+    """Fails unless a JSON value equals the original with strings, arrays and objects shortened by
+    the stated amounts.
     """
     if isinstance(was, str) and value != was:
         parts = re.split(r"… \[(\d+) characters truncated\](?: …)?", value)

@@ -21,10 +21,10 @@ from ctxtrim.tokenizers import tokenizer
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a file: None where nothing was written; `kept` are the originals of what was
-    replaced.
+    """The result of a run. `data` is None if nothing was written; `kept` holds the originals of
+    replaced texts.
 
-    `findings` are those about the file, and those about transcripts that could not be handled.
+    `findings` include findings about the file and about transcripts with internal errors.
     """
 
     data: bytes | None
@@ -74,7 +74,7 @@ def read(data: bytes) -> list[Chunk]:
 
 
 def unpaired(transcript: Transcript) -> Tally[str]:
-    """Results without calls and calls without results, of what the model sees."""
+    """Results without calls and calls without results among the visible messages."""
     where = shape(transcript.messages)
     results = Tally(
         "result"

@@ -28,21 +28,21 @@ def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
 
 
 def told(transcript: Transcript) -> list[tuple[str, Part]]:
-    """What a model reads and from whom; what is said in one element is one message, so a neighbour
-    may have joined.
+    """The texts that a model reads, by role; the text of an element is a single message, so a
+    neighbour can be merged into it.
     """
     return [(message.role, part) for message in transcript.messages for part in message.parts]
 
 
 def starts(transcript: Transcript) -> list[int]:
-    """Where exchanges begin."""
+    """The positions at which exchanges begin."""
     where = shape(transcript.messages)
     return [index for index, home in enumerate(where.exchange) if index == home]
 
 
 def places(transcript: Transcript) -> list[int]:
-    """Where a message may be put: before any exchange but the system prompt, which some formats
-    have apart, or last.
+    """The positions at which a message can be inserted: before any exchange except the system
+    prompt, which some formats store separately, or at the end.
     """
     messages = transcript.messages
     return [

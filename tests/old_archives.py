@@ -22,8 +22,8 @@ TIME = "2025-01-31T12:00:00.000Z"
 
 
 def old_archive(folder: Path, data: bytes, out: bytes, originals: Mapping[str, str]) -> None:
-    """Make an archive in which `out` was made from `data`, and results were replaced: texts by
-    their ids.
+    """Make an archive in which `out` was made from `data` and results were replaced: `originals`
+    are texts by id.
     """
     (folder / "objects").mkdir(parents=True, mode=0o700)
     folder.chmod(0o700)

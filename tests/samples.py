@@ -4,16 +4,16 @@ import json
 from typing import Any
 
 PLACEHOLDER = b'"[content truncated - 6 steps ago]"'
-"""What stands in the place of the first of seven results, as JSON."""
+"""The replacement of the first of seven results, as JSON."""
 
 
 def said(number: int) -> str:
-    """The result of a step: long enough to go when it is old."""
+    """The result of a step: long enough to be truncated by age."""
     return f"result {number}: " + "several words and a few more " * 20
 
 
 def messages(steps: int = 7) -> list[dict[str, Any]]:
-    """A conversation of that many steps, each a call and its result."""
+    """A conversation of `number` steps, each a call and its result."""
     found: list[dict[str, Any]] = [
         {"role": "user", "content": "Look at everything, one after the other."}
     ]
@@ -26,9 +26,7 @@ def messages(steps: int = 7) -> list[dict[str, Any]]:
 
 
 def line(value: Any = None, more: str = "", end: str = "\n") -> bytes:
-    """A conversation (of seven steps where none is given) as one line; `more` are members as they
-    shall be spelled.
-    """
+    """A conversation (by default of seven steps) as a line; `more` are members in JSON notation."""
     text = json.dumps(messages() if value is None else value)
     return f'{{"messages": {text}{", " + more if more else ""}}}{end}'.encode()
 

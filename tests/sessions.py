@@ -17,7 +17,7 @@ ANTHROPIC_TOOLS = [{"name": "bash", "description": "Run it.", "input_schema": PA
 
 
 def output(turn: int, step: int, lines: int) -> str:
-    """What a command printed."""
+    """The printed output of a command."""
     return "\n".join(
         f"lamp {turn}.{step} reading {line}: {line * 37 % 101} candela" for line in range(lines)
     )
@@ -45,7 +45,7 @@ def openai_session(turns: int, steps: int = 2, lines: int = 40) -> Messages:
 
 
 def anthropic_session(turns: int, steps: int = 2, lines: int = 40) -> Messages:
-    """The same session as Anthropic has it, without its system prompt, which stands beside it."""
+    """The same session in Anthropic's format, with a separate system prompt that is left out."""
     return [anthropic_message(one) for one in openai_session(turns, steps, lines)[1:]]
 
 

@@ -1,4 +1,4 @@
-"""Generated transcripts: one conversation, spelled in every format and style that is read."""
+"""Generated transcripts: a conversation in every supported format and style."""
 
 import json
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from writers import (
     sharegpt,
 )
 
-# Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to
-# terminals or to tokenizers.
+# Texts of real files: words, code, other scripts, and text with a meaning in JSON, for terminals or
+# for tokenizers.
 FRAGMENTS = (
     "ok", "Error: no such file", "Traceback (most recent call last)", "exit code 1", "0 errors",
     "def f(x):\n    return x", "naïve café", "日本語の説明", "🚀🚀", "e\u0301", "\u2028",
@@ -44,7 +44,7 @@ TEXTS = (
 )
 texts = st.one_of(st.sampled_from(TEXTS), st.sampled_from(TEXTS), st.text(max_size=8))
 files_named = st.sampled_from([{}, {}, {"path": "/app/a.py"}, {"file_path": "b.py"}])
-# few, so that they are used again, as in real files
+# a small set, so that ids are reused, as in real files
 call_ids = st.sampled_from(["c1", "c2", "c3", "c4", "c5"])
 
 
@@ -54,7 +54,7 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
 
     Not always a well-formed one.
 
-    Some steps are hidden from the model, in the formats that can say so.
+    Some steps are hidden from the model, in formats with visibility.
     """
     messages: list[dict[str, Any]] = []
     if draw(st.booleans()):
@@ -98,7 +98,7 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @st.composite
 def styles(draw: st.DrawFn) -> dict[str, Any]:
-    """How JSON is spelled: escapes or not, spaces or not."""
+    """Styles of JSON: with or without escapes and spaces."""
     return {
         "ensure_ascii": draw(st.booleans()),
         "separators": draw(st.sampled_from([None, (",", ":"), (" , ", " :  ")])),
@@ -106,7 +106,7 @@ def styles(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
-    """A value as JSON bytes; what UTF-8 cannot spell is escaped."""
+    """A value as JSON bytes; characters outside UTF-8 are escaped."""
     text = json.dumps(value, **style, **more)
     try:
         return text.encode()
@@ -130,7 +130,7 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "sharegpt": sharegpt.conversation,
     "llamafactory": llamafactory.conversation,
 }
-"""By format: a plain conversation, and its number in the file, as one JSON value."""
+"""By format: a plain conversation and its number in the file, as a JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openai-chat": lambda talk: [openai_chat.openai_message(one) for one in talk],
@@ -155,7 +155,7 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "sharegpt": lambda talk: [turn for one in talk for turn in sharegpt.turns(one)],
     "llamafactory": llamafactory.messages,
 }
-"""By format, and what it is called there: a plain conversation as the values of lines."""
+"""By format and layout: a plain conversation as the values of lines."""
 
 
 @st.composite

@@ -1,6 +1,4 @@
-"""One conversation in every form it is written in: every stage comes to the same
-decisions (S1-11).
-"""
+"""A conversation in every format: every stage makes the same decisions (S1-11)."""
 
 import re
 from typing import Any
@@ -16,7 +14,8 @@ from ctxtrim.summaries import markers
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
 NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
-"""The forms that can say all of it; others have no ids, no text beside a call, or no calls."""
+"""The formats that can hold the whole conversation; others lack ids, text next to a call, or calls.
+"""
 FORMS = {
     **{
         f"{name}, a list": (lambda talk, one=one: [one(talk, 0)])
@@ -135,17 +134,17 @@ def file_of(form: str, talk: list[dict[str, Any]]) -> bytes:
 
 
 def framing(data: bytes) -> int:
-    """What a file counts: the same texts, and frames of its own."""
+    """The counts of a file: the same texts, and its own framings."""
     return run(data, model="gpt-4o", tokenizer="o200k_base").rows[0].count.tokens
 
 
 def decisions(
     form: str, talk: list[dict[str, Any]], stages: list[tuple[str, dict[str, Any]]], budget: int
 ) -> list[Any]:
-    """What is left of a conversation, message by message, and what was said of it.
+    """The rest of a conversation, message by message, and the reported findings.
 
-    Frames differ by a few tokens, and trim fills a budget to the last one: so the budget leaves the
-    same room for texts in each form, and a clip counts as the same whatever its length.
+    Framings differ by a few tokens, and `trim` fills a budget to the last token. So the budget
+    leaves the same space for texts in each format, and a clip counts the same at any length.
     """
     data = file_of(form, talk)
     frames = framing(data) - framing(file_of("openai-chat, a list", talk))
@@ -158,9 +157,7 @@ def decisions(
     appends = any(how.get("summary_place") == "append" for _, how in stages)
     appended: list[str] = []
     for message in transcript.messages:
-        if (
-            message.role == "system" or not message.agent_visible
-        ):  # Codex writes down what it was told
+        if message.role == "system" or not message.agent_visible:  # Codex writes down its input
             continue
         texts = [part.text for part in message.parts if part.kind in ("text", "tool_result")]
         if any(name == "trim" for name, _ in stages):
@@ -168,15 +165,15 @@ def decisions(
         if message.role == "user":
             texts = [one for text in texts for one in text.split(markers.END)]
         digests = [text.partition(markers.END)[0] for text in texts if markers.is_digest(text)]
-        # a message after the prompt, or the leading text of the next answer where roles must
-        # alternate
+        # a separate message after the prompt, or, if roles must alternate, the first text of the
+        # next answer
         if digests:
             texts = [
                 own
                 for text in texts
                 if (own := text.partition(markers.END)[2] if text[:1] == "[" else text)
             ]
-            if appends:  # only in messages of their own, before the newest prompt
+            if appends:  # only in separate messages, before the newest prompt
                 appended += digests
             elif left and left[-1][0] == "user":
                 left[-1] = ("user", sorted([*left[-1][1], *digests]))

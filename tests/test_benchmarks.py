@@ -21,7 +21,7 @@ def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
     done = subprocess.run(
         [sys.executable, str(HOSTILE), *options], capture_output=True, text=True, check=False
     )
-    # 1: an exponent was too high, which two small sizes cannot tell
+    # 1: an exponent was too high, which two small sizes cannot show
     assert done.returncode in (0, 1), done.stderr
     rows = done.stdout.split("\n")
     for text in ("flags", "brackets"):

@@ -1,4 +1,4 @@
-"""The promises over real transcripts, where a corpus of them lies beside the checkout
+"""The promises over real transcripts, if a corpus exists next to the checkout
 (`../shared/corpus`).
 """
 
@@ -34,7 +34,7 @@ WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 
 
 def needs_corpus(test: Any) -> Any:
-    """Mark a test that reads the corpus: it runs with `--exhaustive`, where the corpus is there."""
+    """Mark a test that reads the corpus: it runs with `--exhaustive` if the corpus exists."""
     return pytest.mark.exhaustive(pytest.mark.skipif(not FILES, reason=WHY)(test))
 
 
@@ -80,8 +80,8 @@ def test_trim_fits_the_budget_and_keeps_calls_with_results(path: Path, budget: i
 
 
 def _compare(data: bytes, ran: Ran, budget: int) -> None:
-    """What was written fits, has no new orphan, is a subset in order, and does not change in a
-    second run.
+    """The output fits, has no new orphan, is an ordered subset, and does not change in a second
+    run.
     """
     if ran.data is None:
         return
@@ -145,7 +145,7 @@ def test_reversal_every_file_is_restored_from_its_output(
     if (tmp_path / "out").exists():
         assert ctxtrim("restore", tmp_path / "out", *archive).out == path.read_bytes()
     else:
-        assert ran.code in (1, 3)  # nothing in it could be made to fit, or it holds no transcript
+        assert ran.code in (1, 3)  # no part of it could fit, or it has no transcript
 
 
 @needs_corpus
@@ -227,7 +227,7 @@ def test_messages_and_calls_of_pi_match_a_plain_reader(path: Path) -> None:
 
 
 def items_of(value: Any) -> list[dict[str, Any]]:
-    """All items of a line of a rollout, whatever it is written by."""
+    """All items of a line of a rollout, in any layout."""
     lists = [
         (value.get("responses_create_params") or {}).get("input"),
         (value.get("response") or {}).get("output"),
@@ -302,7 +302,7 @@ def test_messages_and_calls_of_openhands_match_a_plain_reader(path: Path) -> Non
         ]
         said = sum(actions.count(kind) for kind in ("message", "finish", "system"))
         recalled = [event["extras"] for event in events if event.get("observation") == "recall"]
-        said += seen.count("error")  # what the client tells the model as the user, as what it found
+        said += seen.count("error")  # client text in the user role, such as search results
         said += sum(
             bool(one["repo_instructions"] or one["microagent_knowledge"]) for one in recalled
         )

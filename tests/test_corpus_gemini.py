@@ -27,7 +27,7 @@ def values(path: Path) -> list[Any]:
 
 
 def plain(path: Path) -> Iterator[Count]:
-    """What a plain reading counts in each conversation of a file."""
+    """The counts of a plain reader for each conversation of a file."""
     found = values(path)
     kind = path.parent.name
     if kind == "gemini-cli":

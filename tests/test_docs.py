@@ -1,4 +1,4 @@
-"""What the documents say of the code is so."""
+"""The documents agree with the code."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Imports point in one direction, from the command line down to plain values."""
+"""Imports point in a single direction, from the command line down to plain values."""
 
 import ast
 from pathlib import Path
@@ -84,7 +84,7 @@ def room(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """All modules that a file imports, wherever in it."""
+    """All modules that a file imports, at any position."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

@@ -14,7 +14,7 @@ from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
 from ctxtrim.presets import PRESETS
 
-MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")
 stages = st.lists(
     st.one_of(
@@ -37,9 +37,7 @@ tokenizers = st.sampled_from(TOKENIZERS)
 
 
 def preset(name: str) -> list[tuple[str, dict]]:
-    """The stages of a preset; as every result has an id where it is a pointer that stands in its
-    place.
-    """
+    """The stages of a preset; a pointer as the replacement requires an id in every result."""
     stages = {stage: dict(settings) for stage, settings in PRESETS[name].stages.items()}
     if name == "retention":
         stages["truncate"]["assign_ids"] = True
@@ -47,7 +45,7 @@ def preset(name: str) -> list[tuple[str, dict]]:
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
-    """All transcripts of a file that hold messages."""
+    """All transcripts of a file that have messages."""
     chunks = read(data) if data else []
     return [one for chunk in chunks for one in chunk.transcripts if one.messages]
 
@@ -95,12 +93,12 @@ def test_locality_unedited_lines_keep_bytes_and_order(
         _unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines
     ]
     position = 0
-    for line in kept:  # every untouched line is found again, in order
+    for line in kept:  # every unedited line appears again, in order
         position = after.index(_unlinked(line, is_linked), position) + 1
 
 
 def _unlinked(line: bytes, is_linked: bool) -> bytes:
-    """A line without the values of its link fields, which are mended when a parent goes."""
+    """A line without the values of its link fields, which are repaired when a parent is dropped."""
     import re
 
     if not is_linked:
@@ -148,7 +146,7 @@ def test_fit_trim_fits_the_budget_or_lists_protected_messages(
     for row in ran.rows:
         assert row.fits or row.overflows
         assert not (row.is_written and row.overflows)
-        if not row.is_written:  # a document goes as a whole
+        if not row.is_written:  # a document is left out as a whole
             assert row.overflows or (row.pointer and any(other.overflows for other in ran.rows))
         if row.overflows:
             overflow = next(finding for finding in row.findings if finding.code == "overflow")

@@ -1,4 +1,4 @@
-"""Every command in the README was run, and its output is what the README shows."""
+"""The README shows the actual output of every command in it."""
 
 import doctest
 import os

@@ -1,4 +1,4 @@
-"""What holds of cutoff and compact whatever they are given, alone and among the other stages."""
+"""Properties of cutoff and compact for any input, alone and with other stages."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ Stages = list[tuple[str, dict[str, Any]]]
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
-    """All transcripts of a file that hold messages."""
+    """All transcripts of a file that have messages."""
     return [
         one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages
     ]
@@ -96,8 +96,8 @@ def test_s3_11_idempotence_under_a_limit_of_any_size(
 def test_a_second_run_of_both_stages_lengthens_nothing(
     data: bytes, cutoff: dict[str, Any], compact: dict[str, Any]
 ) -> None:
-    """Each alone, and the preset, is still; what one leaves may be for the other to take in a
-    second run.
+    """Each stage alone, and the preset, changes nothing in a second run; with both, one stage can
+    edit the output of the other in a second run.
     """
     both = [("cutoff", cutoff), ("compact", compact)]
     once = run(data, both).data or b""

@@ -1,5 +1,5 @@
-"""The prompt layer: plain message lists in, new ones out that fit, or an error that says what does
-not.
+"""The prompt API: message lists in; new lists within the budget, or an error that names the cause,
+out.
 """
 
 import copy
@@ -67,7 +67,7 @@ def test_s1_1_every_part_of_a_request_is_counted(shape: str) -> None:
     text = json.dumps(asked["messages"])
     outputs = sum(len(found) for found in re.findall(r"lamp \d+\.\d+ reading .*? candela", text))
     assert outputs / 4 < whole < len(text) / 4 + 500
-    # tools and the prompt beside the messages
+    # tools and the separate system prompt
     assert estimate_tokens(asked["messages"], **CHARS) < whole
     without = [one for one in asked["messages"] if one["role"] == "user"]
     assert estimate_tokens(without, **CHARS) < whole
@@ -124,7 +124,7 @@ class Letters:
 
 
 class Words:
-    """One that encodes alone."""
+    """A tokenizer with `encode` alone."""
 
     def encode(self, text: str) -> list[int]:
         return [len(word) for word in text.split()]
@@ -260,7 +260,7 @@ def test_s1_6_one_summary_replaces_dropped_messages(shape: str) -> None:
 
 
 class Writer:
-    """A summarizer that says the same of everything."""
+    """A summarizer that always returns the same text."""
 
     name = "writer"
 

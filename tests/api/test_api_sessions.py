@@ -127,7 +127,7 @@ def test_a_session_of_recent_messages_is_not_compacted_with_a_reason() -> None:
 
 
 class Broken:
-    """A summarizer that has nothing to say."""
+    """A summarizer that returns no text."""
 
     name = "broken"
 
@@ -238,8 +238,8 @@ def leaves(value: Any) -> list[str]:
 
 
 def limited(server: Server, most: int, model: str) -> Answer:
-    """An endpoint that counts what it is sent, with a token for each role, and refuses what is
-    above its window.
+    """An endpoint that counts its request, with a token for each role, and refuses requests above
+    its window.
     """
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -264,8 +264,8 @@ def limited(server: Server, most: int, model: str) -> Answer:
 def test_s1_2_from_messages_through_the_layer_to_a_server(
     server: Server, tokenizer_path: str, model: str, shape: str
 ) -> None:
-    """The window is that of the model; what the layer lets through the server
-    takes, at every turn.
+    """The model has a window; the server accepts every prompt that the API returns, at every
+    turn.
     """
     counting = tokenizer_path if model == "own" else model
     window = 24_000 if model == "own" else 9_000

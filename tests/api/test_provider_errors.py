@@ -1,6 +1,4 @@
-"""Errors that say a prompt was too long, in the words of those who say it, and
-errors that do not.
-"""
+"""Errors that mean a prompt exceeds the window, in the words of each provider, and other errors."""
 
 import json
 from types import SimpleNamespace
@@ -88,7 +86,7 @@ def test_s3_12_errors_of_the_openai_client_are_recognized_by_code(
 
 
 class BadRequestError(Exception):
-    """As Anthropic's client has it: what the server answered is its body."""
+    """An error of Anthropic's client: its body is the answer of the server."""
 
     def __init__(self, message: str) -> None:
         super().__init__("Bad request")
@@ -100,7 +98,7 @@ class BadRequestError(Exception):
 
 
 class ContextWindowExceededError(Exception):
-    """A type that says it all."""
+    """An exception whose type alone decides."""
 
 
 def test_s3_12_errors_are_recognized_by_type_and_body() -> None:

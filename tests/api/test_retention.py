@@ -40,7 +40,7 @@ def record(kind: str, turn: int, text: str = LONG, **more: Any) -> dict[str, Any
 
 
 def turns(*numbers: int, now: int = 4, text: str = LONG) -> list[dict[str, Any]]:
-    """A result in each of some turns, and a user who speaks in the current one."""
+    """A result in each of some turns, and a user message in the current turn."""
     made = [record("tool_result", turn, text, traceId=f"trace-{turn}") for turn in numbers]
     return [
         record("spec_refresh", 1),

@@ -25,7 +25,7 @@ SPILL = ("truncate", "--spill-above", "100", *QUICK)
 
 
 def stored(folder: Path, name: str = SPILLED_NAME) -> Path:
-    """The file of a result in an archive: of the second one, which is spilled."""
+    """The file of the second, spilled result in an archive."""
     return folder / "objects" / name[:2] / name[2:]
 
 
@@ -36,8 +36,8 @@ def old(folder: Path) -> bytes:
 
 
 def refused(ctxtrim: Run, folder: Path, tmp_path: Path) -> str:
-    """What is said of an archive that is refused: in one line, and with the transcript and all else
-    as it was.
+    """The one-line error for a refused archive; the transcript and all other files are
+    unchanged.
     """
     path = tmp_path / "t.jsonl"
     path.write_bytes(line())
@@ -109,7 +109,7 @@ def test_an_archive_member_of_the_wrong_type_is_refused(
 
 
 def damage(file: Path, harm: str, other: Path) -> None:
-    """Change a file of an archive, or put something else in its place."""
+    """Change a file of an archive, or replace it."""
     if harm == "changed":
         file.write_bytes(file.read_bytes().upper())
     elif harm == "empty":

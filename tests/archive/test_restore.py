@@ -1,4 +1,6 @@
-"""Undo: with an archive every edit gives its input back, byte for byte, or says why it cannot."""
+"""Undo: an archive restores the input of every edit byte for byte, or the error explains why
+not.
+"""
 
 import gzip
 import json

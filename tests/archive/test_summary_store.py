@@ -1,4 +1,4 @@
-"""The store of summaries: one entry a transcript, continued, never broken (S1-7)."""
+"""The store of summaries: an entry per transcript, continued, never broken (S1-7)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Commands on files: where the bytes go, and what is settled before a byte is written."""
+"""Commands on files: the destination of the bytes, and the checks before the first write."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ TIGHT = (*QUICK, "--budget", "300")
 
 
 def state(path: Path) -> tuple[int, int, bytes]:
-    """What shows whether anybody has written a file."""
+    """The state that changes if a process writes a file."""
     return path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes()
 
 

@@ -14,7 +14,7 @@ from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
 from samples import chat, line, long_chat, shortened, stuck
 
 ALL = ("agent.jsonl", "claude-code.jsonl", "document.json", "messages.jsonl", "seven-steps.jsonl")
-MANY = 2_000  # conversations: more than any reader looks at before it decides what a file is
+MANY = 2_000  # more conversations than format detection reads in advance
 PATIENCE = 60  # seconds, after which a test would hang for ever
 
 
@@ -201,7 +201,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_half_written_file(tmp_path: Path) ->
 
 
 def _watched(event: str, *words: str) -> list[str]:
-    """What a run told of every audit event that begins so: its first argument."""
+    """The first argument of every audit event with this prefix during a run."""
     code = f"""
         import runpy, sys
         seen = []

@@ -1,4 +1,4 @@
-"""What a file is taken for: told by content, said on request, and overruled by options."""
+"""The format of a file: detected from content, shown by an option, and overridden by options."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Hostile input: an answer or one clear line that names file and line, the right exit code, and
-nothing lost.
+"""Hostile input: a result, or a clear line with file and line; the right exit code, and nothing
+lost.
 """
 
 import json
@@ -12,8 +12,8 @@ from samples import chat, line, long_chat, messages, orphan, said, shortened, st
 QUICK = ("--tokenizer", "chars4")
 BIG = "9" * 5_000  # more digits than Python's own parser takes
 
-# name: a line (or several) between two conversations, and what has to be said of it (None: nothing,
-# exit 0)
+# By name: a line (or several) between two conversations, and the expected message (None: no
+# message, exit code 0).
 ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "blank lines": (b"\n  \n\t\n\r\n", None),
     "CRLF": (line(chat(), end="\r\n"), None),

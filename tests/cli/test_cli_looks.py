@@ -1,6 +1,6 @@
-"""What people look at, byte for byte.
+"""The output that people read, byte for byte.
 
-Read a changed snapshot as somebody would who sees it for the first time.
+Read a changed snapshot as if you saw it for the first time.
 """
 
 import pytest
@@ -13,7 +13,7 @@ def hyphened(name: str) -> str:
     return name.replace(" ", "-")
 
 
-BOUND = ("--tokenizer", "claude-v3-bound")  # what is seen must not hang on what is installed
+BOUND = ("--tokenizer", "claude-v3-bound")  # the output must not depend on installed packages
 GPT = ("--model", "gpt-4o")
 SEEN = {
     "help": ("--help",), "help count": ("count", "--help"), "help truncate": ("truncate", "--help"),

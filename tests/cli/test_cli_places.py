@@ -1,5 +1,5 @@
-"""Inputs and outputs of one command are different files, and what a walked folder holds beside
-files is left alone.
+"""Inputs and outputs of a command are different files; other things in a walked folder are
+ignored.
 """
 
 import os

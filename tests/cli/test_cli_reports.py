@@ -1,4 +1,4 @@
-"""Reports, verdicts and exit codes: what scripts read."""
+"""Reports, verdicts and exit codes for scripts."""
 
 import json
 import re
@@ -288,10 +288,9 @@ def test_marks_show_the_accuracy_of_a_number(ctxtrim: Run) -> None:
 def test_every_token_count_is_shown_with_its_mark(
     ctxtrim: Run, options: tuple[str, ...], mark: str, text_mark: str
 ) -> None:
-    """Limits are no counts; the sentence that tells of an overflow is as it always was, and its
-    number follows marked.
+    """Limits have no mark; the sentence about an overflow is unchanged, and its number has a mark.
 
-    The texts of results alone are exact where the tokenizer is the model's own.
+    The texts of results alone are exact if the tokenizer belongs to the model.
     """
     data = line(messages(9)) + line(messages(1) + stuck())
     words = (
@@ -346,7 +345,7 @@ def test_the_hint_for_counting_claude_appears_once_and_only_in_reports(ctxtrim: 
 def test_a_local_folder_named_ctok_is_not_the_package(
     ctxtrim: Run, tmp_path: Path, has_code: bool
 ) -> None:
-    """Without any code it hides no package; with some it does, and the bound is what is left."""
+    """An empty folder does not hide the package; a folder with code does, and the bound remains."""
     (tmp_path / "ctok").mkdir()
     if has_code:
         (tmp_path / "ctok" / "__init__.py").write_text("token_count = None\n")
@@ -362,7 +361,7 @@ def test_a_local_folder_named_ctok_is_not_the_package(
     )
 
 
-# what is wrong: the words, and what the one line has to name
+# the error: the arguments, and the required content of the line
 USAGE = {
     "stage unknown": (("run", "-s", "trin"), ("trin", "trim")),
     "setting unknown": (("run", "-s", "truncate:max-ag=5"), ("max-ag", "max-age")),

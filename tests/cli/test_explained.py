@@ -1,6 +1,4 @@
-"""`count --explain`: numbers down to their addends, for models of many vendors, and marked as what
-they are.
-"""
+"""`count --explain`: counts and their addends, for models of many vendors, with their marks."""
 
 import json
 import re
@@ -86,7 +84,7 @@ MARKS = {  # of the whole conversation, and of its plain messages
     "grok-4": ("≈", "≈"),
 }
 LABELS = {"": ("exact",), "≤": ("bounded",), "≈": ("estimated", "reconstructed")}
-MEANT = {  # what each message has to be made of, whoever counts it
+MEANT = {  # the addends of each message, for every tokenizer
     0: {"text"},
     1: {"text", "attachment", "participant"},
     2: {"text", "tool_call", "call_names", "call_frame"},
@@ -107,15 +105,13 @@ def number(text: str, mark: str) -> int:
 
 
 def added(text: str, mark: str) -> dict[str, int]:
-    """The addends of a sum as the report spells it."""
+    """The addends of a sum in the notation of the report."""
     terms = (term.split(" ", 1) for term in text.split(" + "))
     return {name.replace(" ", "_"): number(tokens, mark) for tokens, name in terms}
 
 
 class Explained(NamedTuple):
-    """What is told of a file with the whole conversation and the plain one for each model, which
-    they record.
-    """
+    """The explanation of a file with a full and a plain conversation for each model."""
 
     rows: list[dict[str, Any]]
     text: str

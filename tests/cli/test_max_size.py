@@ -19,7 +19,7 @@ SPACE = 1 << 30
 
 
 def bounded(*words: object, stdin: int | None = None) -> Ran:
-    """The command with little memory: one that needs more dies."""
+    """The command under a memory limit: a process above the limit dies."""
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
         stdin=stdin,

@@ -1,5 +1,5 @@
-"""Unforeseen exceptions: what cannot be handled is left out and named, the rest is written, and no
-traceback is shown.
+"""Unexpected exceptions: the affected transcript is left out and named, the rest is written, and no
+traceback appears.
 
 The commands run with a stage and a format that fail on purpose; see `failing.py`.
 """
@@ -78,7 +78,7 @@ def test_a_document_of_several_transcripts_is_not_written_in_part(
     assert ran.code == 1
     if data.startswith(b"["):
         assert not (tmp_path / "out.json").exists()
-    else:  # values glued on one line are read and written one by one
+    else:  # values on the same line are read and written separately
         assert (tmp_path / "out.json").read_bytes() == shortened(line(end=""))
     ran = failing("truncate", *QUICK, "--in-place", tmp_path / "a.json")
     assert (ran.code, (tmp_path / "a.json").read_bytes()) == (1, data)

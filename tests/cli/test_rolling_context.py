@@ -1,6 +1,4 @@
-"""The automatic pipeline of `run`: off until it is turned on, and what turns it on; what is in
-force, told.
-"""
+"""The automatic pipeline of `run`: off by default, the ways to enable it, and `config show`."""
 
 import json
 from pathlib import Path
@@ -26,7 +24,7 @@ class Home:
         )
 
     def automatic(self, *words: str, **variables: str) -> list[str]:
-        """The stages that ran; none where the input came through unchanged, as was then said."""
+        """The stages that ran; none if the input was unchanged, with the message about it."""
         ran = self.run("run", "--tokenizer", "chars4", *words, **variables)
         assert ran.code == 0
         assert (ran.out == TALK) == (PASSED in ran.err)
@@ -67,7 +65,7 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
     assert home.automatic("--no-enabled") == []
     (home.here / "ctxtrim.toml").write_text('enabled = true\npreset = "retention"\nmax-age = 3\n')
     ran = home.run("run", "--tokenizer", "chars4", "--archive", "kept", "--assign-ids")
-    assert ran.out.count(b"TRUNCATED") == 0  # one turn alone: the clock of the preset
+    assert ran.out.count(b"TRUNCATED") == 0  # a single turn: the clock of the preset
     assert "ctxtrim: truncate: " in ran.err
 
 
@@ -89,7 +87,7 @@ def test_the_preference_is_stored_shown_and_toggled(home: Home) -> None:
     assert home.run("rolling-context", "on").code == 0
     assert [path.name for path in kept.parent.iterdir()] == [
         "rolling-context"
-    ]  # nothing is left beside it
+    ]  # no temporary file remains
 
 
 def test_the_preference_overrides_files_but_not_the_environment(home: Home) -> None:

@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
     more = f'"id": {json.dumps(STEERING)}, "model": {json.dumps("gpt" + STEERING)}'
     (path / "a.jsonl").write_bytes(line(hostile(messages()), more) + line(hostile(orphan()), more))
     (path / "broken.jsonl").write_bytes(b'{"messages": \x1b]0;\x9b\n')
-    text = json.dumps(STEERING[:-1])  # the last one would need another spelling in TOML
+    text = json.dumps(STEERING[:-1])  # the last one would need other quoting in TOML
     (path / "config.toml").write_text(f'pin = ["\\u001b"]\nplaceholder = {text}\n')
     (path / "wrong.toml").write_text(f"{text} = {text}\n")
     return path

@@ -1,5 +1,5 @@
-"""Clips: a text made short enough, markers included, that says exactly what went (S0-5, and S0-11's
-error lines).
+"""Clips: a text within its limit, markers included, with the exact removed amount (S0-5, and the
+error lines of S0-11).
 """
 
 import json

@@ -1,5 +1,5 @@
-"""Clips read well: one gap, two at most, none as short as its marker; what is around an output
-stays.
+"""Clips are readable: one or two gaps, none shorter than its marker; text around an output is
+kept.
 """
 
 import json
@@ -17,7 +17,7 @@ O200K, CHARS4 = tokenizer("o200k_base"), tokenizer("chars4")
 
 
 def line(number: int) -> tuple[int, int]:
-    """Where a line of the plain text is named."""
+    """The range of a numbered line of the plain text."""
     start = PLAIN.index(f"line {number} of")
     return start, start + 8
 

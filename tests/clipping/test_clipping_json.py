@@ -1,5 +1,5 @@
-"""Clips of JSON are JSON: strings and arrays shortened, with true counts; everything else as it was
-spelled.
+"""Clips of JSON are JSON: strings and arrays are shortened, with true counts; all other notation is
+unchanged.
 """
 
 import json

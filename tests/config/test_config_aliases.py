@@ -1,4 +1,4 @@
-"""What other programs call our settings, each name of the table."""
+"""The names of other programs for settings: each name of the table."""
 
 import json
 from pathlib import Path
@@ -14,11 +14,10 @@ from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import option_name
 from ctxtrim.errors import UsageError
 
-# Settings that the table names and no stage has yet: a name of them is told as not known in this
-# version.
+# Settings in the table that no stage has yet: their names are reported as unknown in this version.
 PENDING: set[str] = set()
 
-# Block, name, value there, and what it is here.
+# block, name and value there, and the setting here
 ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "maxTokensPerOutput", 900, {"truncate.max-tokens": 900}),
     ("contextManagement", "maxToolOutputAge", 3, {"truncate.max-age": 3}),
@@ -71,7 +70,7 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("toolOutput", "largeOutputThreshold", 4096, {"truncate.spill-above": 4096}),
 ]
 
-# The same for names of ours in camelCase, which need no row of the table.
+# the same for camelCase names of ctxtrim, which need no row in the table
 OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "enabled", True, {"enabled": True}),
     ("contextManagement", "maxAge", 3, {"truncate.max-age": 3, "drop-images.max-age": 3}),
@@ -103,8 +102,8 @@ def known(target: str) -> bool:
 
 
 def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, Any], list[str]]:
-    """What `agents.config.json` says with one name in a block, by setting, and what
-    is told of it.
+    """The setting from `agents.config.json` with a single name in a block, and the messages about
+    it.
     """
     path.write_text(json.dumps({block: {name: value}}))
     said = agents_file(path)
@@ -157,7 +156,7 @@ def test_ctxtrim_files_accept_the_aliases(
     if block != "compactor" or name not in (
         "maxTokens",
         "keepRecentTokens",
-    ):  # else names of ours, which come first
+    ):  # the remaining names are those of ctxtrim, which take precedence
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {

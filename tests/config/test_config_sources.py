@@ -1,5 +1,5 @@
-"""Where settings come from, and which of them counts: every neighbouring pair of sources, and all
-of them at once.
+"""The sources of settings and their precedence: every adjacent pair of sources, and all of them
+together.
 """
 
 import json
@@ -19,9 +19,7 @@ TALK = conversation([user("Good morning."), says("And a good one to you.")])
 
 
 class Sources:
-    """A project's folder and a user's, an environment and a command line, in which settings can be
-    said.
-    """
+    """A project folder, a user folder, an environment and a command line as sources of settings."""
 
     def __init__(self, folder: Path) -> None:
         self.project, self.user = folder, folder / "user"
@@ -66,7 +64,7 @@ class Sources:
         return f"{self.user / 'config.toml'}: truncate.max-age"
 
     def preset(self, age: int) -> str:
-        assert age == 1  # which is what this preset says
+        assert age == 1  # the value in this preset
         self.values |= {"preset": "retention"}
         return "preset retention"
 
@@ -91,7 +89,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
 
 
 def age(sources: Sources) -> tuple[int, str]:
-    """The age in force, and where it was said; the stage runs with the same."""
+    """The effective age and its source; the stage runs with the same value."""
     config = sources.config()
     value, origin = config.settings("truncate")["max_age"]
     assert config.spec("truncate").settings["max_age"] == value

@@ -1,4 +1,4 @@
-"""Configuration that is found in a folder cannot run programs, send data or name places to read or
+"""Configuration discovered in a folder cannot run programs, send data or name paths to read or
 write.
 """
 
@@ -35,7 +35,7 @@ PLACES = {
     "llm-base-url": "http://127.0.0.1:9/v1",
     "llm-timeout": 5,
 }
-"""A value for each restricted setting of a whole run."""
+"""A value for each restricted setting of a full run."""
 
 
 def camel(key: str) -> str:
@@ -94,7 +94,7 @@ def test_a_folder_cannot_run_a_program(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "agents.config.json").write_text(json.dumps(block))
     ran = ctxtrim("trim", "--budget", "900", stdin=LONG, cwd=tmp_path)
     assert not (tmp_path / "PWNED").exists()
-    # what the file may say still applies, here with the summary made of facts
+    # allowed settings of the file apply, here with a summary from facts
     assert b"## User requests" in ran.out
     named = ctxtrim(
         "trim", "--budget", "900", "--config", "agents.config.json", stdin=LONG, cwd=tmp_path

@@ -1,4 +1,4 @@
-"""Models of one's own in ctxtrim.toml: new ones, and those of the registry with other limits."""
+"""Models in ctxtrim.toml: new models, and registry models with other limits."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files in use, and what calls name."""
+"""Active files, and the paths that calls name."""
 
 import json
 from hashlib import sha256

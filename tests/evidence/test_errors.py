@@ -1,4 +1,4 @@
-"""Errors: what shows one, and what does not."""
+"""Errors: the signs of an error, and texts that are not errors."""
 
 import pytest
 from builders_evidence import result

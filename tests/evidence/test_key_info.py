@@ -1,4 +1,4 @@
-"""Key facts of results, and the line that says them."""
+"""Key facts of results, and their summary line."""
 
 import json
 

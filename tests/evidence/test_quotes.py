@@ -1,4 +1,4 @@
-"""Quotes: what the user says of a result later, and what is no quotation."""
+"""Quotes: text of a result in a later user message, and texts that are not quotations."""
 
 import pytest
 from builders_evidence import call, result, step, user

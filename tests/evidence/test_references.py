@@ -1,4 +1,4 @@
-"""References: what later answers repeat of earlier messages (the measure of what a trim keeps)."""
+"""References: content of earlier messages that later answers repeat (the measure of a trim)."""
 
 import pytest
 from builders_evidence import call, result, step, user
@@ -52,7 +52,7 @@ def test_an_answer_refers_to_the_first_source_of_an_atom() -> None:
     ]
     assert [one.atom for one in found.to(2, [3, 4])] == [
         "src/lamp.py"
-    ]  # what came after the prompt is no loss of it
+    ]  # messages after the prompt are not lost by it
 
 
 def test_an_atom_first_written_by_an_answer_is_not_a_reference() -> None:

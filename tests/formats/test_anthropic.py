@@ -1,6 +1,4 @@
-"""Anthropic Messages: what is read, how edits are spelled, and elements that hold
-several messages.
-"""
+"""Anthropic Messages: parsed content, the bytes of edits, and elements with several messages."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Claude Code sessions: which lines are live, what a message is, and which links are mended."""
+"""Claude Code sessions: live lines, messages, and repaired links."""
 
 import json
 from dataclasses import replace
@@ -191,8 +191,8 @@ def keeping(data: bytes, *places: int) -> bytes:
 
 
 def with_snapshots() -> tuple[Event, ...]:
-    """A session of two turns with a snapshot for each prompt, and progress of a
-    call in the first.
+    """A session of two turns with a snapshot for each prompt, and progress of a call in the first
+    turn.
     """
     return (
         {
@@ -343,9 +343,7 @@ def test_the_model_is_the_last_real_model() -> None:
 
 
 def survivors(budget: int, *events: Event) -> list[str]:
-    """What is left of a session after a trim, as the uuids of its lines; it reads back as it was
-    meant.
-    """
+    """The uuids of the lines that remain after a trim; the output reads back as intended."""
     ran = run(session(*events), [("trim", {})], limit=budget)
     assert [finding.message for finding in ran.findings] == []
     return [json.loads(one)["uuid"] for one in (ran.data or b"").splitlines()]

@@ -1,6 +1,4 @@
-"""Codex rollouts: which items are live, what the session says besides, and how
-edits are spelled.
-"""
+"""Codex rollouts: live items, other session data, and the bytes of edits."""
 
 import json
 from dataclasses import replace

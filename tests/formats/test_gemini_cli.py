@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: what is read, how a log is replayed, and how edits are spelled."""
+"""Gemini CLI sessions: parsed content, replay of a log, and the bytes of edits."""
 
 import json
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Gemini API contents: what is read, and how edits are spelled."""
+"""Gemini API contents: parsed content, and the bytes of edits."""
 
 import json
 from dataclasses import replace
@@ -385,7 +385,7 @@ def test_a_part_with_only_video_metadata_is_supported() -> None:
 
 
 def test_a_signature_is_counted_as_reasoning_by_its_length() -> None:
-    """48 recorded requests: about a quarter of a token for each character."""
+    """48 recorded requests: about a quarter of a token per character."""
     talk = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "y"}]}]
     sealed = [
         talk[0],

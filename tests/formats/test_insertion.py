@@ -1,5 +1,5 @@
-"""Messages that no file held: where a stage puts some in, the file is written with them and reads
-back the same.
+"""Inserted messages: the file is written with the new messages of a stage and reads back the
+same.
 """
 
 import json
@@ -68,7 +68,9 @@ def test_an_answer_is_inserted_after_each_unanswered_call(data: bytes) -> None:
 
 
 def answered(transcript: Transcript, missing: tuple[tuple[int, Part], ...]) -> tuple[Message, ...]:
-    """The messages with an answer for each call that has none, after the results that follow it."""
+    """The messages with an answer for each unanswered call, after the results that follow the
+    call.
+    """
     where = shape(transcript.messages)
     left = list(missing)
     found: list[Message] = []

@@ -1,4 +1,6 @@
-"""Outputs that are JSON in a string: found only where they can be spelled again exactly."""
+"""Outputs that are JSON in a string: recognized only if their notation can be reproduced
+exactly.
+"""
 
 import json
 from typing import Any
@@ -87,8 +89,8 @@ def test_the_wrapper_is_part_of_the_count() -> None:
 
 
 def test_shortened_json_can_be_read_as_a_wrapper() -> None:
-    """With more than a wrapper's text beside its output it is one text; clipped, what is left may
-    be a wrapper.
+    """JSON with much text besides its output is a single text; after clipping, the rest can be a
+    wrapper.
     """
     trace = "".join(f"  File 'step_{number}.py', line {number}\n" for number in range(60))
     output = json.dumps({"status": "error", "output": trace, "error": trace})

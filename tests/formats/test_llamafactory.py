@@ -1,4 +1,4 @@
-"""LLaMA-Factory's message lists: what is read, and how edits are spelled."""
+"""LLaMA-Factory's message lists: parsed content, and the bytes of edits."""
 
 import json
 from io import BytesIO

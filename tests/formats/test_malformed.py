@@ -18,7 +18,7 @@ TRIM = ("trim", "--budget", "150", "--tokenizer", "chars4")
 
 
 def text(role: str, words: Any, key: str = "text") -> dict[str, Any]:
-    """A message of one block."""
+    """A message with a single block."""
     return {"role": role, "content": [{"type": "text", key: words}]}
 
 
@@ -51,7 +51,7 @@ PI = {
 }
 EVENT = {"id": "v1", "source": "user", "timestamp": "t", "kind": "MessageEvent"}
 
-# What is malformed, and in which line that is named.
+# malformed input, and the reported line
 NAMED: dict[str, tuple[list[Any], int, str]] = {
     "llamafactory, an array as a block": (
         [{"messages": [{"role": "user", "content": [{"type": "text", "value": "Go."}, [1, None]]},
@@ -71,7 +71,7 @@ NAMED: dict[str, tuple[list[Any], int, str]] = {
         1, "`contents[0].parts[0]` is an array",
     ),
 }  # fmt: skip
-# What is odd and can be edited all the same.
+# odd input that can be edited nevertheless
 EDITED: dict[str, list[Any]] = {
     "openai-responses, an empty list before a two-line answer": [{"output": []}, ANSWER, CALL],
     "openai-responses, an empty list inside an answer": [ANSWER, {"output": []}, CALL],
@@ -147,7 +147,7 @@ def test_broken_links_are_reported(name: str) -> None:
 def test_well_formed_transcripts_have_no_problems() -> None:
     parts = [
         {"uuid": "b", "parentUuid": "a", "content": [{"text": "x"}]}
-    ] * 2  # one answer on two lines
+    ] * 2  # an answer on two lines
     lines = [{"uuid": "a", "parentUuid": None, "role": "user", "content": "hi"}, *parts]
     assert (
         malformed([Line(spelled([value]), number) for number, value in enumerate(lines, 1)]) is None

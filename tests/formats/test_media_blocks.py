@@ -1,4 +1,4 @@
-"""Media: sizes from headers, and blocks of every dialect."""
+"""Media: sizes from headers, and blocks of every format."""
 
 import base64
 import json
@@ -87,7 +87,7 @@ def progressive(width: int, height: int) -> bytes:
 
 
 def with_exif(width: int, height: int) -> bytes:
-    """A thumbnail inside the EXIF block has a frame of its own, and fills 60 kB."""
+    """A thumbnail inside the EXIF block has its own frame, and fills 60 kB."""
     thumbnail = jpeg(160, 120) + b"\0" * 60_000
     return jpeg(
         width,

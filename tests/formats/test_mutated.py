@@ -1,5 +1,5 @@
-"""Transcripts of every format with one or more odd values: stages never fail, and what is written
-reads as intended.
+"""Transcripts of every format with one or more odd values: stages never fail, and the output reads
+back as intended.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Context windows of numbered turns: what is read, and how edits are spelled."""
+"""Context windows of numbered turns: parsed content, and the bytes of edits."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: what is read, and how edits are spelled."""
+"""OpenAI Chat Completions: parsed content, and the bytes of edits."""
 
 import json
 from typing import Any

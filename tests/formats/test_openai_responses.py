@@ -1,5 +1,5 @@
-"""OpenAI Responses: which lists are one conversation, what an answer is, and how
-edits are spelled.
+"""OpenAI Responses: lists that form a conversation, items that form an answer, and the bytes of
+edits.
 """
 
 import json

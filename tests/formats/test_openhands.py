@@ -1,6 +1,4 @@
-"""OpenHands histories: what is read of every way in which they are written, and how edits are
-spelled.
-"""
+"""OpenHands histories: parsed content of every layout, and the bytes of edits."""
 
 import json
 from dataclasses import replace
@@ -20,7 +18,7 @@ IDLE = {"message": "No observation", "observation": "null", "content": "", "extr
 
 
 def told_of(name: str, *calls: str, text: str | None = "Looking.") -> Event:
-    """What stands beside the call `name`, one of several in an answer."""
+    """The metadata next to the call `name`, one of several in an answer."""
     made = [
         {"id": one, "type": "function", "function": {"name": "bash", "arguments": '{"x":1}'}}
         for one in calls

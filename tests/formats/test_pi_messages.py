@@ -1,5 +1,5 @@
-"""pi's sessions and messages: what is read, what is left alone, how an edit is spelled, which links
-are mended.
+"""pi's sessions and messages: parsed content, ignored content, the bytes of edits, and repaired
+links.
 """
 
 import json

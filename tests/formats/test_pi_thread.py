@@ -1,5 +1,5 @@
-"""pi's sessions: which entries are live, what compactions keep, and what is mended when some go and
-others come.
+"""pi's sessions: live entries, the content that compactions keep, and repairs after drops and
+insertions.
 """
 
 import json
@@ -282,8 +282,8 @@ def test_an_inserted_assistant_message_has_the_fields_pi_displays() -> None:
 
 
 def sent_by_pi(data: bytes) -> list[tuple[str, str]]:
-    """What pi sends of a session, by its own rules told plainly: give old entries ids, walk up from
-    the last one.
+    """The messages that pi sends of a session, by its own rules in short form: give old entries
+    ids, then follow parents from the last entry.
     """
     entries = [json.loads(line) for line in data.splitlines()]
     before = None

@@ -1,4 +1,4 @@
-"""Qwen Code sessions: which lines are live, what a message is, and which links are mended."""
+"""Qwen Code sessions: live lines, messages, and repaired links."""
 
 import json
 from dataclasses import replace

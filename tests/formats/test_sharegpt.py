@@ -1,4 +1,4 @@
-"""ShareGPT: what is read, and how edits are spelled."""
+"""ShareGPT: parsed content, and the bytes of edits."""
 
 import json
 from io import BytesIO

@@ -1,5 +1,5 @@
-"""SWE-agent trajectories: observations are results, a demonstration is no task, the issue statement
-is.
+"""SWE-agent trajectories: observations are results, the issue statement is the task, a
+demonstration is not.
 """
 
 import json

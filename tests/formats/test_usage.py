@@ -1,4 +1,4 @@
-"""Recorded usage: read, the last one wins, never summed."""
+"""Recorded usage: the last record applies, and records are never summed."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
-"""Who sees a message: what is hidden from the model is as if it were not there, and stays in the
-file as it is.
+"""Visibility of messages: messages hidden from the model do not affect anything and stay in the
+file unchanged.
 """
 
 import json
@@ -52,7 +52,7 @@ def counter(transcript: Transcript) -> Counter:
 
 
 def hiding(one: Transcript, *places: int, **how: Any) -> Transcript:
-    """The transcript with the messages at some places hidden, or as `how` says."""
+    """The transcript with the messages at these positions hidden, or with the metadata `how`."""
     how = how or {"agent_visible": False}
     messages = [
         replace(message, **how) if place in places else message
@@ -62,14 +62,14 @@ def hiding(one: Transcript, *places: int, **how: Any) -> Transcript:
 
 
 def without(one: Transcript) -> Transcript:
-    """The transcript as if what is hidden were not there."""
+    """The transcript without its hidden messages."""
     return replace(
         one, messages=tuple(message for message in one.messages if message.agent_visible)
     )
 
 
 def edited(data: bytes, *places: int, **how: Any) -> bytes:
-    """A file in which the messages at some places are as `how` says."""
+    """A file in which the messages at these positions have the metadata `how`."""
     chunk = read(data)[0]
     return written(chunk, format_of(data), hiding(chunk.transcripts[0], *places, **how))
 
@@ -354,7 +354,7 @@ def test_hiding_is_an_edit_for_later_thinking() -> None:
     assert left(hiding(one, 2, kind="tool_result")) == 1
     hidden = hiding(one, 1, 2)
     assert left(replace(hidden, messages=(hidden.messages[0], *hidden.messages[3:])), hidden) == 1
-    assert left(hiding(hiding(one, 3), 1, 2)) == 1  # what is hidden keeps its own
+    assert left(hiding(hiding(one, 3), 1, 2)) == 1  # a hidden message keeps its own cost
 
 
 def test_usage_of_a_hidden_answer_is_not_used_for_calibration() -> None:
@@ -425,7 +425,7 @@ def test_stages_treat_visible_messages_as_without_hidden_messages(
 
 @st.composite
 def files_of_pi(draw: st.DrawFn) -> bytes:
-    """A list of messages, a session, or one from before entries had ids."""
+    """A list of messages, a session, or a session from before entries had ids."""
     talk, style = draw(conversations()), draw(styles())
     name = draw(st.sampled_from(["list", "pi", "pi, sessions", "pi, old sessions"]))
     values = [CONVERSATIONS["pi"](talk, 1)] if name == "list" else EVENTS[name](talk)
@@ -484,7 +484,7 @@ def test_digests_follow_archived_messages_while_others_are_dropped(
 
 
 def _is_fixed(message: Message, chunk: Chunk) -> bool:
-    """Whether it has no place that could say who sees it: a system prompt, or a compaction."""
+    """Whether a message cannot store its visibility: a system prompt, or a compaction."""
     span = message.spans[0]
     return message.role == "system" or (
         not span.path and b'"compaction"' in chunk.lines[span.line].data

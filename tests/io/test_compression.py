@@ -1,5 +1,5 @@
-"""Compressed files in and out: told by content, written by name, refused whole where they are cut
-or damaged.
+"""Compressed input and output: detected from content, written by file name, refused if truncated or
+damaged.
 """
 
 import gzip

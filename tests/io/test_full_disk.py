@@ -1,6 +1,6 @@
-"""A full disk is one line and exit 1, wherever it is met.
+"""A full disk is a single line and exit code 1, at any point of a run.
 
-`/dev/full` refuses every byte; see `.ci/full-disk` too.
+`/dev/full` refuses every byte; see also `.ci/full-disk`.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Rows of any number in little memory: what is added comes back, from memory or from a file."""
+"""Any number of rows in little memory: added rows are read back from memory or from a file."""
 
 import json
 import resource
@@ -28,7 +28,7 @@ def test_values_are_read_in_order_any_number_of_times(values: list[str], size: i
 
 
 def peak(*words: object) -> tuple[int, Ran]:
-    """The most memory that a run had, in MB, and what it left behind."""
+    """The peak memory of a run, in MB, and its output."""
     code = (
         "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], "
         "stdout=subprocess.DEVNULL); "
@@ -69,7 +69,7 @@ def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: st
 
 
 def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path) -> None:
-    """More than memory holds, of a file that is written and of one that stays."""
+    """More than memory holds, from a file that is written and from a file that is not."""
     number = 3_000
     good = b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
     for data, is_written, code in ((good, True, 0), (good + line(stuck()), False, 3)):

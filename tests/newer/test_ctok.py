@@ -1,7 +1,7 @@
-"""Claude's tokens are those of ctok, which needs Python 3.12: `.ci/run` runs this folder with a
+"""Claude's tokens equal those of ctok, which needs Python 3.12: `.ci/run` runs this folder with a
 newer Python.
 
-In every test ctok's own count, less the frame of a message, is what ours has to be, for each family
+Every test compares our count with ctok's own count minus the framing of a message, for each family
 of versions.
 """
 
@@ -27,12 +27,12 @@ FRAMES = {
     "4.8": 6,
     "5.5": 6,
 }  # versions by the tokens of a message's frame
-FAMILIES = ("4.5", "4.7", "4.8")  # a version of each
+FAMILIES = ("4.5", "4.7", "4.8")  # one version of each family
 COUNTERS = {version: Reconstructed("claude", version) for version in FRAMES}
 
-# What the rules of the stream tell apart: cases, contractions, borders of words, signs, digits and
-# blanks, what normalizing changes or strips, letters that form no words, marks with and without a
-# base, ctok's own marks as text.
+# Characters that the tokenizer rules distinguish: cases, contractions, word boundaries, signs,
+# digits and blanks, normalized and stripped characters, letters that form no words, marks with and
+# without a base, ctok's own marks as text.
 PIECES = (
     "a", "b", "Z", "hello", "World", "HTTP", "Getter", "getUserName", "MAX_LEN", "it", "s", "t",
     "ll", "S", "'", "''", "'s", "'ll", "'S", "x's", "5's", '"', "`", " ", "  ", "   ", "\t", "\n",
@@ -93,8 +93,8 @@ ALPHABETS = (
     tuple(chr(CODE_POINTS.randrange(0xA0, 0xD800)) for _ in range(3000)) + tuple(" a'") * 300,
     tuple(chr(CODE_POINTS.randrange(0xE000, 0x110000)) for _ in range(2000)) + tuple(" a'") * 200,
 )  # fmt: skip
-"""What generated texts are made of: pieces, prose, code, JSON, capitals, contractions, runs,
-scripts, code points.
+"""The parts of generated texts: pieces, prose, code, JSON, capitals, contractions, runs, scripts,
+code points.
 """
 
 
@@ -171,7 +171,7 @@ def test_counts_of_the_newest_families_differ_by_at_most_one_token() -> None:
         assert newer(f"x {text}") == newest(f"x {text}")
 
 
-# A character, and how many of it are surely covered mostly by the longest piece of it, by family.
+# Characters, and the run length from which their longest piece covers most of a run.
 LONG = {
     " ": 600,
     "\t": 600,
@@ -184,7 +184,7 @@ LONG = {
     "😀": 300,
     "7": 300,
 }
-ROUND = 128 * 3  # a multiple of the length of each longest piece
+ROUND = 128 * 3  # a multiple of the length of every longest piece
 
 
 @pytest.mark.parametrize("version", FAMILIES)

@@ -1,4 +1,6 @@
-"""What counting like ctok rests on: the classes of characters, the vocabularies, the memos."""
+"""The foundations of counting like ctok: the classes of characters, the vocabularies, the
+caches.
+"""
 
 import random
 import re

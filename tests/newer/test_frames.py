@@ -1,4 +1,6 @@
-"""Claude's whole requests by ctok's texts and our frames, beside what the API counted."""
+"""Requests to Claude, counted with texts by ctok and our framings, compared with the counts of the
+API.
+"""
 
 import ctok
 import pytest
@@ -25,9 +27,7 @@ def test_documented_examples_are_counted_exactly() -> None:
 def test_every_recorded_message_counts_like_the_api_and_its_bound_no_less(
     version: str,
 ) -> None:
-    """ctok carries, for each piece of its vocabularies, a message and the count that the API gave
-    for it.
-    """
+    """For each piece of its vocabularies, ctok contains a message and the API's count for it."""
     recorded = {
         one["probe"]: one["raw"]
         for one in ctok.pieces(version).values()

@@ -33,7 +33,7 @@ ROWS = LONG + LONG
 
 
 def talk(number: int, text: str = ROWS) -> list[dict[str, Any]]:
-    """A first task that is done in many steps, and a second one that has just begun."""
+    """A first task that takes many steps, and a second task that has just begun."""
     found = [SYSTEM, user(ASKED), says("We decided: keep to the north."), user("Go on.")]
     for place in range(1, number + 1):
         found += step(f"c{place}", f"{place}: {text}", command=f"ls {place}")

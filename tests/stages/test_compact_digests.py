@@ -1,4 +1,4 @@
-"""What digests told is not lost when they are compacted in their turn (S3-10)."""
+"""A later compaction keeps the facts of digests (S3-10)."""
 
 from builders import contents, conversation, says, step, user
 from harness import run

@@ -1,6 +1,4 @@
-"""The preset `compact` ends with a transcript that fits, or says what could not be
-removed (S3-2).
-"""
+"""The preset `compact` ends with a transcript that fits, or lists the protected messages (S3-2)."""
 
 import json
 from typing import Any
@@ -17,7 +15,7 @@ ROWS = "a row of the ledger\n"
 
 
 def agent_run(steps: int, text: str = ROWS * 40) -> list[dict[str, Any]]:
-    """One prompt and many steps, as most recordings of agents are."""
+    """A single prompt and many steps, as in most recordings of agents."""
     found = [{"role": "system", "content": "Be brief."}, user("Sort the ledger.")]
     for number in range(steps):
         found += step(f"c{number}", f"{number}: {text}", command=f"sort part-{number}")

@@ -1,4 +1,4 @@
-"""What is told of compactions as they happen (S3-12)."""
+"""Events of compactions (S3-12)."""
 
 import json
 from collections.abc import Sequence

@@ -30,7 +30,7 @@ KEY = "sk-" + "abc123DEF456" * 4
 
 
 def talk(number: int, text: str = LONG) -> list[dict[str, Any]]:
-    """A prompt, and steps after it that each say something."""
+    """A prompt, and steps after it that each contain text."""
     found = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
     for place in range(1, number + 1):
         found += step(f"c{place}", f"{place}: {text}", command=f"ls {place}")
@@ -291,7 +291,7 @@ def test_s3_8_the_total_size_of_digests_is_bounded(form: str) -> None:
 
 @dataclass(frozen=True)
 class Answers:
-    """A summarizer that knows its answer, and how often it was asked."""
+    """A summarizer with a fixed answer that counts its calls."""
 
     answer: str | SummaryError
     prompts: list[str]

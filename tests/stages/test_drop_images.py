@@ -1,4 +1,4 @@
-"""Old images and documents give way to a line of text, in every format that can hold one."""
+"""A line of text replaces old images and documents, in every format that can hold one."""
 
 import json
 from collections.abc import Callable
@@ -76,11 +76,11 @@ SPELLED |= {f"{name}, by line": lines(spell(plain(4))) for name, spell in EVENTS
 
 
 NEW = ("screen 3", "screen 4", "And now?")
-"""The texts beside the images that are at most one step old."""
+"""The texts next to the images that are at most one step old."""
 
 
 def with_images(data: bytes) -> list[str]:
-    """The texts beside images, one for each image."""
+    """The texts next to images, one for each image."""
     messages = [
         message for chunk in read(data) for one in chunk.transcripts for message in one.messages
     ]

@@ -1,5 +1,5 @@
-"""Thinking: whole blocks go where an edit before them makes them invalid, and the report says how
-many and why.
+"""Thinking: `trim` drops whole blocks after an edit that makes them invalid, and the report counts
+them with the reason.
 """
 
 import json

@@ -134,7 +134,7 @@ def test_s3_7_limits_count_the_content_that_is_kept(
         return
     marks = MARKER.findall(one.content)
     assert len(marks) <= (mode == "head_tail")
-    kept = walked(text, one.content, is_whole=False)  # what went from the end only the notice tells
+    kept = walked(text, one.content, is_whole=False)  # only the notice shows the removed end
     bare = "".join(text[start:end] for start, end in kept)
     assert {edge for span in kept for edge in span} <= edges(text)
     assert len(bare) <= (wanted["max_chars"] or len(text))

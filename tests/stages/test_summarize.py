@@ -1,4 +1,4 @@
-"""Summaries as people use them: written, put back, merged, and what is done where a model or a file
+"""Summaries as people use them: written, inserted, merged, and the fallback if a model or a file
 fails.
 """
 
@@ -539,7 +539,7 @@ def test_s1_8_a_smaller_budget_gives_a_shorter_summary_then_a_line_then_none() -
         assert ran.rows[0].count.tokens <= budget
         text = leads(ran.data)
         if len(contents(ran.data)) > 2:
-            continue  # there is more than what can never go, so there may be more room below
+            continue  # more than the protected messages remains: a lower budget can have more room
         kind = "none" if text is None else "omitted" if text == markers.OMITTED else "facts"
         sizes += [len(text)] if text is not None and kind == "facts" else []
         seen += [kind] if seen[-1:] != [kind] else []
@@ -588,7 +588,7 @@ def test_s1_8_a_summary_is_separated_from_the_prompt_it_was_joined_to() -> None:
 
 
 def plain(turns: int) -> list[dict[str, Any]]:
-    """The session as plain values, for every format to spell."""
+    """The session as plain values that every format can write."""
     talk: list[dict[str, Any]] = [{"role": "system", "texts": ["You are terse."]}]
     for number in range(turns):
         call = {"id": f"c{number}", "name": "bash", "input": {"x": f"look at gate {number}"}}
@@ -755,7 +755,7 @@ def test_s1_8_an_answer_between_two_prompts_is_not_summarized() -> None:
 
 
 def agent_run(steps: int) -> list[dict[str, Any]]:
-    """One prompt and many steps, as most recordings of agents are."""
+    """A single prompt and many steps, as in most recordings of agents."""
     found = [SYSTEM, user("Mend all gates.")]
     for number in range(steps):
         found += step(

@@ -1,4 +1,4 @@
-"""Trim: whole exchanges go, oldest first, and never a transcript above its budget."""
+"""Trim: drops whole exchanges, oldest first, and never exceeds the budget."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,4 @@
-"""Trim fills its budget: the shapes in which the first version wasted it, and what
-is dropped last.
-"""
+"""Trim uses its budget: the shapes for which the first version wasted it, and the last drops."""
 
 import json
 from pathlib import Path
@@ -162,7 +160,7 @@ def test_protected_results_are_clipped_before_a_placeholder_replaces_them() -> N
 
 
 def least_tokens(counter: Counter, messages: tuple[Message, ...], positions: list[int]) -> int:
-    """What messages cost with a placeholder for each result that may be shortened."""
+    """The costs of messages with a placeholder for each result that can be shortened."""
     shape = counter.shape(messages)
     found = {
         one.position: one
@@ -193,7 +191,7 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(
     transcripts = [one for chunk in read(data) for one in chunk.transcripts]
     for transcript, row in zip(transcripts, ran.rows, strict=True):
         if row.overflows or not row.steps or unpaired(transcript):
-            continue  # where calls lack results, what is left may pair, and cost, in another way
+            continue  # without results of calls, the rest can pair and cost differently
         changes = {one.change.message: one.change.action for one in row.steps[0].changes}
         messages = transcript.messages
         counter = Binding(tokenizer, tokenizer="chars4").bind(transcript).counter

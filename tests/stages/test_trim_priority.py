@@ -1,6 +1,4 @@
-"""Trim by priority: what goes first, what stays longest, and how each of it is said
-(S1-4, S1-5).
-"""
+"""Trim by priority: the drop order, and its explanations (S1-4, S1-5)."""
 
 from dataclasses import replace
 from typing import Any
@@ -66,14 +64,14 @@ def left(messages: list[dict[str, Any]], budget: int, **settings: Any) -> list[A
 
 
 def said(ran: Ran) -> list[tuple[int | None, str, str]]:
-    """What was done to each message and why, but what was kept."""
+    """The actions on each message with the reason, without kept messages."""
     changes = (one.change for one in ran.rows[0].steps[-1].changes)
     return [(one.message, one.action, one.reason) for one in changes if one.action != "kept"]
 
 
 def descent(messages: list[dict[str, Any]], **settings: Any) -> list[tuple[int | None, str, str]]:
-    """All that is done on the way from what a conversation has to what cannot go, each when it is
-    first done.
+    """All actions between the full conversation and the protected messages, in order of first
+    occurrence.
     """
     found: dict[tuple[int | None, str, str], None] = {}
     budget = tokens(messages) - 1
@@ -86,7 +84,7 @@ def descent(messages: list[dict[str, Any]], **settings: Any) -> list[tuple[int |
 
 
 def test_s1_4_messages_are_dropped_from_least_to_most_important() -> None:
-    """Old turns first, then the last turns and what is worth keeping, then the opening task and the
+    """Old turns first, then the last turns and important messages, then the opening task and the
     newest step.
     """
     dropped = [place for place, action, _ in descent(TALK, **TWO) if action == "dropped"]

@@ -19,7 +19,7 @@ from ctxtrim.placement.leads import split_message
 from ctxtrim.stages.trim import STRATEGIES
 from ctxtrim.structure import PROFILES, findings
 
-MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 NAMES = (
     "o200k_base",
     "cl100k_base",
@@ -79,8 +79,8 @@ def transcripts(data: bytes | None) -> list[Transcript]:
 
 
 def within(ran: Ran, budget: int, **binding: Any) -> None:
-    """What was written fits, as it was counted and as it is counted again; what was
-    not says why.
+    """The output fits, by the reported count and by a new count; a transcript that was not written
+    has a reason.
     """
     assert [one.code for one in ran.findings if one.code == "self-check"] == []
     for row in ran.rows:
@@ -94,7 +94,7 @@ def within(ran: Ran, budget: int, **binding: Any) -> None:
 
 @pytest.mark.parametrize("summarize", [False, True])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=examples(30))  # of each of ten; a thousand of each were run
+@settings(max_examples=examples(30))  # ten of each here; a thousand of each were run
 @given(inputs, trims, budgets, st.sampled_from(NAMES))
 def test_s1_9_no_strategy_exceeds_the_budget(
     strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
@@ -133,7 +133,9 @@ def refused(profile: str, transcript: Transcript) -> bool:
 
 
 def session(first: str | None, last: str) -> bytes:
-    """A session in which only the two answers name a model, `last` in one that is long."""
+    """A session in which only the two answers name a model; `last` is the model of a long
+    answer.
+    """
     told = [
         ("user", "Paint the hull blue and list what is needed for it.", None),
         ("assistant", "Two pots of blue paint.", first),
@@ -172,8 +174,8 @@ NAMED = [
 def test_the_count_of_an_output_equals_the_count_in_its_report(
     first: str | None, last: str
 ) -> None:
-    """Where the message that named the model was dropped, the output is counted as its reader
-    counts it.
+    """If the message that names the model is dropped, the output is counted like its reader counts
+    it.
     """
     written = 0
     for budget in range(10, 110):

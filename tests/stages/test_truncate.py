@@ -1,5 +1,5 @@
-"""The settings of truncate beside age and size: clocks, tools, pins, copies, templates; and what it
-does to texts.
+"""The settings of `truncate` besides age and size: clocks, tools, pins, copies, templates; and its
+clips.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Tool results that go by age and size, files in use, and what stands for what went: S0 and S2, row
+"""Tool results truncated by age and size, active files, and the replacement texts: S0 and S2, row
 by row.
 """
 
@@ -44,7 +44,7 @@ def results(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
 
 
 def reasons(messages: list[dict[str, Any]], **settings: Any) -> list[str]:
-    """What was said of each result."""
+    """The recorded reason for each result."""
     (row,) = run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").rows
     return [f"{one.change.action}: {one.change.reason}" for one in row.steps[0].changes]
 

@@ -1,4 +1,6 @@
-"""What providers accept: each rule with a conversation that breaks it and one that keeps it."""
+"""The rules of providers: for each rule a conversation that breaks it and a conversation that
+satisfies it.
+"""
 
 from typing import Any
 

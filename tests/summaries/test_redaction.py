@@ -1,4 +1,4 @@
-"""What looks like a key is masked; what only looks like noise is not."""
+"""Text that looks like a key is masked; text that only looks random is not."""
 
 import random
 import string
@@ -11,8 +11,8 @@ from ctxtrim.summaries import redacted
 
 
 def noise(length: int, letters: str = string.ascii_letters + string.digits, seed: int = 7) -> str:
-    """Characters that look random, a digit and letters of both cases first: no key that ever was
-    one.
+    """Characters that look random, with a digit and letters of both cases first; never a real
+    key.
     """
     return "a1B" + "".join(random.Random(seed).choices(letters, k=length - 3))
 

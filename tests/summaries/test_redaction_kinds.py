@@ -1,4 +1,4 @@
-"""Each kind of secret is masked in every frame. The keys are random: none was ever valid."""
+"""Each kind of secret is masked in every context. The keys are random and were never valid."""
 
 import base64
 import random

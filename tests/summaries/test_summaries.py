@@ -1,6 +1,4 @@
-"""What a summarizer is given, what is made of its answer, and what is done where it has none (S1-6,
-S3-9, S3-10).
-"""
+"""Summarizers: the prompt, the use of the answer, and the fallback (S1-6, S3-9, S3-10)."""
 
 from dataclasses import dataclass, replace
 
@@ -36,7 +34,7 @@ long_texts = st.builds(lambda text, times: text * times, pieces, st.integers(0, 
 
 @dataclass(frozen=True)
 class Answers:
-    """A summarizer that knows its answer; it fails where that is an error."""
+    """A summarizer with a fixed answer; it raises the answer if that is an error."""
 
     answer: str | SummaryError
     name: str = "answers"

@@ -327,6 +327,6 @@ def test_a_command_and_its_children_end_with_the_program(
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs; one that has ended and is waited for by nobody does not."""
+    """Whether a process runs; a zombie process does not."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
     return done.stdout.strip() not in (b"", b"Z")

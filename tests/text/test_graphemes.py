@@ -66,7 +66,7 @@ def test_flags_are_counted_from_the_start_of_their_run(before: str, count: int, 
 def test_cuts_in_a_long_run_of_flags_fall_between_pairs() -> None:
     flags = "🇩🇪" * 100_000
     for first in ("", "a", "🇫 "):
-        text = first + flags + "🇫"  # the last one has no second half
+        text = first + flags + "🇫"  # the last flag has no second half
         for position in range(len(first), len(text), len(text) // 50):
             start, end = cut_before(text, position), cut_after(text, position)
             assert (start - len(first)) % 2 == 0 and (end - len(first)) % 2 == 0

@@ -1,4 +1,4 @@
-"""Bytes to JSON values: whatever a line holds, the records joined are the line."""
+"""Bytes to JSON values: for any line, the joined records equal the line."""
 
 import json
 

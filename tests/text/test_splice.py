@@ -1,4 +1,4 @@
-"""Splicing: what is not edited stays as it is spelled, and what is edited reads as meant."""
+"""Splicing: unedited bytes are unchanged, and edited values read back as intended."""
 
 import json
 from typing import Any

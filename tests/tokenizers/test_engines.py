@@ -43,8 +43,8 @@ LONG = {
     "combining marks": "e" + "\u0301" * 300_000,
     "lone surrogates": "\ud800" * 50_000 + "a\udc00b " * 50_000,
 }  # fmt: skip
-# What the patterns tell apart: letters and their cases, marks, digits, signs, blanks and line
-# breaks of all kinds.
+# Characters that the patterns distinguish: letters and their cases, marks, digits, signs, blanks
+# and line breaks of all kinds.
 KINDS = (
     "a", "B", "the", " quick", "Fox", "HTTP", "don't", "'s", "'S", "'", " ", "  ", "\t", "\n",
     "\n\n", "\r\n", "\r", "\x0b", "\x85", "\xa0", "\u2028", "\u3000", "\x1c", "0", "12", "007",
@@ -104,10 +104,9 @@ def test_a_long_text_is_counted_in_pieces_of_a_million_characters() -> None:
 
 
 def test_unique_words_use_at_most_half_a_gigabyte() -> None:
-    """50 MB in small texts and a large one take far more where every word is remembered.
+    """50 MB in small texts and a large text use far more memory if every word is cached.
 
-    A process begins with the peak of the one that started it, so this one is started by another
-    that is small.
+    A process starts with the peak memory of its parent, so a small process starts this one.
     """
     code = """
 import random, resource

@@ -41,7 +41,7 @@ def test_a_tokenizer_file_applies_to_any_model(tokenizer_path: str) -> None:
 
 
 def field(number: int, value: bytes | int) -> bytes:
-    """A field of a protobuf message, which is what a SentencePiece file is."""
+    """A field of a protobuf message; a SentencePiece file is such a message."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     return varint(number << 3 | 2) + varint(len(value)) + value

@@ -1,4 +1,4 @@
-"""Recorded usage: what `--calibrate` learns from it, and what `--tokenizer usage` takes from it."""
+"""Recorded usage: the factor of `--calibrate`, and the counts of `--tokenizer usage`."""
 
 import json
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from ctxtrim.tokens import Scaled, Tokenizer
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import assumed_model, framing_of
 
-MEASURE = {"tokenizer": "chars4"}  # a text of 4 n characters has n tokens, whatever is in it
-FRAME = 4  # tokens around a message where no model is named
-HIDDEN = 300  # tokens that were sent and that no file below holds
+MEASURE = {"tokenizer": "chars4"}  # a text of 4 n characters has n tokens, with any content
+FRAME = 4  # tokens around a message without a named model
+HIDDEN = 300  # tokens that were sent and are in no file below
 COUNT = [("count", {})]
 
 
@@ -33,8 +33,8 @@ def text(tokens: int) -> str:
 
 
 def talk(sizes: list[int], factor: float = 1.5, **usage: Any) -> list[dict[str, Any]]:
-    """Pairs of a question and an answer of these sizes in tokens, recorded by who counts `factor`
-    times as many.
+    """Pairs of a question and an answer of these sizes in tokens; the recorded usage is `factor`
+    times the count.
     """
     messages: list[dict[str, Any]] = []
     prompt: float = HIDDEN
@@ -111,15 +111,15 @@ def test_a_claude_code_session_gives_the_same_factor() -> None:
     plain = run(as_session(talk(EVEN)), COUNT, tokenizer="chars4").rows[0]
     ran = run(as_session(talk(EVEN)), COUNT, tokenizer="chars4", calibrates=True)
     texts = sum(plain.count.by_role.values())
-    # a message of Claude has a frame of 3 tokens; the texts make up for the rest of what was
-    # recorded
+    # a message of Claude has a framing of 3 tokens; the texts account for the rest of the
+    # recorded tokens
     asked = -(-1000 * (4 * (FRAME + 750) - 4 * 3) // 2000) / 1000
     assert ran.rows[0].tokenizer == f"chars4 × {asked}"
     assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * asked
 
 
 def test_tokens_around_arguments_are_not_multiplied() -> None:
-    """A call to Claude costs tokens for each argument, whatever is in it."""
+    """A call to Claude costs tokens for each argument, with any content."""
     arguments = json.dumps({f"argument_{place}": "abcd" for place in range(100)})
     messages = [user("go")]
     for place in range(20):
@@ -165,7 +165,7 @@ def test_a_window_has_its_minimum_length() -> None:
 
 
 def grown(messages: list[dict[str, Any]], by: int, at: int) -> list[dict[str, Any]]:
-    """The recorded prompts from some place on, higher."""
+    """The recorded prompts from a position on, raised."""
     for message in messages[at:]:
         if "usage" in message:
             message["usage"]["prompt_tokens"] += by
@@ -176,7 +176,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"
 
 
 def with_picture() -> list[dict[str, Any]]:
-    """Nobody can tell how much of this is the picture."""
+    """The share of the image is unknown."""
     messages = grown(talk([500] * 40, 1.1), 900, 31)
     messages[30]["content"] = [{"type": "text", "text": messages[30]["content"]}, PICTURE]
     return messages
@@ -195,7 +195,7 @@ SHORT = (
 
 
 def abridged(said: str) -> list[dict[str, Any]]:
-    """More was sent of a result than stands there now."""
+    """The request had more content than the file has now."""
     messages = grown(talk([500] * 40, 1.1), 900, 31)
     messages[30:30] = step("c", said)
     return messages
@@ -209,7 +209,7 @@ def test_windows_that_text_does_not_explain_are_ignored(messages: list[dict[str,
 
 def test_no_window_spans_a_shorter_prompt() -> None:
     messages = talk([500] * 24)
-    # every window over this place asks for less, those beside it for as much as ever
+    # every window across this position needs less; its neighbours need as much as before
     grown(messages, -3000, 25)
     ran = run(conversation(messages), COUNT, **MEASURE, calibrates=True)
     assert "1.500 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
@@ -298,8 +298,8 @@ def test_usage_before_a_summary_is_ignored() -> None:
 def test_usage_of_messages_kept_by_a_compaction_is_ignored(
     lines: tuple[int, ...], newer: list[int]
 ) -> None:
-    """Where every message has a line of its own, that says which is older; else
-    their order does.
+    """If every message has a separate line, the line decides which message is older; otherwise the
+    order decides.
     """
     spoken = (("user", True), ("assistant", False), ("user", False), ("assistant", False))
     messages = tuple(
@@ -443,8 +443,8 @@ def test_the_error_for_an_unknown_tokenizer_lists_usage(ctxtrim: Run) -> None:
     assert "usage" in ctxtrim("count", "--tokenizer", "usages", SAILED).err
 
 
-# Tokens of a question, of its answer and of what a tool sent back, and as how many tokens each of
-# them was recorded.
+# Tokens of a question, of its answer and of a tool result, and the factor between these and the
+# recorded tokens.
 exchanges = st.tuples(
     st.integers(0, 400),
     st.integers(0, 700),
@@ -455,10 +455,10 @@ exchanges = st.tuples(
 
 @st.composite
 def recordings(draw: st.DrawFn, is_one_task: bool = False) -> bytes:
-    """A conversation with usage at nearly every answer; now and then the prompt shrinks or
-    something unseen comes.
+    """A conversation with usage at nearly every answer; sometimes the prompt shrinks or contains
+    unrecorded tokens.
 
-    `is_one_task`: somebody asks once, and all the rest are steps.
+    `is_one_task`: a single prompt, followed only by steps.
     """
     messages: list[dict[str, Any]] = (
         [{"role": "system", "content": "Be kind."}] if draw(st.booleans()) else []
@@ -554,8 +554,8 @@ def test_no_window_is_counted_below_its_recorded_usage(data: bytes) -> None:
 
 
 def windows(transcript: Transcript, counter: Counter) -> Iterator[tuple[Usage, Usage]]:
-    """All pairs of answers with enough between them and none nearer, found by
-    looking at every one.
+    """All pairs of answers with enough tokens between them and no nearer pair, by exhaustive
+    search.
     """
     costs = counter.costs(transcript.messages)
     for end, last in enumerate(transcript.usages):

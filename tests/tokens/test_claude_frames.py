@@ -1,5 +1,5 @@
-"""What stands around Claude's texts: never less than what Anthropic documented and what recorded
-sessions show.
+"""The framing of Claude's texts: never below the documentation of Anthropic and recorded
+sessions.
 """
 
 import json
@@ -31,8 +31,8 @@ def test_no_documented_example_is_counted_too_low(name: str) -> None:
 def test_a_step_costs_no_less_than_recorded_sessions_show(
     name: str, calls: int, arguments: int, reasons: bool
 ) -> None:
-    """What the prompt grew by beside the texts, in 265 steps of recorded sessions: 5 tokens and so
-    on, see `models`.
+    """The growth of the prompt besides the texts, in 265 steps of recorded sessions: 5 tokens and
+    more, see `models`.
     """
     spelled = json.dumps(dict.fromkeys("abcd"[:arguments], ""))
     function = {"name": "", "arguments": spelled}
@@ -57,7 +57,7 @@ def test_a_step_costs_no_less_than_recorded_sessions_show(
 
 
 class Letters:
-    """A token a letter: what the texts cost is known."""
+    """A token per letter: the cost of the texts is known."""
 
     name, exactness = "letters", "exact"
 

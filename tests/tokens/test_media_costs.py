@@ -1,4 +1,4 @@
-"""Media: what each family of models charges, by the documented examples and by measurements."""
+"""Media: the charges of each family of models, by documented examples and by measurements."""
 
 import pytest
 from depth import examples
@@ -27,7 +27,11 @@ def image(width: int | None = None, height: int | None = None, detail: str | Non
         ("openai-gpt-4o", image(1024, 1024), 765),
         ("openai-gpt-4o", image(2048, 4096), 1105),
         ("openai-gpt-4o", image(4096, 8192, "low"), 85),
-        ("openai-gpt-4o", image(511, 511), 255),  # by the API's own count: one tile, not enlarged
+        (
+            "openai-gpt-4o",
+            image(511, 511),
+            255,
+        ),  # counted by the API: one tile, not enlarged
         ("openai-gpt-4o", image(512, 512, "original"), 255),
         ("openai-gpt-4o", image(), 1445),
         ("openai-gpt-4o-mini", image(1024, 1024), 25_501),

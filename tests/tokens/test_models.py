@@ -1,5 +1,5 @@
-"""The registry of models: what a name may look like, what the data promises, what `ctxtrim models`
-says.
+"""The registry of models: accepted names, the guarantees of the data, and the output of `ctxtrim
+models`.
 """
 
 import json
@@ -291,7 +291,7 @@ def test_every_model_is_complete() -> None:
 
 
 def test_assumed_and_known_models_share_image_rules() -> None:
-    """Each rule belongs to a model, and each model to a rule: its maximum is told in one place."""
+    """Each rule belongs to a model, and each model to a rule: its maximum is defined once."""
     assert {model.image_policy for model in known_models()} | {UNKNOWN.image_policy} == set(
         POLICIES
     )
@@ -333,7 +333,7 @@ def test_the_framing_of_claude_depends_on_version_and_bound() -> None:
         "claude-opus-4-7": 11,
         "claude-opus-4-8": 6,
         "claude-opus-5": 6,
-    }  # of one message
+    }  # of a single message
     for name, tokens in frames.items():
         found = find_model(name)
         assert found is not None

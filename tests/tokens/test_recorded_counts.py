@@ -37,7 +37,7 @@ NOT_THE_API = {
 """Requests labelled `exact` whose recorded counts do not follow the rule of OpenAI, by id, with the
 reason.
 
-Nothing in these requests tells them from the hundreds that hit.
+Nothing in these requests distinguishes them from the hundreds with exact counts.
 """
 
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no recorded counts next to the checkout")
@@ -84,9 +84,9 @@ def test_exact_counts_are_exact(recorded: list[Pair]) -> None:
 
 
 def test_estimates_are_rarely_too_low(recorded: list[Pair]) -> None:
-    """Those that remain: Qwen at Venice, mathematics at Gemini, and five requests without a rule.
+    """The rest: Qwen at Venice, mathematics at Gemini, and five requests without a rule.
 
-    Those of Claude have signatures that the cassettes replace by placeholders.
+    Requests to Claude have signatures that the cassettes replace by placeholders.
     """
     estimated = [
         pair for pair in recorded if pair.exactness == "estimated" and pair.vendor != "Anthropic"

@@ -1,4 +1,4 @@
-"""What a request costs besides its messages, and the tables that the numbers come from."""
+"""The costs of a request besides its messages, and the tables with their sources."""
 
 import json
 from dataclasses import fields

@@ -92,8 +92,8 @@ def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, 
     )
 
 
-# Characters that Unicode has assigned since a tokenizer was built are letters to one and nothing to
-# the other.
+# Engines disagree about characters that Unicode has assigned since a tokenizer was built: letters
+# or unassigned.
 assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
 
 
@@ -178,8 +178,8 @@ def test_repetitions_count_as_bytes_for_claude(cycle: str, before: str) -> None:
 
 
 def test_the_bound_for_claude_uses_the_larger_encoding_of_ascii_text() -> None:
-    """A Greenlandic text of the recorded counts: 7,091 tokens, where o200k_base times 1.65 is
-    6,358.
+    """A Greenlandic text of the recorded counts: 7,091 tokens, above the 6,358 of o200k_base times
+    1.65.
     """
     text = (
         "Inuit tamarmik inunngorput nammineersinnaassuseqarlutik assigiimmillu "

@@ -1,4 +1,4 @@
-"""Tool schemas: how they are spelled for the model, and what they cost."""
+"""Tool schemas: their text for the model, and their cost."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
-"""gpt-oss: what its servers put around a conversation is what openai-harmony
-renders, to the token.
+"""gpt-oss: the framing that its servers put around a conversation equals the output of
+openai-harmony, to the token.
 """
 
 import json
@@ -88,8 +88,8 @@ def instructions(text: str, tools: Dicts) -> Message:
 
 
 def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[Message]:
-    """The messages that one becomes; `names` of the tools by call, `kind` how a call names its
-    content.
+    """The harmony messages for a message; `names` are tools by call, `kind` is the content type of
+    a call.
     """
     if message["role"] == "user":
         yield Message.from_role_and_content(Role.USER, message["content"])
@@ -119,8 +119,8 @@ def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[
 
 
 def as_documented(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
-    """System prompts are the developer's instructions; tools stand in the first of them, or by
-    themselves.
+    """System prompts are the developer's instructions; tools are in the first of them, or
+    separate.
     """
     found = [system(["analysis", "commentary", "final"])]
     if tools and messages[0]["role"] != "system":
@@ -171,9 +171,7 @@ def counted(messages: Dicts, tools: Dicts) -> int:
 
 @st.composite
 def steps(draw: st.DrawFn, text: st.SearchStrategy[str], extra: bool) -> Dicts:
-    """An assistant message with calls, and their results; `extra`: it may reason and say something
-    too.
-    """
+    """An assistant message with calls, and their results; `extra` adds reasoning and text."""
     ids = [f"c{draw(st.integers(0, 10**9))}-{place}" for place in range(draw(st.integers(1, 3)))]
     asks = call(*ids)
     for one in asks["tool_calls"]:
@@ -208,7 +206,7 @@ def talks(
 
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
-    """Schemas as people write them, and some that nobody should."""
+    """Usual schemas, and some unreasonable ones."""
     kinds = [
         "string",
         "integer",
@@ -273,8 +271,8 @@ def test_plain_messages_cost_as_much_as_rendered_plus_an_empty_message(
 
 
 def quoted(talk: Dicts) -> Dicts:
-    """A conversation as the chat template of the model's repository has it: each result is a string
-    of JSON.
+    """A conversation as in the chat template of the model's repository: each result is a string of
+    JSON.
     """
     return [
         message | {"content": json.dumps(message["content"], ensure_ascii=False)}

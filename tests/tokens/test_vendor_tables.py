@@ -1,5 +1,5 @@
-"""What small requests cost by each table of `ctxtrim/tokens/vendors`: every constant shows in one
-of the numbers.
+"""The costs of small requests by each table of `ctxtrim/tokens/vendors`: every constant affects a
+number.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from ctxtrim.tokens.vendors import FRAMINGS, TABLES
 
 
 class Letters:
-    """A token a letter: what the texts cost is known."""
+    """A token per letter: the cost of the texts is known."""
 
     name, exactness = "letters", "exact"
 
@@ -28,8 +28,8 @@ class Letters:
 
 
 def step() -> dict[str, Any]:
-    """An answer that reasons, says something and calls a tool with two arguments, one of them with
-    a line break.
+    """An answer with reasoning, text and a call with two arguments, one of them with a line
+    break.
     """
     made = call("a", note="fog\nand rain", hour=5)
     return made | {"content": "I look.", "reasoning_content": "Hm."}
@@ -141,7 +141,7 @@ def test_small_requests_cost_as_much_as_the_tables_state(name: str) -> None:
 
 
 def changed(value: Any) -> Iterator[Any]:
-    """Values next to the one of a fact."""
+    """Values next to the value of a fact."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -158,7 +158,7 @@ def changed(value: Any) -> Iterator[Any]:
 
 
 def others(name: str, field: str) -> Iterator[Framing]:
-    """A framing with one of its facts changed."""
+    """A framing with a changed fact."""
     framing = FRAMINGS[name]
     for value in changed(TABLES[name][field].value):
         if field in {one.name for one in fields(RequestFraming)}:
@@ -168,12 +168,12 @@ def others(name: str, field: str) -> Iterator[Framing]:
 
 
 LABELS = ("is_verified", "estimates")
-"""Facts that say how far a count can be trusted, and cost nothing."""
+"""Facts about the accuracy of a count, which cost nothing."""
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_constant_affects_a_count(name: str) -> None:
-    """A constant that is changed by one changes a number above."""
+    """A constant that is off by one changes a number above."""
     for field in TABLES[name].keys() - set(LABELS):
         framings = list(others(name, field))
         assert framings, field
@@ -184,8 +184,8 @@ def test_every_constant_affects_a_count(name: str) -> None:
 @pytest.mark.parametrize("name", FRAMINGS)
 @pytest.mark.parametrize("talk", TALKS.values(), ids=TALKS)
 def test_a_count_is_the_sum_of_its_addends(name: str, talk: Transcript) -> None:
-    """The number that stages fit by, the number of a report, and the sum that `--explain` prints
-    are one.
+    """Three numbers are equal: the number of stages, the number of a report, and the sum of
+    `--explain`.
     """
     counter = Counter(Letters(), FRAMINGS[name])
     fan = counter.shape(talk.messages).fan

@@ -1,4 +1,4 @@
-"""A plain conversation as Anthropic's Messages spell it."""
+"""A plain conversation as Anthropic Messages."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from pictures import PICTURE
 
 
 def elements(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The elements of the list: results that follow each other share one, often with what the user
-    says then.
+    """The elements of the list: consecutive results share an element, often with the next text of
+    the user.
     """
     found: list[dict[str, Any]] = []
     for place, message in enumerate(talk):
@@ -58,7 +58,7 @@ def _blocks(message: dict[str, Any], place: int) -> list[dict[str, Any]]:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value; only the first in a file shows by itself that it is not
+    """A conversation as a value; only the first in a file is recognizable by itself as not
     OpenAI's.
     """
     value: dict[str, Any] = {"id": str(number), "extra": 1.10}

@@ -19,8 +19,8 @@ def spoken(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A conversation as Claude Code writes it: a block a line, results that hang beside the chain,
-    progress between.
+    """A conversation as Claude Code writes it: a block per line, results as side branches, progress
+    lines between.
     """
     events: list[dict[str, Any]] = []
     parent: str | None = None

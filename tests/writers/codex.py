@@ -15,7 +15,7 @@ MIRRORS = {"user": "user_message", "assistant": "agent_message"}
 
 
 def codex_events(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A rollout: items among what only the terminal shows."""
+    """A rollout: items between events for the terminal."""
     begin, talk = _begin(talk)
     return [*begin, *_shown(items(talk))]
 

@@ -22,5 +22,5 @@ def context_messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value."""
+    """A conversation as a value."""
     return {"id": str(number), "messages": context_messages(talk), "extra": 1.10}

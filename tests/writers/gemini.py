@@ -16,7 +16,7 @@ def call_part(call: dict[str, Any], has_ids: bool = True) -> dict[str, Any]:
 
 
 def result_parts(message: dict[str, Any], has_ids: bool = True) -> list[dict[str, Any]]:
-    """A result: its text alone, beside other members, or as a list; media follow it."""
+    """A result: its text alone, next to other members, or as a list; media follow it."""
     texts = message["texts"]
     response: dict[str, Any] = {"error" if message["error"] else "output": texts[0]}
     if len(texts) == 2:
@@ -35,8 +35,8 @@ def said_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def contents(talk: Talk, has_ids: bool = True) -> Talk:
-    """Results in a row share a content, and so does what the user says right after them every other
-    time.
+    """Consecutive results share a content, and every second time also with the next text of the
+    user.
     """
     found: Talk = []
     for place, message in enumerate(talk):
@@ -67,7 +67,7 @@ def conversation(talk: Talk, number: int = 0) -> dict[str, Any]:
 
 
 def snake(value: dict[str, Any]) -> dict[str, Any]:
-    """The same with the other spelling of the keys."""
+    """The same with the other key style."""
     text = json.dumps(value)
     for camel, other in (
         ("functionCall", "function_call"),

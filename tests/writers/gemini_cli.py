@@ -8,8 +8,8 @@ Talk = list[dict[str, Any]]
 
 
 def messages(talk: Talk) -> Talk:
-    """The messages of a session: results stand in the message with their calls, or in one of the
-    user's.
+    """The messages of a session: results are in the message with their calls, or in a user
+    message.
     """
     found: Talk = []
     waiting: dict[str, dict[str, Any]] = {}
@@ -54,13 +54,13 @@ def messages(talk: Talk) -> Talk:
 
 
 def session(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """A session in one document."""
+    """A session in a document."""
     return {"sessionId": str(number), "projectHash": "p", "messages": messages(talk)}
 
 
 def log(talk: Talk) -> list[Any]:
-    """A session in a log: messages that are written again when their results are there, and one
-    that is discarded.
+    """A session in a log: messages are written again with their results, and one message is
+    discarded.
     """
     lines: list[Any] = [{"sessionId": "s", "projectHash": "p", "messages": []}]
     for place, message in enumerate(messages(talk)):

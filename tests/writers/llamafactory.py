@@ -1,4 +1,4 @@
-"""A plain conversation as LLaMA-Factory spells it."""
+"""A plain conversation in LLaMA-Factory's format."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ from pictures import URL
 
 
 def messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Blocks of text, of reasoning and of calls; all results of a step in one message every other
-    time.
+    """Blocks of text, of reasoning and of calls; every second time all results of a step are in one
+    message.
     """
     found: list[dict[str, Any]] = []
     for place, message in enumerate(talk):
@@ -32,7 +32,7 @@ def messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value, or a preference of two."""
+    """A conversation as a value, or a preference of two."""
     tools = json.dumps([{"name": "bash", "parameters": {}}])
     if number == 1:
         return {

@@ -14,7 +14,7 @@ def reasoned(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def items(talk: list[dict[str, Any]], is_reasoned: bool = False) -> list[dict[str, Any]]:
-    """The items of a conversation, results that tell of errors as JSON in a string."""
+    """The items of a conversation; error results are JSON in a string."""
     found: list[dict[str, Any]] = []
     for place, message in enumerate(talk):
         if message["role"] == "tool":
@@ -85,7 +85,7 @@ def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
 
 
 def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value: a request, a log of input and output, or one whose input is a
+    """A conversation as a value: a request, a log of input and output, or a log whose input is a
     string.
     """
     envelope: dict[str, Any] = {"model": "gpt-5", "tools": [{"type": "function", "name": "bash"}]}

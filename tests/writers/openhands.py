@@ -11,7 +11,7 @@ _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
 
 
 def noted(message: dict[str, Any], call: dict[str, Any], place: int) -> dict[str, Any]:
-    """What stands beside a call and its result: the whole answer of the model."""
+    """The metadata next to a call and its result: the full answer of the model."""
     calls = [
         {
             "id": one["id"],
@@ -32,7 +32,7 @@ def noted(message: dict[str, Any], call: dict[str, Any], place: int) -> dict[str
 
 
 def events(talk: Talk) -> list[dict[str, Any]]:
-    """Events as version 0 has them, each call and its result one after the other."""
+    """Events of version 0, each call followed by its result."""
     found: Talk = []
     answers: dict[str, dict[str, Any]] = {}
     results: dict[str, int] = {}
@@ -86,7 +86,7 @@ def events(talk: Talk) -> list[dict[str, Any]]:
 
 
 def history(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """What an evaluation writes down of an instance."""
+    """The record of an evaluation for an instance."""
     return {
         "instance_id": str(number),
         "metadata": {"llm_config": {"model": "m"}},
@@ -95,7 +95,7 @@ def history(talk: Talk, number: int = 0) -> dict[str, Any]:
 
 
 def pairs(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """The same as pairs of an action and what came of it, without ids of calls."""
+    """The same as pairs of an action and its observation, without ids of calls."""
     found: list[list[dict[str, Any]]] = []
     waiting = 0
     for message in talk:
@@ -125,7 +125,7 @@ def pairs(talk: Talk, number: int = 0) -> dict[str, Any]:
 
 
 def resolver(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """The same without ids and sources, and with arguments beside the kinds."""
+    """The same without ids and sources, and with arguments next to the kinds."""
     found: Talk = []
     for action, observation in pairs(talk)["history"]:
         is_agent = action["source"] == "agent"
@@ -198,7 +198,7 @@ def sdk_events(talk: Talk) -> list[dict[str, Any]]:
 
 
 def condensed(talk: Talk) -> list[dict[str, Any]]:
-    """Events of which some are forgotten, and a summary that stands for them."""
+    """Events of which some are forgotten, and a summary that replaces them."""
     found = [
         *events(talk),
         {"id": 900, "source": "user", "action": "message", "args": {"content": "forget this"}},

@@ -1,5 +1,5 @@
-"""A plain conversation as pi keeps it: a list of messages, a session with links, and one from
-before there were any.
+"""A plain conversation in pi's formats: a list of messages, a session with links, and a session
+from before links.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ USAGE = {
 
 
 def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
-    """A message as pi spells it."""
+    """A message in pi's format."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
         blocks.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
@@ -54,8 +54,8 @@ def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
 
 
 def conversation(messages: list[dict[str, Any]], number: int) -> dict[str, Any]:
-    """A conversation as pi's library writes a context down, now and then with what the agent is not
-    shown.
+    """A conversation in the form of pi's library for a context, sometimes with messages that are
+    hidden from the agent.
     """
     spelled = [
         pi_message(message, place)
@@ -117,8 +117,8 @@ def sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def old_sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same from before entries had ids: a compaction names the place of the first entry that it
-    keeps.
+    """The same from before entries had ids: a compaction holds the position of the first entry that
+    it keeps.
     """
     entries: list[dict[str, Any]] = [
         {"type": "session", "id": "s", "timestamp": _time(0), "cwd": "/x"}
@@ -137,8 +137,8 @@ def old_sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _bodies(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the entries say; more than five of them were compacted once, and the newest then kept,
-    or none.
+    """The message of each entry; a session of more than five was compacted once, and the newest
+    entries were kept, or none.
     """
     bodies: list[dict[str, Any]] = [
         {"type": "message", "message": pi_message(message, place)}

@@ -1,4 +1,4 @@
-"""A plain conversation as ShareGPT data sets spell it."""
+"""A plain conversation in the format of ShareGPT data sets."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ TOOLS = json.dumps([{"name": "bash", "description": "run", "parameters": {}}])
 
 
 def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message's text, and its calls in a turn of their own: one, or several in an array."""
+    """The text of a message, and its calls in a separate turn: one call, or an array of several."""
     found = (
         [{"from": FROM[message["role"]], "value": "".join(message["texts"])}]
         if message["texts"]
@@ -25,7 +25,7 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value, its system prompt in the list or beside it."""
+    """A conversation as a value, its system prompt in the list or next to it."""
     beside = {}
     if number % 2 and talk and talk[0]["role"] == "system" and len(talk) > 1:
         beside = {"system": talk[0]["texts"][0]}

@@ -95,7 +95,10 @@ def _texts(data: bytes) -> list[str]:
     """The texts that ctxtrim counts in a file, each of them once."""
     chunks = open_reading(BytesIO(data)).chunks
     messages = (
-        message for chunk in chunks for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in chunks
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     )
     return [part.text for message in messages for part in message.parts if part.media is None]
 

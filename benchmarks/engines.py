@@ -63,8 +63,8 @@ def _texts(path: Path) -> Iterable[str]:
             messages = (
                 message
                 for chunk in found.chunks
-                for one in chunk.transcripts
-                for message in one.messages
+                for transcript in chunk.transcripts
+                for message in transcript.messages
             )
             yield from (part.text for message in messages for part in message.parts if part.text)
         elif b"\x00" not in data:

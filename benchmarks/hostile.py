@@ -137,24 +137,36 @@ class Outcome:
     @property
     def trouble(self) -> str:
         """The first failure, if any."""
-        return next((one.trouble for one in self.measured.values() if one.trouble), "")
+        return next(
+            (measurement.trouble for measurement in self.measured.values() if measurement.trouble),
+            "",
+        )
 
     @property
     def exponents(self) -> dict[str, float]:
         """The exponents by name; 0 if fewer than two sizes are comparable."""
-        edits = any(one.edits for one in self.measured.values())
-        points = {size: one for size, one in self.measured.items() if one.edits or not edits}
+        edits = any(measurement.edits for measurement in self.measured.values())
+        points = {
+            size: measurement
+            for size, measurement in self.measured.items()
+            if measurement.edits or not edits
+        }
         return {
-            "all": _slope({size: one.seconds for size, one in points.items()}),
-            "ours": _slope({size: one.seconds - one.encoder for size, one in points.items()}),
-            "encoder": _slope({size: one.encoder for size, one in points.items()}),
-            "given": _slope({size: one.given for size, one in points.items()}),
+            "all": _slope({size: measurement.seconds for size, measurement in points.items()}),
+            "ours": _slope(
+                {
+                    size: measurement.seconds - measurement.encoder
+                    for size, measurement in points.items()
+                }
+            ),
+            "encoder": _slope({size: measurement.encoder for size, measurement in points.items()}),
+            "given": _slope({size: measurement.given for size, measurement in points.items()}),
         }
 
     @property
     def is_open(self) -> bool:
         """Whether too few sizes were measured at which the text is edited."""
-        edits = [one.edits for one in self.measured.values()]
+        edits = [measurement.edits for measurement in self.measured.values()]
         return any(edits) and edits.count(True) < min(2, len(edits))
 
     @property
@@ -194,7 +206,7 @@ class Meter:
     def __init__(self) -> None:
         self.seconds, self.given = 0.0, 0
 
-    def timed(self, encode: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
+    def timed(self, encode: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
         """Wrap a function with a measurement; its text is the argument at position `place`."""
 
         def measured(*arguments: Any, **more: Any) -> Any:
@@ -203,7 +215,7 @@ class Meter:
                 return encode(*arguments, **more)
             finally:
                 self.seconds += time.process_time() - start
-                self.given += len(arguments[place])
+                self.given += len(arguments[position])
 
         return measured
 
@@ -259,13 +271,13 @@ def main() -> None:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         _settle(Path(folder), {case.stage for case in cases})
-        for number, ((text, place), group) in enumerate(groups.items(), 1):
+        for number, ((text, position), group) in enumerate(groups.items(), 1):
             screen = Screen(Path(folder), sizes, options.further, options.timeout, options.memory)
             found = screen.outcomes(group)
             outcomes += found
             for outcome in filter(lambda one: one.is_listed, found):
                 print(_row(outcome, sizes), file=sys.stderr, flush=True)
-            print(f"{number} of {len(groups)}: {text}, {place}", file=sys.stderr, flush=True)
+            print(f"{number} of {len(groups)}: {text}, {position}", file=sys.stderr, flush=True)
     _show(outcomes, sizes, options.show)
     raise SystemExit(any(outcome.is_bad for outcome in outcomes))
 
@@ -276,10 +288,10 @@ def _size(text: str) -> int:
 
 def _cases(texts: str, places: str, stages: str) -> Iterator[Case]:
     for text in _matching(TEXTS, texts):
-        for place in _matching(PLACES, places):
-            known = STAGES if place in ("result", "results") else EVERYWHERE
+        for position in _matching(PLACES, places):
+            known = STAGES if position in ("result", "results") else EVERYWHERE
             for stage in _matching(known, stages):
-                yield Case(text, place, stage)
+                yield Case(text, position, stage)
 
 
 def _matching(names: Iterable[str], patterns: str) -> list[str]:
@@ -323,21 +335,21 @@ class Screen:
     def outcomes(self, cases: list[Case]) -> list[Outcome]:
         """The measurements of each case."""
         found = {case: Outcome(case, {}) for case in cases}
-        for place, size in enumerate(self.sizes):
-            left = [case for case in cases if self._goes_on(found[case], place)]
+        for position, size in enumerate(self.sizes):
+            left = [case for case in cases if self._goes_on(found[case], position)]
             if left:
                 self._measure(found, left, size)
-            if place == 1 and self.further:  # a suspicious exponent can be noise
+            if position == 1 and self.further:  # a suspicious exponent can be noise
                 doubtful = [case for case in left if self._goes_on(found[case], 2)]
                 for again in self.sizes[:2] if doubtful else ():
                     self._measure(found, doubtful, again)
         return list(found.values())
 
-    def _goes_on(self, outcome: Outcome, place: int) -> bool:
+    def _goes_on(self, outcome: Outcome, position: int) -> bool:
         """Whether this size is measured at this position."""
         if outcome.trouble:
             return False
-        return place < 2 or outcome.is_open or max(outcome.exponents.values()) > self.further
+        return position < 2 or outcome.is_open or max(outcome.exponents.values()) > self.further
 
     def _measure(self, found: dict[Case, Outcome], cases: list[Case], size: int) -> None:
         """Measure some cases at a size; of several times the shortest counts."""
@@ -405,25 +417,27 @@ def _command(command: str) -> int:
     return 0
 
 
-def _conversation(text: str, place: str) -> bytes:
+def _conversation(text: str, position: str) -> bytes:
     """One line with a conversation in OpenAI's chat format that contains the text at a position."""
     texts = (
         [text[start : start + SPREAD] for start in range(0, len(text), SPREAD)]
-        if place == "results"
+        if position == "results"
         else [text]
     )
     messages = [
         {"role": "system", "content": "You help."},
         {"role": "user", "content": "Look into it, please."},
     ]
-    for number, result in enumerate(texts if place in ("result", "results", "quoted") else ["ok"]):
+    for number, result in enumerate(
+        texts if position in ("result", "results", "quoted") else ["ok"]
+    ):
         messages += _step(number, {"command": f"show {number}"}, result)
     messages += _step(
-        len(texts), {"command": text if place == "arguments" else "make"}, "made\n" * 200
+        len(texts), {"command": text if position == "arguments" else "make"}, "made\n" * 200
     )
     messages += [
-        {"role": "assistant", "content": text if place == "assistant" else "It is done."},
-        {"role": "user", "content": text if place in ("user", "quoted") else "Now the rest."},
+        {"role": "assistant", "content": text if position == "assistant" else "It is done."},
+        {"role": "user", "content": text if position in ("user", "quoted") else "Now the rest."},
     ]
     for number in range(3):
         messages += _step(

@@ -129,12 +129,12 @@ def main() -> None:
                 points[name].append(measured(session, prompt, CONTENDERS[name]))
     if options.save:
         options.save.write_text(
-            json.dumps({name: [vars(one) for one in each] for name, each in points.items()})
+            json.dumps({name: [vars(item) for item in each] for name, each in points.items()})
         )
     if options.against:
         saved = json.loads(options.against.read_text())
         points |= {
-            f"{name}, before": [Point(**one) for one in each] for name, each in saved.items()
+            f"{name}, before": [Point(**item) for item in each] for name, each in saved.items()
         }
     report(len(found), points, options.budgets)
 
@@ -145,22 +145,38 @@ def sessions(folder: Path, most: int) -> Iterator[Session]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         reading = open_reading(BytesIO(path.read_bytes()))
         transcripts = (
-            [one for chunk in reading.chunks for one in chunk.transcripts] if reading.format else []
+            [transcript for chunk in reading.chunks for transcript in chunk.transcripts]
+            if reading.format
+            else []
         )
-        long = [one for one in map(_visible, transcripts) if len(_answers(one)) >= LEAST_ANSWERS]
-        long = [one for one in long if counter.fresh().tokens(one) >= LEAST_TOKENS]
-        for number, one in enumerate(long[:most]):
-            yield Session(f"{path.name} {number}", one, _answers(one), references(one.messages))
+        long = [
+            transcript
+            for transcript in map(_visible, transcripts)
+            if len(_answers(transcript)) >= LEAST_ANSWERS
+        ]
+        long = [item for item in long if counter.fresh().tokens(item) >= LEAST_TOKENS]
+        for number, transcript in enumerate(long[:most]):
+            yield Session(
+                f"{path.name} {number}",
+                transcript,
+                _answers(transcript),
+                references(transcript.messages),
+            )
 
 
 def _visible(transcript: Transcript) -> Transcript:
     return replace(
-        transcript, messages=tuple(one for one in transcript.messages if one.agent_visible)
+        transcript,
+        messages=tuple(message for message in transcript.messages if message.agent_visible),
     )
 
 
 def _answers(transcript: Transcript) -> list[int]:
-    return [position for position, one in enumerate(transcript.messages) if one.role == "assistant"]
+    return [
+        position
+        for position, message in enumerate(transcript.messages)
+        if message.role == "assistant"
+    ]
 
 
 def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
@@ -169,15 +185,17 @@ def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
     costs = [cost.total for cost in counter.costs(session.transcript.messages)]
     fixed = counter.fixed(session.transcript)
     step = len(session.answers) / (REQUESTS + 1)
-    for number in dict.fromkeys(int(step * place) for place in range(1, REQUESTS + 1)):
+    for number in dict.fromkeys(int(step * position) for position in range(1, REQUESTS + 1)):
         end = session.answers[number]
         messages = session.transcript.messages[:end]
         task = current_task(messages)
         least = sum(
-            costs[at] for at, one in enumerate(messages) if one.role == "system" or at == task
+            costs[at]
+            for at, message in enumerate(messages)
+            if message.role == "system" or at == task
         )
         following = session.references.to(end, session.answers[number : number + ANSWERS])
-        wanted = frozenset(one.atom for one in following)
+        wanted = frozenset(item.atom for item in following)
         for budget in budgets:
             if wanted and fixed + sum(costs[:end]) > budget >= fixed + least:
                 whole = replace(session.transcript, messages=messages)
@@ -191,9 +209,10 @@ def measured(session: Session, prompt: Prompt, contender: Contender) -> Point:
         prompt.fixed + sum(cost.total for cost in prompt.counter.costs(tuple(left))) if left else 0
     )
     own = {
-        id(one): atoms for one, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)
+        id(item): atoms
+        for item, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)
     }
-    kept = set().union(*(own.get(id(one)) or atoms_of(one) for one in left)) & prompt.wanted
+    kept = set().union(*(own.get(id(item)) or atoms_of(item) for item in left)) & prompt.wanted
     return Point(session.name, prompt.budget, len(kept), len(prompt.wanted), tokens / prompt.budget)
 
 
@@ -206,7 +225,7 @@ def _trim(strategy: str) -> Contender:
         outcome = Trim(prompt.counter, budget, strategy=strategy)(prompt.transcript)
         return (
             ()
-            if any(one.code == "overflow" for one in outcome.findings)
+            if any(finding.code == "overflow" for finding in outcome.findings)
             else outcome.transcript.messages
         )
 
@@ -218,21 +237,21 @@ def _langchain(**settings: str) -> Contender:
         makes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
         given = [
             ToolMessage(content="", tool_call_id="1", id=str(at))
-            if one.role == "tool"
-            else makes[one.role](content="", id=str(at))
-            for at, one in enumerate(prompt.messages)
+            if message.role == "tool"
+            else makes[message.role](content="", id=str(at))
+            for at, message in enumerate(prompt.messages)
         ]
         found = trim_messages(
             given,
             max_tokens=prompt.budget,
             token_counter=lambda some: (
-                prompt.fixed + sum(prompt.costs[int(one.id)] for one in some)
+                prompt.fixed + sum(prompt.costs[int(item.id)] for item in some)
             ),
             strategy="last",
             include_system=True,
             **settings,
         )
-        return [prompt.messages[int(one.id)] for one in found]
+        return [prompt.messages[int(item.id)] for item in found]
 
     return left
 
@@ -242,13 +261,13 @@ def _last_ten_results(prompt: Prompt) -> Sequence[Message]:
     first.
     """
     messages, where = list(prompt.messages), shape(prompt.messages)
-    results = [at for at, one in enumerate(messages) if one.role == "tool"]
+    results = [at for at, message in enumerate(messages) if message.role == "tool"]
     for at in results[:-10]:
         messages[at] = replace(
             messages[at], parts=(Part("tool_result", "[cleared]", messages[at].result.call_id),)
         )
     costs = [
-        prompt.counter.cost(one, fan).total for one, fan in zip(messages, where.fan, strict=True)
+        prompt.counter.cost(item, fan).total for item, fan in zip(messages, where.fan, strict=True)
     ]
     task = current_task(messages)
     homes = [
@@ -272,7 +291,7 @@ def _without(
             break
         gone.add(home)
         tokens -= spent[home]
-    return [one for at, one in enumerate(messages) if exchange[at] not in gone]
+    return [item for at, item in enumerate(messages) if exchange[at] not in gone]
 
 
 def _oracle(prompt: Prompt) -> Sequence[Message]:
@@ -303,7 +322,7 @@ def _oracle(prompt: Prompt) -> Sequence[Message]:
         fitting = [home for home in exchanges if home not in kept and cost[home] <= room]
         best = max(fitting, key=lambda home: len(left[home] & wanted) / cost[home], default=None)
         if best is None:
-            return [one for at, one in enumerate(messages) if where.exchange[at] in kept]
+            return [item for at, item in enumerate(messages) if where.exchange[at] in kept]
         kept.add(best)
         room -= cost[best]
         wanted -= left[best]
@@ -335,41 +354,44 @@ def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -
     for name, own in points.items():
         cells = []
         for budget in budgets:
-            these = [one for one in own if one.budget == budget]
+            these = [item for item in own if item.budget == budget]
             if not these:
                 cells.append("")
                 continue
-            used = statistics.median(one.used for one in these)
+            used = statistics.median(item.used for item in these)
             cell = f"{100 * share(these):.1f}, {100 * used:.0f} %"
             if name != first:
                 low, middle, high = ahead(
-                    [one for one in points[first] if one.budget == budget], these
+                    [point for point in points[first] if point.budget == budget], these
                 )
                 cell += f" ({middle:+.1f}: {low:+.1f} to {high:+.1f})"
             cells.append(cell)
         print(f"| {name} | " + " | ".join(cells) + " |")
-    sizes = [len([one for one in points[first] if one.budget == budget]) for budget in budgets]
+    sizes = [
+        len([point for point in points[first] if point.budget == budget]) for budget in budgets
+    ]
     print(f"\nrequests: {', '.join(map(str, sizes))}; references:", end=" ")
     print(
         ", ".join(
-            str(sum(one.all for one in points[first] if one.budget == budget)) for budget in budgets
+            str(sum(point.all for point in points[first] if point.budget == budget))
+            for budget in budgets
         )
     )
 
 
 def share(points: Sequence[Point]) -> float:
     """The references kept of all."""
-    return sum(one.kept for one in points) / max(1, sum(one.all for one in points))
+    return sum(point.kept for point in points) / max(1, sum(point.all for point in points))
 
 
 def ahead(ours: Sequence[Point], theirs: Sequence[Point]) -> tuple[float, float, float]:
     """The difference of two shares, in points: the 95 % interval around it."""
     by_session: dict[str, list[int]] = {}
     for sign, points in ((0, ours), (1, theirs)):
-        for one in points:
-            sums = by_session.setdefault(one.session, [0, 0, 0, 0])
-            sums[2 * sign] += one.kept
-            sums[2 * sign + 1] += one.all
+        for point in points:
+            sums = by_session.setdefault(point.session, [0, 0, 0, 0])
+            sums[2 * sign] += point.kept
+            sums[2 * sign + 1] += point.all
     rows = [row for row in by_session.values() if row[1] and row[3]]
     chance = random.Random(1)
 

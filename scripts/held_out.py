@@ -54,7 +54,7 @@ def uses(
     Two kinds of pairs are excluded: those labelled neither `exact` nor `bounded`, and those that
     the present constants count too low. The test of the recorded counts lists the latter.
     """
-    found: dict[tuple[str, str], list[Use]] = defaultdict(list)
+    result: dict[tuple[str, str], list[Use]] = defaultdict(list)
     for row, transcript in rows:
         if transcript is None:
             continue
@@ -71,8 +71,8 @@ def uses(
             if type(fact.value) is int:
                 more = Counter(counter.tokenizer, _raised(counter.framing, field))
                 if times := more.tokens(transcript) - counted:
-                    found[name, field].append(Use(source, row["recorded"], counted, times))
-    return found
+                    result[name, field].append(Use(source, row["recorded"], counted, times))
+    return result
 
 
 def _raised(framing: Framing, field: str) -> Framing:
@@ -124,13 +124,13 @@ class Check:
         return self.value - self.least
 
 
-def checks(found: dict[tuple[str, str], list[Use]]) -> Iterator[Check]:
+def checks(result: dict[tuple[str, str], list[Use]]) -> Iterator[Check]:
     """A check for each constant that applies to any pair."""
-    for (name, field), group in sorted(found.items()):
+    for (name, field), group in sorted(result.items()):
         yield Check(f"{name}.{field}", TABLES[name][field].value, group)
 
 
-def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
+def rows(checks: Sequence[Check]) -> Iterator[tuple[str, ...]]:
     """A header and a row for each check.
 
     `least` is the smallest value for all sources, `without` the smallest for all but one. `low` is
@@ -138,7 +138,7 @@ def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
     deficit in tokens. `median %`: the distance of counts above the recorded values.
     """
     yield "constant", "value", "pairs", "sources", "least", "without", "low", "lowest", "median %"
-    for check in found:
+    for check in checks:
         short = check.shortfalls()
         lows = [tokens for missing in short.values() for tokens in missing]
         yield (
@@ -154,12 +154,12 @@ def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def summary(found: Sequence[Check]) -> str:
+def summary(checks: Sequence[Check]) -> str:
     """A paragraph on the number of constants that hold on excluded sources."""
-    several = [check for check in found if len(check.sources) > 1]
-    alone = [f"`{check.name}` ({check.margin()})" for check in found if len(check.sources) == 1]
+    several = [check for check in checks if len(check.sources) > 1]
+    alone = [f"`{check.name}` ({check.margin()})" for check in checks if len(check.sources) == 1]
     trials = [missing for check in several for missing in check.shortfalls().values()]
-    tokens = [one for missing in trials for one in missing]
+    tokens = [item for missing in trials for item in missing]
     number = sum(len(check.pairs) for check in several)
     return fill(
         "Held-out check (`--by-source`): each repository behind a constant is left out "

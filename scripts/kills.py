@@ -129,7 +129,7 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
     begin = time.monotonic()
     assert start(folder, words).wait() == 0
     took, after = time.monotonic() - begin, state(folder)
-    found: Counter[str] = Counter(kills=count)
+    counts: Counter[str] = Counter(kills=count)
     for number in range(count):
         reset()
         left = len(temporary_files(folder))
@@ -140,32 +140,32 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
         process.send_signal(sent)
         process.wait()
         now = state(folder)
-        found["after the end"] += is_late
-        found["replaced"] += now == after
-        found["partial targets"] += any(
+        counts["after the end"] += is_late
+        counts["replaced"] += now == after
+        counts["partial targets"] += any(
             data not in (before.get(name), after[name]) for name, data in now.items()
         )
-        found["missing targets"] += not before.keys() <= now.keys()
+        counts["missing targets"] += not before.keys() <= now.keys()
         if sent != signal.SIGKILL:
-            found["temporary files after SIGINT or SIGTERM"] += len(temporary_files(folder)) > left
+            counts["temporary files after SIGINT or SIGTERM"] += len(temporary_files(folder)) > left
         else:
-            found["temporary files after SIGKILL"] += len(temporary_files(folder)) > left
+            counts["temporary files after SIGKILL"] += len(temporary_files(folder)) > left
         if mode == "--archive" and now == after:
             restored = subprocess.run(
                 [*COMMAND, "restore", "t.jsonl", "--archive", "kept"],
                 cwd=folder,
                 capture_output=True,
             )
-            found["not restored"] += restored.stdout != before["t.jsonl"]
+            counts["not restored"] += restored.stdout != before["t.jsonl"]
     reset()
     assert start(folder, words).wait() == 0
-    found["temporary files after the next run"] = len(temporary_files(folder))
+    counts["temporary files after the next run"] = len(temporary_files(folder))
     if mode == "--archive":
         verified = subprocess.run(
             [*COMMAND, "trace", "verify", "--archive", "kept"], cwd=folder, capture_output=True
         )
-        found["damaged archives"] = verified.returncode
-    return found
+        counts["damaged archives"] = verified.returncode
+    return counts
 
 
 def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counter[str]:
@@ -179,7 +179,7 @@ def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counte
         + b"".join(step(-number) for number in range(steps))
     )
     words = MODES["--in-place"]
-    found: Counter[str] = Counter({"in-place runs": count})
+    counts: Counter[str] = Counter({"in-place runs": count})
     assert start(folder, words).wait() == 0
     begin = time.monotonic()
     assert start(folder, words).wait() == 0
@@ -200,18 +200,18 @@ def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counte
     try:
         for _ in range(count):
             inode = path.stat().st_ino
-            found[f"exit code {start(folder, words).wait()}"] += 1
-            found["replaced"] += path.stat().st_ino != inode
+            counts[f"exit code {start(folder, words).wait()}"] += 1
+            counts["replaced"] += path.stat().st_ino != inode
     finally:
         appender.terminate()
         number = int([b"0", *appender.stdout.read().split()][-1])
         appender.wait()
         appender.stdout.close()
     results = {json.loads(line).get("tool_call_id") for line in path.read_bytes().splitlines()}
-    found["appended steps"] = number
-    found["lost steps"] = len({f"call {one}" for one in range(1, number + 1)} - results)
-    found["temporary files"] = len(temporary_files(folder))
-    return found
+    counts["appended steps"] = number
+    counts["lost steps"] = len({f"call {item}" for item in range(1, number + 1)} - results)
+    counts["temporary files"] = len(temporary_files(folder))
+    return counts
 
 
 def append(path: Path, pause: float, seed: float) -> None:
@@ -244,9 +244,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         for position, mode in enumerate(MODES if options.kills else ()):
             share = (options.kills + position) // len(MODES)
-            found = kills(Path(name, mode.strip("-")), mode, share, moments)
+            counts = kills(Path(name, mode.strip("-")), mode, share, moments)
             bad += sum(
-                found[key]
+                counts[key]
                 for key in (
                     "partial targets",
                     "missing targets",
@@ -256,16 +256,16 @@ def main() -> None:
                 )
             )
             print(
-                f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()),
+                f"{mode}: " + ", ".join(f"{count} {key}" for key, count in counts.items()),
                 flush=True,
             )
-        found = (
+        counts = (
             live(Path(name, "live"), options.live, options.steps, moments)
             if options.live
             else Counter()
         )
-        bad += found["lost steps"] + found["temporary files"]
-        print("live: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
+        bad += counts["lost steps"] + counts["temporary files"]
+        print("live: " + ", ".join(f"{count} {key}" for key, count in counts.items()), flush=True)
     raise SystemExit(1 if bad else 0)
 
 

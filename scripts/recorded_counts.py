@@ -72,12 +72,12 @@ def requests(path: Path) -> Iterator[tuple[dict[str, Any], Transcript | None]]:
         for line in lines:
             row = json.loads(line)
             data = json.dumps(row["request"]).encode() + b"\n"
-            found = [
+            transcripts = [
                 transcript
                 for chunk in open_reading(BytesIO(data)).chunks
                 for transcript in chunk.transcripts
             ]
-            yield row, found[-1] if found else None
+            yield row, transcripts[-1] if transcripts else None
 
 
 def pairs(path: Path, binding: Callable[[str], Binding]) -> Iterator[Pair]:
@@ -129,14 +129,14 @@ def main() -> None:
         width = max(len(row[0]) for row in rows)
         sys.stdout.write("\n".join(_plain(row, width) for row in rows) + "\n")
         return
-    found = list(pairs(given.file, binding))
+    parsed_pairs = list(pairs(given.file, binding))
     if given.markdown:
-        sys.stdout.write("\n".join(document(found, list(checked()))) + "\n")
+        sys.stdout.write("\n".join(document(parsed_pairs, list(checked()))) + "\n")
         return
     for name in given.by or GROUPS:
-        sys.stdout.write("\n".join(table(name, found, GROUPS[name])) + "\n\n")
+        sys.stdout.write("\n".join(table(name, parsed_pairs, GROUPS[name])) + "\n\n")
     low = sorted(
-        (pair for pair in found if pair.counted and pair.difference < 0),
+        (pair for pair in parsed_pairs if pair.counted and pair.difference < 0),
         key=lambda pair: pair.difference,
     )
     for pair in low[: given.misses]:
@@ -197,14 +197,14 @@ were checked against. A framing has the value of the framing above it for a fiel
 """  # noqa: E501
 
 
-def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:
+def document(pairs: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:
     """The lines of `docs/counting.md`."""
     version = ".".join(map(str, sys.version_info[:2]))
-    yield INTRODUCTION.format(pairs=len(found), version=version)
+    yield INTRODUCTION.format(pairs=len(pairs), version=version)
     yield held_out.summary(checks) + "\n"
     for name in ("label", "vendor", "feature", "model"):
         yield f"## By {name}\n"
-        head, *rows = table(name, found, GROUPS[name], _markdown)
+        head, *rows = table(name, pairs, GROUPS[name], _markdown)
         yield from (head, re.sub(r"[^|]+", " --- ", head), *rows, "")
     yield FACTS
     yield from tool_prompts()
@@ -247,7 +247,7 @@ def _markdown(cells: Sequence[str], width: int) -> str:
 
 def table(
     name: str,
-    found: Sequence[Pair],
+    pairs: Sequence[Pair],
     groups: Callable[[Pair], Iterable[str]],
     write: Callable[[Sequence[str], int], str] = _plain,
 ) -> Iterator[str]:
@@ -255,7 +255,7 @@ def table(
     above in percent.
     """
     rows: dict[str, list[Pair]] = defaultdict(list)
-    for pair in found:
+    for pair in pairs:
         for group in groups(pair):
             rows[group].append(pair)
     head = (

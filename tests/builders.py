@@ -21,7 +21,7 @@ def says(text: str) -> dict[str, Any]:
 def call(*ids: str, name: str = "bash", **arguments: Any) -> dict[str, Any]:
     """An assistant message with tool calls."""
     function = {"name": name, "arguments": json.dumps(arguments)}
-    calls = [{"id": one, "type": "function", "function": function} for one in ids]
+    calls = [{"id": call_id, "type": "function", "function": function} for call_id in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -41,7 +41,7 @@ def steps(number: int, text: str) -> list[dict[str, Any]]:
     """A user message and some steps after it, all with the same result."""
     return [
         user("go on"),
-        *(message for place in range(number) for message in step(f"c{place + 1}", text)),
+        *(message for position in range(number) for message in step(f"c{position + 1}", text)),
     ]
 
 

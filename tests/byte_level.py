@@ -10,7 +10,7 @@ def letters() -> dict[int, str]:
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in shown]
     return {byte: chr(byte) for byte in shown} | {
-        byte: chr(256 + place) for place, byte in enumerate(rest)
+        byte: chr(256 + position) for position, byte in enumerate(rest)
     }
 
 

@@ -15,9 +15,9 @@ SUMMARY = Message(
 
 
 def format_of(data: bytes) -> Format:
-    found = open_reading(BytesIO(data)).format
-    assert found is not None
-    return found
+    detected = open_reading(BytesIO(data)).format
+    assert detected is not None
+    return detected
 
 
 def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
@@ -27,7 +27,7 @@ def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
     return b"".join(data)
 
 
-def told(transcript: Transcript) -> list[tuple[str, Part]]:
+def role_parts(transcript: Transcript) -> list[tuple[str, Part]]:
     """The texts that a model reads, by role; the text of an element is a single message, so a
     neighbour can be merged into it.
     """
@@ -36,11 +36,11 @@ def told(transcript: Transcript) -> list[tuple[str, Part]]:
 
 def starts(transcript: Transcript) -> list[int]:
     """The positions at which exchanges begin."""
-    where = shape(transcript.messages)
-    return [index for index, home in enumerate(where.exchange) if index == home]
+    turn_shape = shape(transcript.messages)
+    return [index for index, home in enumerate(turn_shape.exchange) if index == home]
 
 
-def places(transcript: Transcript) -> list[int]:
+def insert_positions(transcript: Transcript) -> list[int]:
     """The positions at which a message can be inserted: before any exchange except the system
     prompt, which some formats store separately, or at the end.
     """

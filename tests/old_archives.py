@@ -28,7 +28,9 @@ def old_archive(folder: Path, data: bytes, out: bytes, originals: Mapping[str, s
     (folder / "objects").mkdir(parents=True, mode=0o700)
     folder.chmod(0o700)
     same = next(
-        place for place in range(len(data)) if data[place : place + 1] != out[place : place + 1]
+        position
+        for position in range(len(data))
+        if data[position : position + 1] != out[position : position + 1]
     )
     recipe = store(folder, json.dumps([[0, same], store(folder, data[same:])]).encode())
     index = sqlite3.connect(folder / "index.sqlite3")

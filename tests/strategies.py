@@ -33,7 +33,7 @@ FRAGMENTS = (
 )  # fmt: skip
 TEXTS = (
     *FRAGMENTS,
-    *(" ".join(FRAGMENTS[place : place + 5]) for place in range(0, len(FRAGMENTS), 3)),
+    *(" ".join(FRAGMENTS[position : position + 5]) for position in range(0, len(FRAGMENTS), 3)),
     *(fragment * 50 for fragment in FRAGMENTS),
     "\n".join(f"line {number} of the log" for number in range(300)),
     "Error: at the head\n" + "detail\n" * 400,
@@ -105,7 +105,7 @@ def styles(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
+def as_json(value: Any, style: dict[str, Any], **more: Any) -> bytes:
     """A value as JSON bytes; characters outside UTF-8 are escaped."""
     text = json.dumps(value, **style, **more)
     try:
@@ -133,7 +133,7 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
 """By format: a plain conversation and its number in the file, as a JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
-    "openai-chat": lambda talk: [openai_chat.openai_message(one) for one in talk],
+    "openai-chat": lambda talk: [openai_chat.openai_message(message) for message in talk],
     "claude-code": claude_code.claude_events,
     "openai-responses": openai_responses.items,
     "openai-responses, reasoning": openai_responses.reasoned,
@@ -143,7 +143,7 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "codex-exec": codex_exec.exec_events,
     "anthropic": anthropic.elements,
     "context": context.context_messages,
-    "pi": lambda talk: [pi.pi_message(one, place) for place, one in enumerate(talk)],
+    "pi": lambda talk: [pi.pi_message(text, position) for position, text in enumerate(talk)],
     "pi, sessions": pi.sessions,
     "pi, old sessions": pi.old_sessions,
     "gemini": gemini.contents,
@@ -152,7 +152,7 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openhands, 1": openhands.sdk_events,
     "openhands, condensed": openhands.condensed,
     "qwen": qwen.events,
-    "sharegpt": lambda talk: [turn for one in talk for turn in sharegpt.turns(one)],
+    "sharegpt": lambda talk: [turn for message in talk for turn in sharegpt.turns(message)],
     "llamafactory": llamafactory.messages,
 }
 """By format and layout: a plain conversation as the values of lines."""
@@ -172,10 +172,10 @@ def files(draw: st.DrawFn) -> bytes:
         talks = draw(st.lists(conversations(), min_size=1, max_size=most))
         values = [spelled(talk, number) for number, talk in enumerate(talks)]
     if layout == "document":
-        return spell(
+        return as_json(
             values if len(values) > 1 else values[0], style, indent=draw(st.sampled_from([None, 2]))
         )
-    lines = [spell(value, style) for value in values]
+    lines = [as_json(value, style) for value in values]
     for _ in range(draw(st.integers(0, 1))):
         lines.insert(
             draw(st.integers(0, len(lines))),
@@ -183,8 +183,8 @@ def files(draw: st.DrawFn) -> bytes:
         )
     glued = draw(st.integers(0, 9)) == 0
     data = b"".join(
-        line + (b"" if glued and place == 0 and line.strip() else end)
-        for place, line in enumerate(lines)
+        line + (b"" if glued and position == 0 and line.strip() else end)
+        for position, line in enumerate(lines)
     )
     return data if draw(st.booleans()) else data.removesuffix(end)
 

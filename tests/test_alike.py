@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from harness import read, run
-from strategies import CONVERSATIONS, EVENTS, spell
+from strategies import CONVERSATIONS, EVENTS, as_json
 from writers.openai_responses import items
 
 from ctxtrim.presets import PRESETS
@@ -18,11 +18,11 @@ NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex",
 """
 FORMS = {
     **{
-        f"{name}, a list": (lambda talk, one=one: [one(talk, 0)])
-        for name, one in CONVERSATIONS.items()
+        f"{name}, a list": (lambda talk, one=item: [one(talk, 0)])
+        for name, item in CONVERSATIONS.items()
         if name in NAMES
     },
-    **{f"{name}, lines": one for name, one in EVENTS.items() if name in NAMES},
+    **{f"{name}, lines": item for name, item in EVENTS.items() if name in NAMES},
     "codex, lines": lambda talk: [
         META,
         *({"type": "response_item", "payload": item} for item in items(talk)),
@@ -31,7 +31,7 @@ FORMS = {
 PLAIN = {"separators": (",", ":"), "ensure_ascii": False}
 
 
-def said(role: str, text: str, *calls: str) -> dict[str, Any]:
+def plain_message(role: str, text: str, *calls: str) -> dict[str, Any]:
     made = [{"id": name, "name": "bash", "input": {"x": f"look at {name}"}} for name in calls]
     return {"role": role, "texts": [text]} | ({"calls": made} if role == "assistant" else {})
 
@@ -41,22 +41,22 @@ def result(of: str, text: str) -> dict[str, Any]:
 
 
 TALK = [
-    said("user", "What do the tide tables say of the harbour?"),
+    plain_message("user", "What do the tide tables say of the harbour?"),
     *(
-        one
+        text
         for number in range(1, 9)
-        for one in (
-            said("assistant", f"Step {number}.", f"c{number}"),
+        for text in (
+            plain_message("assistant", f"Step {number}.", f"c{number}"),
             result(f"c{number}", f"table {number}: " + "high water and low water " * (40 * number)),
         )
     ),
-    said("assistant", "They say that the harbour is dry at noon."),
-    said("user", "And tomorrow?"),
-    said("assistant", "Both at once.", "d1", "d2"),
+    plain_message("assistant", "They say that the harbour is dry at noon."),
+    plain_message("user", "And tomorrow?"),
+    plain_message("assistant", "Both at once.", "d1", "d2"),
     result("d1", "morning: " + "rising " * 600),
     result("d2", "evening: " + "falling " * 300),
-    said("assistant", "Tomorrow it is dry at one."),
-    said("user", "Thank you. And on Sunday?"),
+    plain_message("assistant", "Tomorrow it is dry at one."),
+    plain_message("user", "Thank you. And on Sunday?"),
 ]
 ORPHANED = [*TALK[:2], *TALK[3:5], result("zz", "nobody asked"), *TALK[5:]]
 
@@ -120,9 +120,9 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
 def unused(value: Any) -> Any:
     """A value without the usage that only some forms record."""
     if isinstance(value, list):
-        return [unused(one) for one in value]
+        return [unused(item) for item in value]
     return (
-        {key: unused(one) for key, one in value.items() if key != "usage"}
+        {key: unused(item) for key, item in value.items() if key != "usage"}
         if isinstance(value, dict)
         else value
     )
@@ -130,7 +130,7 @@ def unused(value: Any) -> Any:
 
 def file_of(form: str, talk: list[dict[str, Any]]) -> bytes:
     """A conversation as a file of some form."""
-    return b"\n".join(spell(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
+    return b"\n".join(as_json(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
 
 
 def framing(data: bytes) -> int:
@@ -152,7 +152,9 @@ def decisions(
     ran = run(
         data, stages, limit=budget + round(frames / target), model="gpt-4o", tokenizer="o200k_base"
     )
-    (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
+    (transcript,) = (
+        transcript for chunk in read(ran.data or b"") for transcript in chunk.transcripts
+    )
     left: list[Any] = []
     appends = any(how.get("summary_place") == "append" for _, how in stages)
     appended: list[str] = []
@@ -163,7 +165,7 @@ def decisions(
         if any(name == "trim" for name, _ in stages):
             texts = [re.sub(r"(?s)(.{40}).*\n\.\.\. \[truncated .*", r"\1", text) for text in texts]
         if message.role == "user":
-            texts = [one for text in texts for one in text.split(markers.END)]
+            texts = [item for text in texts for item in text.split(markers.END)]
         digests = [text.partition(markers.END)[0] for text in texts if markers.is_digest(text)]
         # a separate message after the prompt, or, if roles must alternate, the first text of the
         # next answer
@@ -191,15 +193,20 @@ def decisions(
     last = max(at for at, role in roles.items() if at is not None and role == "assistant")
     hosts = {("assistant", last, "kept")}  # the answer that the digest of a compaction may lead
     changes = [
-        one.change.action
+        measurement.change.action
         for step in ran.rows[0].steps
-        for one in step.changes
-        if roles.get(one.change.message) != "system"
-        and one.change.action not in ("inserted", "merged")
-        and one.change.reason != "hidden"
-        and one.change.line is None
-        and (one.change.action, one.change.message) != ("summarized", None)
-        and (roles.get(one.change.message), one.change.message, one.change.action) not in hosts
+        for measurement in step.changes
+        if roles.get(measurement.change.message) != "system"
+        and measurement.change.action not in ("inserted", "merged")
+        and measurement.change.reason != "hidden"
+        and measurement.change.line is None
+        and (measurement.change.action, measurement.change.message) != ("summarized", None)
+        and (
+            roles.get(measurement.change.message),
+            measurement.change.message,
+            measurement.change.action,
+        )
+        not in hosts
     ]
     return [left, changes, "\n\n".join(appended).count("[✓ ")]
 
@@ -216,6 +223,6 @@ def test_every_stage_makes_the_same_decisions_in_every_format(form: str, stages:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_profile_gives_the_same_findings_in_every_format(form: str, profile: str) -> None:
-    data = b"\n".join(spell(value, PLAIN) for value in FORMS[form](TALK)) + b"\n"
+    data = b"\n".join(as_json(value, PLAIN) for value in FORMS[form](TALK)) + b"\n"
     row = run(data, [("check", {"profile": profile})]).rows[0]
-    assert [one.code for one in row.findings if one.severity == "error"] == []
+    assert [finding.code for finding in row.findings if finding.severity == "error"] == []

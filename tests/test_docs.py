@@ -18,7 +18,7 @@ DEFAULTS = parse("truncate", {}).settings
 ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \| .", LIFECYCLE, re.MULTILINE)
 
 
-def spelled(value: object) -> str:
+def in_markdown(value: object) -> str:
     """A value as the documents write it."""
     if value == ():
         return "none"
@@ -27,16 +27,16 @@ def spelled(value: object) -> str:
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() & dict(ROWS).keys()))
 def test_the_lifecycle_names_the_defaults_of_the_code(name: str) -> None:
-    assert dict(ROWS)[name] == spelled(DEFAULTS[name])
+    assert dict(ROWS)[name] == in_markdown(DEFAULTS[name])
 
 
 @pytest.mark.parametrize(("stage", "rows"), [("trim", 9), ("compact", 7)])
 def test_the_lifecycle_names_the_defaults_of_the_stage(stage: str, rows: int) -> None:
     table = LIFECYCLE.partition(f"| {stage} | default |\n")[2].partition("\n\n")[0]
-    found = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", table, re.MULTILINE))
+    value = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", table, re.MULTILINE))
     settings = parse(stage, {}).settings
-    assert len(found) == rows
-    assert {name: spelled(settings[name]).strip("`") for name in found} == found
+    assert len(value) == rows
+    assert {name: in_markdown(settings[name]).strip("`") for name in value} == value
 
 
 def test_every_setting_in_the_lifecycle_exists() -> None:
@@ -48,7 +48,8 @@ def test_every_setting_in_the_lifecycle_exists() -> None:
 def test_the_lifecycle_names_the_settings_of_the_presets(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \| `truncate` \| (.*) \|$", LIFECYCLE, re.MULTILINE)
     ours = {
-        key: spelled(value).strip("`") for key, value in PRESETS[name].stages["truncate"].items()
+        key: in_markdown(value).strip("`")
+        for key, value in PRESETS[name].stages["truncate"].items()
     }
     assert dict(re.findall(r"`(\w+)=(\w+)`", row)) == ours
 

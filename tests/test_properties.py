@@ -47,7 +47,9 @@ def preset(name: str) -> list[tuple[str, dict]]:
 def transcripts(data: bytes | None) -> list[Transcript]:
     """All transcripts of a file that have messages."""
     chunks = read(data) if data else []
-    return [one for chunk in chunks for one in chunk.transcripts if one.messages]
+    return [
+        transcript for chunk in chunks for transcript in chunk.transcripts if transcript.messages
+    ]
 
 
 @given(files())
@@ -79,9 +81,9 @@ def test_locality_unedited_lines_keep_bytes_and_order(
         for span in message.spans
         if not row.is_written
         or any(
-            one.change.message == message.index and one.change.action != "kept"
+            change.change.message == message.index and change.change.action != "kept"
             for step in row.steps
-            for one in step.changes
+            for change in step.changes
         )
     }
     for chunk, rows in _by_chunk(data, ran.rows):
@@ -120,8 +122,10 @@ def test_agreement_the_output_reads_back_as_intended(
     ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
     assert [finding for finding in ran.findings if finding.code == "self-check"] == []
     written = [row for row in ran.rows if row.is_written and row.messages]
-    found = transcripts(ran.data)
-    assert [len(one.messages) for one in found] == [row.messages for row in written]
+    parsed_transcripts = transcripts(ran.data)
+    assert [len(transcript.messages) for transcript in parsed_transcripts] == [
+        row.messages for row in written
+    ]
     again = run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL)
     assert [row.count.tokens for row in again.rows if row.messages] == [
         row.count.tokens for row in written
@@ -248,18 +252,20 @@ def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
 @settings(max_examples=examples(50))
 @given(conversations())
 def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
-    from strategies import spell
+    from strategies import as_json
     from writers.openai_chat import openai_message
 
-    data = b"".join(spell(openai_message(one), {}) + b"\n" for one in talk)
+    data = b"".join(as_json(openai_message(message), {}) + b"\n" for message in talk)
     for transcript in transcripts(data):
-        where = shape(transcript.messages)
-        for place, message in enumerate(transcript.messages):
-            assert where.exchange[place] <= place
-            assert where.exchange[where.exchange[place]] == where.exchange[place]
+        turn_shape = shape(transcript.messages)
+        for position, message in enumerate(transcript.messages):
+            assert turn_shape.exchange[position] <= position
+            assert (
+                turn_shape.exchange[turn_shape.exchange[position]] == turn_shape.exchange[position]
+            )
             if message.role != "tool":
-                assert where.exchange[place] == place
-        assert list(where.turn) == sorted(where.turn)
-        assert where.steps == sum(
+                assert turn_shape.exchange[position] == position
+        assert list(turn_shape.turn) == sorted(turn_shape.turn)
+        assert turn_shape.steps == sum(
             any(True for _ in message.calls) for message in transcript.messages
         )

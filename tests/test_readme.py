@@ -37,9 +37,9 @@ def test_a_python_session_shows_its_actual_output(
 ) -> None:
     monkeypatch.chdir(ROOT)
     example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
-    told: list[str] = []
+    lines: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    assert runner.run(example, out=told.append).failed == 0, "".join(told)
+    assert runner.run(example, out=lines.append).failed == 0, "".join(lines)
     assert runner.tries > 0
 
 

@@ -23,7 +23,7 @@ def test_retention_replaces_two_hundred_lines_by_three_and_a_pointer(
     snapshot: SnapshotAssertion,
 ) -> None:
     window = ContextWindow.of(map(json.loads, (FIXTURES / "turns.jsonl").read_text().splitlines()))
-    result = next(one for one in window.messages if one.type == "tool_result")
+    result = next(message for message in window.messages if message.type == "tool_result")
     assert len(result.content.split("\n")) == 200
     assert ToolResultRetentionPolicy().truncate(result).content.encode() == snapshot
 
@@ -37,7 +37,7 @@ def test_turns_1_to_3_at_turn_4(
     ran = ctxtrim(*RETENTION, "--archive", f"{tmp_path}/a", stdin=data)
     assert ran.out == snapshot
     assert [json.loads(line)["content"] for line in ran.out.splitlines()] == [
-        one["content"] for one in after
+        message["content"] for message in after
     ]
 
 
@@ -46,7 +46,7 @@ LAYER = ("trim", "--budget", "2000", "--quiet", "fixtures/gates.jsonl")
 
 def test_more_than_ten_results_fit_the_budget(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
     talk = json.loads((FIXTURES / "gates.jsonl").read_text())
-    assert sum(one["role"] == "tool" for one in talk["messages"]) == 12
+    assert sum(message["role"] == "tool" for message in talk["messages"]) == 12
     ran = ctxtrim(*LAYER)
     assert ran.code == 0
     assert ran.out == snapshot

@@ -30,7 +30,10 @@ Stages = list[tuple[str, dict[str, Any]]]
 def transcripts(data: bytes | None) -> list[Transcript]:
     """All transcripts of a file that have messages."""
     return [
-        one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages
+        transcript
+        for chunk in (read(data) if data else [])
+        for transcript in chunk.transcripts
+        if transcript.messages
     ]
 
 

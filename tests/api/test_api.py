@@ -54,7 +54,7 @@ CHARS = {"tokenizer": "chars4"}
 shapes = pytest.mark.parametrize("shape", SHAPES)
 
 
-def said(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
+def error_text(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
     with pytest.raises(error) as caught:
         call(*args, **more)
     return str(caught.value)
@@ -62,14 +62,14 @@ def said(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
 
 @shapes
 def test_s1_1_every_part_of_a_request_is_counted(shape: str) -> None:
-    asked = SHAPES[shape]
-    whole = estimate_tokens(**asked, **CHARS)
-    text = json.dumps(asked["messages"])
-    outputs = sum(len(found) for found in re.findall(r"lamp \d+\.\d+ reading .*? candela", text))
+    request = SHAPES[shape]
+    whole = estimate_tokens(**request, **CHARS)
+    text = json.dumps(request["messages"])
+    outputs = sum(len(value) for value in re.findall(r"lamp \d+\.\d+ reading .*? candela", text))
     assert outputs / 4 < whole < len(text) / 4 + 500
     # tools and the separate system prompt
-    assert estimate_tokens(asked["messages"], **CHARS) < whole
-    without = [one for one in asked["messages"] if one["role"] == "user"]
+    assert estimate_tokens(request["messages"], **CHARS) < whole
+    without = [message for message in request["messages"] if message["role"] == "user"]
     assert estimate_tokens(without, **CHARS) < whole
 
 
@@ -109,8 +109,8 @@ def test_s1_2_encode_returns_as_many_tokens_as_count(name: str) -> None:
 
 
 def test_s1_2_a_tokenizer_that_cannot_encode_raises_an_error() -> None:
-    told = said(TokenizerError, "x", "llama", call=tokenizers.encode)
-    assert told == (
+    error = error_text(TokenizerError, "x", "llama", call=tokenizers.encode)
+    assert error == (
         "tokenizer max(o200k_base, chars4) can count tokens but not encode them; "
         "use gpt, o200k_base, cl100k_base or a tokenizer file"
     )
@@ -150,8 +150,8 @@ def test_s1_2_a_custom_tokenizer_counts_for_its_family(
 
 
 def test_s1_2_an_invalid_tokenizer_is_refused() -> None:
-    told = said(UsageError, "mine", object(), call=tokenizers.add)
-    assert told == "tokenizer mine: expected a name, and an object with count or encode"
+    error = error_text(UsageError, "mine", object(), call=tokenizers.add)
+    assert error == "tokenizer mine: expected a name, and an object with count or encode"
 
 
 @pytest.mark.parametrize(
@@ -171,12 +171,12 @@ def test_s1_3_the_most_tokens_of_a_prompt(config: Any, tokens: int) -> None:
 
 
 def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
-    told = said(
+    error = error_text(
         UsageError,
         {"maxContextTokens": 4096, "reservedOutputTokens": 4096},
         call=compute_max_input_tokens,
     )
-    assert told.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
+    assert error.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
 
 
 def test_s1_3_a_prompt_fits_up_to_the_budget() -> None:
@@ -188,11 +188,11 @@ def test_s1_3_a_prompt_fits_up_to_the_budget() -> None:
 
 @shapes
 def test_s1_4_the_strategies_are_available_by_name(shape: str) -> None:
-    asked = SHAPES[shape]
+    request = SHAPES[shape]
     most = {"reserve": 1000, **CHARS}
     kept = {
         strategy: build_final_prompt(
-            config={"maxContextTokens": 3500, "trimStrategy": strategy, **most}, **asked
+            config={"maxContextTokens": 3500, "trimStrategy": strategy, **most}, **request
         )
         for strategy in (
             "priority",
@@ -212,10 +212,10 @@ def test_s1_4_the_strategies_are_available_by_name(shape: str) -> None:
 
 @shapes
 def test_s1_5_recent_turns_are_kept_while_older_messages_remain(shape: str) -> None:
-    asked = SHAPES[shape]
+    request = SHAPES[shape]
     config = {"budget": 2000, "preserveRecentTurns": 2, **CHARS}
-    prompt = build_final_prompt(config=config, **asked)
-    assert prompt.messages[-12:] == asked["messages"][-12:]  # two turns of six messages
+    prompt = build_final_prompt(config=config, **request)
+    assert prompt.messages[-12:] == request["messages"][-12:]  # two turns of six messages
     assert prompt.usage.dropped > 0
 
 
@@ -223,39 +223,39 @@ def test_s1_5_the_system_prompt_is_dropped_only_by_setting() -> None:
     messages = openai_session(3)
     assert trim_conversation(messages, 60, **CHARS)[0] == messages[0]
     without = trim_conversation(messages, 22, preserve_system_prompt=False, **CHARS)
-    assert [one["role"] for one in without] == ["user"]
+    assert [message["role"] for message in without] == ["user"]
 
 
 def test_s1_5_a_separate_system_prompt_is_kept_and_counted() -> None:
-    asked = SHAPES["anthropic"]
+    request = SHAPES["anthropic"]
     config = {"preserveSystemPrompt": False, "budget": 1500, **CHARS}
-    kept = build_final_prompt(config=config, **asked)
+    kept = build_final_prompt(config=config, **request)
     assert (
-        estimate_tokens(kept.messages, system=SYSTEM, tools=asked["tools"], **CHARS)
+        estimate_tokens(kept.messages, system=SYSTEM, tools=request["tools"], **CHARS)
         == kept.token_count
         <= 1500
     )
-    least = estimate_tokens(asked["messages"][-6:-5], tools=asked["tools"], **CHARS)
+    least = estimate_tokens(request["messages"][-6:-5], tools=request["tools"], **CHARS)
     with pytest.raises(ContextOverflowError) as caught:
-        build_final_prompt(config=config | {"budget": least}, **asked)
+        build_final_prompt(config=config | {"budget": least}, **request)
     assert caught.value.irreducible[0].reason == "system"
 
 
 @shapes
 def test_s1_6_one_summary_replaces_dropped_messages(shape: str) -> None:
-    asked = SHAPES[shape]
+    request = SHAPES[shape]
     config = {"budget": 2000, "summarizeOnTruncate": True, **CHARS}
-    prompt = build_final_prompt(config=config, **asked)
+    prompt = build_final_prompt(config=config, **request)
     assert prompt.summary is not None
     assert prompt.token_count <= 2000
-    told = [
-        one
-        for one in prompt.messages
-        if prompt.summary in json.dumps(one, ensure_ascii=False).replace("\\n", "\n")
+    events = [
+        message
+        for message in prompt.messages
+        if prompt.summary in json.dumps(message, ensure_ascii=False).replace("\\n", "\n")
     ]
-    assert len(told) == 1
+    assert len(events) == 1
     assert "lamp --check 0 --pass 0" in prompt.summary
-    silent = build_final_prompt(config=config | {"summarizeOnTruncate": False}, **asked)
+    silent = build_final_prompt(config=config | {"summarizeOnTruncate": False}, **request)
     assert silent.summary is None
 
 
@@ -280,19 +280,19 @@ def test_s1_6_a_summarizer_writes_and_facts_are_the_fallback() -> None:
     )
     assert prompt.summary == "[Previous conversation summary]\nThe lamps were looked after."
     assert len(writer.prompts) == 1
-    found = summarize_context(messages, summarizer=writer, **CHARS)
-    assert (found.by, found.trouble) == ("writer", None)
-    assert found.summary.endswith("The lamps were looked after.")
+    context_summary = summarize_context(messages, summarizer=writer, **CHARS)
+    assert (context_summary.by, context_summary.trouble) == ("writer", None)
+    assert context_summary.summary.endswith("The lamps were looked after.")
     short = summarize_context(messages[:2], summarizer=writer, summary_tokens=3, **CHARS)
     assert short.by == "facts"
 
 
 def test_s1_6_a_summary_fits_its_limit_and_names_its_source() -> None:
     messages = openai_session(8)
-    found = summarize_context(messages, summary_tokens=200, **CHARS)
-    assert found.original_tokens == estimate_tokens(messages, **CHARS)
-    assert 0 < tokenizers.count(found.summary, "chars4") <= 200
-    assert "Look after lamp 0, and keep the north light burning." in found.summary
+    context_summary = summarize_context(messages, summary_tokens=200, **CHARS)
+    assert context_summary.original_tokens == estimate_tokens(messages, **CHARS)
+    assert 0 < tokenizers.count(context_summary.summary, "chars4") <= 200
+    assert "Look after lamp 0, and keep the north light burning." in context_summary.summary
     assert summarize_context([], **CHARS).summary == ""
 
 
@@ -323,13 +323,13 @@ def test_s1_9_an_overflow_error_lists_protected_messages() -> None:
         "tokens, Max: 20 tokens. "
         "Please narrow the scope or start a new session.\n    message 0 (system): "
     )
-    assert [(one.index, one.role) for one in error.irreducible] == [
+    assert [(message.index, message.role) for message in error.irreducible] == [
         (0, "system"),
         (13, "user"),
         (None, "request"),
     ]
     assert (
-        sum(one.tokens for one in error.irreducible)
+        sum(message.tokens for message in error.irreducible)
         == error.current_tokens
         > error.max_tokens
         == 20
@@ -350,15 +350,15 @@ def test_s1_9_the_text_of_an_overflow_error() -> None:
 
 @shapes
 def test_s1_10_a_prompt_that_fits_is_unchanged(shape: str) -> None:
-    asked = SHAPES[shape]
-    prompt = build_final_prompt(**asked)
+    request = SHAPES[shape]
+    prompt = build_final_prompt(**request)
     assert prompt.within_budget
-    assert prompt.messages == asked["messages"]
-    assert prompt.messages is not asked["messages"]
-    assert prompt.messages[0] is not asked["messages"][0]
+    assert prompt.messages == request["messages"]
+    assert prompt.messages is not request["messages"]
+    assert prompt.messages[0] is not request["messages"][0]
     assert (prompt.usage.trimmed, prompt.usage.dropped) == (False, 0)
-    kept = enforce_context_limit(max_input_tokens=100_000, **asked)
-    assert (kept.messages, kept.truncated, kept.dropped_count) == (asked["messages"], False, 0)
+    kept = enforce_context_limit(max_input_tokens=100_000, **request)
+    assert (kept.messages, kept.truncated, kept.dropped_count) == (request["messages"], False, 0)
 
 
 def test_s1_11_both_message_shapes_give_the_same_decisions() -> None:
@@ -389,11 +389,11 @@ def test_s1_12_the_config_block_of_other_programs_is_accepted() -> None:
 
 
 def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
-    told: list[PromptUsage] = []
+    prompt_usages: list[PromptUsage] = []
     messages = openai_session(8)
     for budget in (2000, 100_000):
-        build_final_prompt(messages, {"budget": budget, **CHARS}, on_usage=told.append)
-    trimmed, whole = told
+        build_final_prompt(messages, {"budget": budget, **CHARS}, on_usage=prompt_usages.append)
+    trimmed, whole = prompt_usages
     assert (trimmed.trimmed, whole.trimmed) == (True, False)
     assert (
         trimmed.original_tokens
@@ -425,7 +425,9 @@ def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
     ],
 )
 def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], told: str) -> None:
-    assert said(UsageError, [], config, call=build_final_prompt) == f"build_final_prompt: {told}"
+    assert (
+        error_text(UsageError, [], config, call=build_final_prompt) == f"build_final_prompt: {told}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -445,13 +447,13 @@ def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], told: str) 
 )
 def test_an_invalid_message_is_named_in_the_error(messages: Any, told: str) -> None:
     for call in (estimate_tokens, build_final_prompt, summarize_context):
-        assert said(InputError, messages, call=call) == told
+        assert error_text(InputError, messages, call=call) == told
 
 
 def test_only_anthropic_has_a_separate_system_prompt() -> None:
-    told = said(InputError, openai_turn(0), system="x", call=estimate_tokens)
+    error = error_text(InputError, openai_turn(0), system="x", call=estimate_tokens)
     assert (
-        told
+        error
         == "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
     )
     plain = [{"role": "user", "content": "hello"}]
@@ -478,20 +480,24 @@ def test_s1_9_no_result_exceeds_the_budget_and_inputs_are_unchanged(
     given_to = copy.deepcopy((messages, system, tools, options))
     before = estimate_tokens(messages, system=system, tools=tools, **CHARS)
     try:
-        found = enforce_context_limit(messages, budget, system=system, tools=tools, **options)
+        enforced_limit = enforce_context_limit(
+            messages, budget, system=system, tools=tools, **options
+        )
     except ContextOverflowError as error:
         assert error.current_tokens > error.max_tokens == budget
-        assert sum(one.tokens for one in error.irreducible) == error.current_tokens
+        assert sum(message.tokens for message in error.irreducible) == error.current_tokens
     else:
-        assert found.token_count <= budget
+        assert enforced_limit.token_count <= budget
         assert (
-            estimate_tokens(found.messages, system=system, tools=tools, **CHARS)
-            == found.token_count
+            estimate_tokens(enforced_limit.messages, system=system, tools=tools, **CHARS)
+            == enforced_limit.token_count
         )
-        assert found.truncated == (found.messages != messages)
-        assert found.truncated or before <= budget
-        again = enforce_context_limit(found.messages, budget, system=system, tools=tools, **options)
-        assert again.messages == found.messages
+        assert enforced_limit.truncated == (enforced_limit.messages != messages)
+        assert enforced_limit.truncated or before <= budget
+        again = enforce_context_limit(
+            enforced_limit.messages, budget, system=system, tools=tools, **options
+        )
+        assert again.messages == enforced_limit.messages
     assert (messages, system, tools, options) == given_to
 
 
@@ -500,7 +506,7 @@ def test_s1_9_no_result_exceeds_the_budget_and_inputs_are_unchanged(
 def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
     shape: str, times: int
 ) -> None:
-    asked = SHAPES[shape]
+    request = SHAPES[shape]
     talk = openai_session(12)[1:] if shape == "openai" else anthropic_session(12)
     messages: Messages = []
     peak = 0
@@ -511,8 +517,8 @@ def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
         prompt = build_final_prompt(
             messages,
             {"maxContextTokens": 3000, "reservedOutputTokens": 500, **CHARS},
-            system=asked.get("system"),
-            tools=asked["tools"],
+            system=request.get("system"),
+            tools=request["tools"],
         )
         peak = max(peak, prompt.token_count)
         assert prompt.token_count <= 2500

@@ -52,7 +52,7 @@ def turns(*numbers: int, now: int = 4, text: str = LONG) -> list[dict[str, Any]]
 
 
 def lines(records: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in records)
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
 
 
 def pipeline(data: bytes) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def test_s4_1_every_other_message_is_always_whole() -> None:
         AssistantMessage("a", LONG, 1),
         SpecRefreshMessage("s", LONG, 1),
     )
-    assert all(POLICY.is_fully_retained(one, 99) for one in others)
+    assert all(POLICY.is_fully_retained(item, 99) for item in others)
     assert POLICY.apply(ContextWindow(others, 99)).messages == others
     data = lines(
         [
@@ -152,10 +152,14 @@ def test_s4_4_records_round_trip_through_messages() -> None:
     records = turns(1, 2, 3)
     window = ContextWindow.of(records)
     assert window.current_turn == 4
-    assert [type(one) for one in window.messages] == [
+    assert [type(message) for message in window.messages] == [
         SpecRefreshMessage, UserMessage, *[ToolResultMessage] * 3, AssistantMessage, UserMessage,
     ]  # fmt: skip
-    assert [one.type for one in window.messages[:3]] == ["spec_refresh", "user", "tool_result"]
+    assert [message.type for message in window.messages[:3]] == [
+        "spec_refresh",
+        "user",
+        "tool_result",
+    ]
     assert window.records() == records
     assert ContextWindow.of(records, current_turn=9).current_turn == 9
     assert ContextWindow.of([]) == ContextWindow((), 0)
@@ -226,12 +230,12 @@ def test_s4_5_turns_1_2_3_at_turn_4() -> None:
     assert [after == before for after, before in pairs] == [False, False, True]
     assert POLICY.apply(window, current_turn=2).messages == window.messages
     assert POLICY.apply(window, current_turn=2).current_turn == 2
-    found = [
-        one["content"] == LONG
-        for one in pipeline(lines(turns(1, 2, 3)))
-        if one["type"] == "tool_result"
+    values = [
+        message["content"] == LONG
+        for message in pipeline(lines(turns(1, 2, 3)))
+        if message["type"] == "tool_result"
     ]
-    assert found == [False, False, True]
+    assert values == [False, False, True]
 
 
 def test_s4_6_the_original_is_restored_byte_for_byte(own: Run, tmp_path: Path) -> None:
@@ -256,14 +260,14 @@ def test_s4_6_the_original_is_restored_byte_for_byte(own: Run, tmp_path: Path) -
 
 def test_s4_6_unknown_and_empty_ids_are_different_errors(own: Run) -> None:
     own("run", "--preset", "retention", stdin=lines(turns(1)))
-    for name, code, told in (
+    for name, code, error in (
         ("trace-9", 1, "TRACE_NOT_FOUND"),
         ("", 2, "INVALID_INPUT"),
         (" \t", 2, "INVALID_INPUT"),
     ):
         ran = own("trace", "get", name)
         assert (ran.code, ran.out) == (code, b"")
-        assert told in ran.err
+        assert error in ran.err
 
 
 @pytest.mark.parametrize("named", [(), ("--archive", "missing")])
@@ -313,19 +317,19 @@ def test_s4_6_a_dry_run_stores_nothing(own: Run, tmp_path: Path, words: tuple[st
 def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(own: Run) -> None:
     data = (FIXTURES / "turns.jsonl").read_bytes()
     originals = {
-        one["traceId"]: one["content"]
-        for one in map(json.loads, data.splitlines())
-        if "traceId" in one
+        message["traceId"]: message["content"]
+        for message in map(json.loads, data.splitlines())
+        if "traceId" in message
     }
     seen = {}
     for now in (1, 2, 3, 4):
         ran = own("run", "--preset", "retention", "--current-turn", now, stdin=data)
-        found = {
-            one["traceId"]: one["content"]
-            for one in map(json.loads, ran.out.splitlines())
-            if "traceId" in one
+        value = {
+            message["traceId"]: message["content"]
+            for message in map(json.loads, ran.out.splitlines())
+            if "traceId" in message
         }
-        seen[now] = sorted(name for name, text in found.items() if text == originals[name])
+        seen[now] = sorted(name for name, text in value.items() if text == originals[name])
     assert seen == {
         1: ["harbour-1", "harbour-2", "harbour-3"],
         2: ["harbour-1", "harbour-2", "harbour-3"],

@@ -11,13 +11,13 @@ import pytest
 from builders import contents, conversation, step, user
 from conftest import Run
 from old_archives import old_archive
-from samples import line, messages, said, shortened
+from samples import line, messages, shortened, step_text
 
 from ctxtrim.archive.blobs import sha256
 
 QUICK = ("--tokenizer", "chars4", "--quiet")
-NAME = sha256(said(1).encode())
-SPILLED_NAME = sha256(said(2).encode())
+NAME = sha256(step_text(1).encode())
+SPILLED_NAME = sha256(step_text(2).encode())
 SPILLS = f"ai_tool_outputs-{os.geteuid()}"
 
 
@@ -31,11 +31,11 @@ def stored(folder: Path, name: str = SPILLED_NAME) -> Path:
 
 def old(folder: Path) -> bytes:
     """Make an archive of version 1; the output that it restores."""
-    old_archive(folder, line(), shortened(line()), {"call_1": said(1)})
+    old_archive(folder, line(), shortened(line()), {"call_1": step_text(1)})
     return shortened(line())
 
 
-def refused(ctxtrim: Run, folder: Path, tmp_path: Path) -> str:
+def refusal(ctxtrim: Run, folder: Path, tmp_path: Path) -> str:
     """The one-line error for a refused archive; the transcript and all other files are
     unchanged.
     """
@@ -68,7 +68,7 @@ def test_an_archive_that_others_can_write_to_is_refused(
     old(folder)
     ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
     (folder / inside).chmod(mode)
-    err = refused(ctxtrim, folder, tmp_path)
+    err = refusal(ctxtrim, folder, tmp_path)
     assert f"{folder / inside}: others can write to it (mode {mode:04o})" in err
     assert "chmod go-w" in err
     assert ctxtrim("restore", "-", "--archive", folder, stdin=shortened(line())).code == 1
@@ -82,7 +82,7 @@ def test_links_inside_an_archive_are_refused(ctxtrim: Run, tmp_path: Path, part:
     if (folder / part).exists():
         (folder / part).rename(elsewhere)
     (folder / part).symlink_to(elsewhere)
-    assert f"{folder / part}: is a symbolic link" in refused(ctxtrim, folder, tmp_path)
+    assert f"{folder / part}: is a symbolic link" in refusal(ctxtrim, folder, tmp_path)
 
 
 def test_a_link_to_a_folder_of_the_user_is_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_an_archive_member_of_the_wrong_type_is_refused(
         folder.mkdir(mode=0o700)
     os.mkfifo(folder / part)
     expected = "file" if part == "index.sqlite3" else "folder"
-    err = refused(ctxtrim, folder, tmp_path)
+    err = refusal(ctxtrim, folder, tmp_path)
     assert (
         f"{folder / part}: is a special file where a {expected} is expected; remove it or "
         "name another folder" in err
@@ -134,7 +134,7 @@ def test_a_damaged_stored_original_is_replaced(
     assert (str(file) if part == "packs" else SPILLED_NAME) in ran.err
     again = ctxtrim(*SPILL, "--archive", folder, stdin=line())
     assert (again.code, again.out) == (0, first.out)
-    assert stored(folder).read_bytes() == said(2).encode()
+    assert stored(folder).read_bytes() == step_text(2).encode()
     assert not file.is_symlink()
     assert other.read_bytes() == b"something else"
     assert ctxtrim("restore", "-", "--archive", folder, stdin=again.out).out == line()
@@ -173,8 +173,8 @@ def test_an_archive_of_version_1_is_read_and_continued(ctxtrim: Run, tmp_path: P
     second = ctxtrim("truncate", *QUICK, *archive, stdin=new).out
     assert ctxtrim("restore", "-", *archive, stdin=out).out == line()
     assert ctxtrim("restore", "-", *archive, stdin=second).out == new
-    assert ctxtrim("trace", "get", "call_1", *archive).out == said(1).encode()
-    assert ctxtrim("trace", "get", "call_2", *archive).out == said(2).encode()
+    assert ctxtrim("trace", "get", "call_1", *archive).out == step_text(1).encode()
+    assert ctxtrim("trace", "get", "call_2", *archive).out == step_text(2).encode()
     assert ctxtrim("trace", "list", *archive).out.count(b"call_1") == 2
     assert ctxtrim("trace", "verify", *archive).code == 0
     stored(tmp_path / "a", NAME).write_bytes(b"something else")

@@ -15,7 +15,7 @@ from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries.identity import Identity, identity
 
 
-def known(name: str, opening: str = "What is the tide?") -> Identity:
+def identity_of(name: str, opening: str = "What is the tide?") -> Identity:
     """The identity of a transcript with an id: an opening prompt and its answer."""
     messages = [
         Message("user", (Part("text", opening),)),
@@ -24,12 +24,12 @@ def known(name: str, opening: str = "What is the tide?") -> Identity:
     return identity(messages, name, "file.jsonl", 1, 0)
 
 
-def put(store: Store, name: str, text: str, tokens: int, messages: int) -> Entry:
+def store_entry(store: Store, name: str, text: str, tokens: int, messages: int) -> Entry:
     """Store a summary of both messages of a transcript, as a run does, and read its entry back."""
-    found = known(name)
-    store.remember(found, StoredSummary(text, tokens, messages), found.covered_until(1))
+    identity = identity_of(name)
+    store.remember(identity, StoredSummary(text, tokens, messages), identity.covered_until(1))
     store.commit()
-    return entries(store.path)[found.key]
+    return entries(store.path)[identity.key]
 
 
 def entries(path: Path) -> dict[str, Entry]:
@@ -41,10 +41,10 @@ def entries(path: Path) -> dict[str, Entry]:
 
 def test_s1_7_store_keeps_an_entry_per_transcript_and_continues_its_version(tmp_path: Path) -> None:
     store = Store(tmp_path / "folder" / "summaries.json")
-    assert store.recall(known("a")) == (None, None)
-    first = put(store, "a", "what was said", 4, 10)
-    other = put(store, "b", "something else \ud800", 5, 3)
-    second = put(store, "a", "and what came then", 6, 14)
+    assert store.recall(identity_of("a")) == (None, None)
+    first = store_entry(store, "a", "what was said", 4, 10)
+    other = store_entry(store, "b", "something else \ud800", 5, 3)
+    second = store_entry(store, "a", "and what came then", 6, 14)
     assert (first.version, first.created) == (1, first.updated)
     assert (second.version, second.created, second.content) == (
         2,
@@ -54,17 +54,20 @@ def test_s1_7_store_keeps_an_entry_per_transcript_and_continues_its_version(tmp_
     assert second.updated >= first.updated
     assert list(entries(store.path).values()) == [second, other]
     later = Store(store.path)
-    assert later.recall(known("a")) == (StoredSummary("and what came then", 6, 14, overlap=2), None)
-    assert later.recall(known("c")) == (None, None)
+    assert later.recall(identity_of("a")) == (
+        StoredSummary("and what came then", 6, 14, overlap=2),
+        None,
+    )
+    assert later.recall(identity_of("c")) == (None, None)
 
 
 def test_s1_7_store_uses_the_key_names_of_the_requirements(tmp_path: Path) -> None:
-    entry = put(Store(tmp_path / "s.json"), "a", "said", 1, 2)
-    found = known("a")
+    entry = store_entry(Store(tmp_path / "s.json"), "a", "said", 1, 2)
+    identity = identity_of("a")
     assert json.loads((tmp_path / "s.json").read_bytes()) == {
         "version": 1,
         "conversation_summary": {
-            f"a#{found.opening}": {
+            f"a#{identity.opening}": {
                 "content": "said",
                 "tokens": 1,
                 "messages_included": 2,
@@ -72,8 +75,8 @@ def test_s1_7_store_uses_the_key_names_of_the_requirements(tmp_path: Path) -> No
                 "updated": entry.updated,
                 "version": 1,
                 "id": "a",
-                "fingerprint": found.opening,
-                "covered": list(found.messages),
+                "fingerprint": identity.opening,
+                "covered": list(identity.messages),
             }
         },
     }
@@ -98,28 +101,28 @@ def test_an_entry_of_version_1_is_used_if_its_summary_is_in_the_transcript(
     messages = [Message("user", (Part("text", text),)), Message("user", (Part("text", "On."),))]
     with_summary = identity(messages, "a", "file.jsonl", 1, 0)
     assert store.recall(with_summary).summary == StoredSummary(text, 9, 3)
-    assert store.recall(known("a")).summary is None
+    assert store.recall(identity_of("a")).summary is None
     store.remember(with_summary, StoredSummary("more", 5, 6), ("aa",))
     store.commit()
-    assert [(key, one.version, one.created) for key, one in entries(store.path).items()] == [
+    assert [(key, entry.version, entry.created) for key, entry in entries(store.path).items()] == [
         ("a", 5, "x")
     ]
 
 
 def test_s1_7_store_is_not_rewritten_without_changes(tmp_path: Path) -> None:
     store = Store(tmp_path / "s.json")
-    entry = put(store, "a", "said", 1, 2)
+    entry = store_entry(store, "a", "said", 1, 2)
     before = (tmp_path / "s.json").read_bytes()
-    assert put(store, "a", "said", 1, 2) == entry
+    assert store_entry(store, "a", "said", 1, 2) == entry
     assert (tmp_path / "s.json").read_bytes() == before
 
 
 def test_s1_7_store_is_private_and_leaves_no_other_files(tmp_path: Path) -> None:
     store = Store(tmp_path / "s.json")
-    put(store, "a", "said", 1, 2)
+    store_entry(store, "a", "said", 1, 2)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
     (tmp_path / "s.json").chmod(0o644)
-    put(store, "a", "more", 1, 2)
+    store_entry(store, "a", "more", 1, 2)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
     store.check()
     assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
@@ -155,8 +158,8 @@ def test_s1_7_store_that_is_unreadable_is_reported_and_unchanged(
     path.write_bytes(data)
     for use in (
         Store(path).check,
-        lambda: Store(path).recall(known("a")),
-        lambda: put(Store(path), "a", "said", 1, 2),
+        lambda: Store(path).recall(identity_of("a")),
+        lambda: store_entry(Store(path), "a", "said", 1, 2),
     ):
         with pytest.raises(InputError) as caught:
             use()
@@ -169,17 +172,17 @@ def test_s1_7_store_that_is_unreadable_is_reported_and_unchanged(
 
 def test_s1_7_store_at_an_impossible_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the summary store cannot be read: is a directory"):
-        Store(tmp_path).recall(known("a"))
+        Store(tmp_path).recall(identity_of("a"))
     (tmp_path / "file").write_bytes(b"")
     for use in (
         Store(tmp_path / "file" / "s.json").check,
-        lambda: Store(tmp_path / "file" / "s.json").recall(known("a")),
+        lambda: Store(tmp_path / "file" / "s.json").recall(identity_of("a")),
     ):
         with pytest.raises(InputError, match="cannot be read: not a directory"):
             use()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "s.json")
     store = Store(tmp_path / "link")
-    store.remember(known("a"), StoredSummary("said", 1, 2), ())
+    store.remember(identity_of("a"), StoredSummary("said", 1, 2), ())
     store.commit()
     assert (tmp_path / "nowhere" / "s.json").exists()
 
@@ -194,15 +197,15 @@ def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: st
 def test_s1_7_store_that_is_unwritable_is_reported_before_any_edit(tmp_path: Path) -> None:
     pipe = tmp_path / "round"
     pipe.symlink_to(pipe)
-    for use in (Store(pipe).check, lambda: put(Store(pipe), "a", "said", 1, 2)):
+    for use in (Store(pipe).check, lambda: store_entry(Store(pipe), "a", "said", 1, 2)):
         with pytest.raises((InputError, OutputError), match="levels of symbolic links"):
             use()
 
 
 def _put(path: Path, worker: int) -> int:
     for number in range(10):
-        put(Store(path), f"{worker}-{number}", "said", number, worker)
-    put(Store(path), "shared", f"by {worker}", worker, worker)
+        store_entry(Store(path), f"{worker}-{number}", "said", number, worker)
+    store_entry(Store(path), "shared", f"by {worker}", worker, worker)
     return os.getpid()
 
 

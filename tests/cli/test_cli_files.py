@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
-from samples import chat, line, long_chat, shortened, stuck
+from samples import chat, line, long_chat, oversized_chat, shortened
 
 QUICK = ("--tokenizer", "chars4")
 TIGHT = (*QUICK, "--budget", "300")
@@ -44,7 +44,7 @@ def test_in_place_writes_only_changed_files(ctxtrim: Run, tmp_path: Path) -> Non
 
 def test_in_place_keeps_a_file_with_an_overflow_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     mixed, other = tmp_path / "mixed.jsonl", tmp_path / "other.jsonl"
-    mixed.write_bytes(line(long_chat()) + line(stuck()))
+    mixed.write_bytes(line(long_chat()) + line(oversized_chat()))
     other.write_bytes(line(long_chat()))
     before = state(mixed)
     ran = ctxtrim("trim", "--in-place", *TIGHT, tmp_path)
@@ -54,12 +54,12 @@ def test_in_place_keeps_a_file_with_an_overflow_unchanged(ctxtrim: Run, tmp_path
     assert names(tmp_path) == ["mixed.jsonl", "other.jsonl"]
     kept = ctxtrim("trim", "--in-place", "--on-overflow", "keep", *TIGHT, mixed)
     assert kept.code == 3
-    assert mixed.read_bytes() == other.read_bytes() + line(stuck())
+    assert mixed.read_bytes() == other.read_bytes() + line(oversized_chat())
 
 
 def test_a_document_with_an_overflow_is_left_whole(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "document.json"
-    path.write_bytes(b"[\n" + line(long_chat()) + b",\n" + line(stuck()) + b"]\n")
+    path.write_bytes(b"[\n" + line(long_chat()) + b",\n" + line(oversized_chat()) + b"]\n")
     before = state(path)
     assert ctxtrim("trim", "--in-place", *TIGHT, path).code == 3
     ran = ctxtrim("trim", *TIGHT, path)
@@ -81,12 +81,12 @@ def test_o_always_creates_its_file(ctxtrim: Run, tmp_path: Path) -> None:
 def test_o_creates_no_file_if_no_transcript_remains(ctxtrim: Run, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     words = ("trim", *TIGHT, "-o", out)
-    assert ctxtrim(*words, stdin=line(stuck())).code == 3
+    assert ctxtrim(*words, stdin=line(oversized_chat())).code == 3
     assert names(tmp_path) == []
     out.write_bytes(b"as it was")
-    assert ctxtrim(*words, stdin=line(stuck())).code == 3
+    assert ctxtrim(*words, stdin=line(oversized_chat())).code == 3
     assert out.read_bytes() == b"as it was"
-    ran = ctxtrim(*words, stdin=line(stuck()) + line(chat()))
+    ran = ctxtrim(*words, stdin=line(oversized_chat()) + line(chat()))
     assert (ran.code, out.read_bytes()) == (3, line(chat()))
     assert "Cannot fit request within context limit." in ran.err
 

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
-from samples import chat, line, long_chat, shortened, stuck
+from samples import chat, line, long_chat, oversized_chat, shortened
 
 ALL = ("agent.jsonl", "claude-code.jsonl", "document.json", "messages.jsonl", "seven-steps.jsonl")
 MANY = 2_000  # more conversations than format detection reads in advance
@@ -87,7 +87,7 @@ def test_stages_run_in_order_and_their_own_settings_take_precedence(ctxtrim: Run
 
 @pytest.mark.parametrize("on_overflow", ["fail", "keep"])
 def test_an_overflow_is_left_out_or_passed_on_unchanged(ctxtrim: Run, on_overflow: str) -> None:
-    data = line(chat()) + line(stuck()) + line(long_chat())
+    data = line(chat()) + line(oversized_chat()) + line(long_chat())
     ran = ctxtrim(
         "trim", "--tokenizer", "chars4", "--budget", "300", "--on-overflow", on_overflow, stdin=data
     )
@@ -96,12 +96,12 @@ def test_an_overflow_is_left_out_or_passed_on_unchanged(ctxtrim: Run, on_overflo
     assert "<stdin>:2: error: Cannot fit request within context limit. Current: " in ran.err
     assert "Max: 300 tokens. Please narrow the scope or start a new session." in ran.err
     assert out[0] == line(chat())
-    assert out[1:-1] == ([line(stuck())] if on_overflow == "keep" else [])
+    assert out[1:-1] == ([line(oversized_chat())] if on_overflow == "keep" else [])
     assert 0 < len(out[-1]) < len(line(long_chat()))
 
 
 def test_a_filter_after_an_overflow_never_succeeds(ctxtrim: Run) -> None:
-    first = ctxtrim("trim", "--tokenizer", "chars4", "--budget", "50", stdin=line(stuck()))
+    first = ctxtrim("trim", "--tokenizer", "chars4", "--budget", "50", stdin=line(oversized_chat()))
     assert (first.code, first.out) == (3, b"")
     assert ctxtrim("check", stdin=first.out).code == 1
     assert ctxtrim("truncate", stdin=first.out).code == 1
@@ -226,16 +226,16 @@ def _watched(event: str, *words: str) -> list[str]:
 def test_no_command_opens_a_socket() -> None:
     for words in (("count",), ("run", "-s", "truncate", "-s", "trim", "--dry-run", "--json")):
         assert not [
-            told
-            for told in _watched("socket.", *words, "fixtures/agent.jsonl")
-            if told.startswith("(")
+            error
+            for error in _watched("socket.", *words, "fixtures/agent.jsonl")
+            if error.startswith("(")
         ]
 
 
 def test_a_short_transcript_is_checked_without_a_vocabulary() -> None:
     def vocabularies(*words: str) -> bool:
         return any(
-            "vocabularies" in told for told in _watched("open", *words, "fixtures/agent.jsonl")
+            "vocabularies" in error for error in _watched("open", *words, "fixtures/agent.jsonl")
         )
 
     assert not vocabularies("check")

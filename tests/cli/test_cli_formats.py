@@ -25,7 +25,7 @@ def test_explain_format_shows_the_format_and_its_certainty(ctxtrim: Run) -> None
 
 def test_a_mixed_file_is_detected_and_loses_nothing(ctxtrim: Run) -> None:
     claude = (FIXTURES / "claude-code.jsonl").read_bytes()
-    loose = b"".join(json.dumps(one).encode() + b"\n" for one in TALK)
+    loose = b"".join(json.dumps(message).encode() + b"\n" for message in TALK)
     ran = ctxtrim("run", stdin=claude + loose)
     assert ran.out == claude + loose
     assert "31 of 34 values inspected match, 3 look like openai-chat" in ran.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import FIXTURES, Run
-from samples import chat, line, long_chat, messages, orphan, said, shortened, stuck
+from samples import chat, line, long_chat, messages, orphan, oversized_chat, shortened, step_text
 
 QUICK = ("--tokenizer", "chars4")
 BIG = "9" * 5_000  # more digits than Python's own parser takes
@@ -44,14 +44,14 @@ def test_an_odd_line_is_unchanged_while_its_neighbour_is_edited(
     path.write_bytes(line() + odd + line(chat()))
     ran = ctxtrim("truncate", *QUICK, path)
     assert ran.out == shortened(line()) + odd + line(chat())
-    told = [one for one in ran.err.splitlines() if "error" in one]
+    lines = [line for line in ran.err.splitlines() if "error" in line]
     if complaint is None:
-        assert (ran.code, told) == (0, [])
+        assert (ran.code, lines) == (0, [])
     else:
         assert ran.code == 1
-        assert len(told) == 1
-        assert told[0].startswith(f"{path}:2: error: ")
-        assert complaint in told[0]
+        assert len(lines) == 1
+        assert lines[0].startswith(f"{path}:2: error: ")
+        assert complaint in lines[0]
 
 
 def test_a_run_without_stages_keeps_every_odd_line(ctxtrim: Run, tmp_path: Path) -> None:
@@ -88,11 +88,13 @@ def test_values_without_a_separator_are_read_and_kept_without_one(
 ) -> None:
     glued = line(end="") + line(chat())
     (tmp_path / "glued.jsonl").write_bytes(
-        line(chat()) + glued + line(stuck(), end="") + line(long_chat())
+        line(chat()) + glued + line(oversized_chat(), end="") + line(long_chat())
     )
     ran = ctxtrim("truncate", *QUICK, tmp_path / "glued.jsonl")
     assert ran.code == 0
-    assert ran.out == line(chat()) + shortened(glued) + line(stuck(), end="") + line(long_chat())
+    assert ran.out == line(chat()) + shortened(glued) + line(oversized_chat(), end="") + line(
+        long_chat()
+    )
     assert f"{tmp_path / 'glued.jsonl'}:2: warning: " in ran.err
     trimmed = ctxtrim("trim", *QUICK, "--budget", "300", tmp_path / "glued.jsonl")
     assert trimmed.code == 3
@@ -113,11 +115,11 @@ def test_only_a_line_of_5_megabytes_is_shortened(ctxtrim: Run, tmp_path: Path) -
     lines = ran.out.splitlines(keepends=True)
     assert ran.code == 0
     assert (lines[0], lines[2]) == (line(chat()), line(chat()))
-    found = json.loads(lines[1])["messages"]
-    assert found[:-1] == long[:-1]
-    assert found[-1]["content"].startswith("0: a line")
-    assert found[-1]["content"].endswith("149999: a line of a very long result")
-    assert len(found[-1]["content"]) <= 4 * 2_000
+    value = json.loads(lines[1])["messages"]
+    assert value[:-1] == long[:-1]
+    assert value[-1]["content"].startswith("0: a line")
+    assert value[-1]["content"].endswith("149999: a line of a very long result")
+    assert len(value[-1]["content"]) <= 4 * 2_000
 
 
 WHOLE = {
@@ -151,9 +153,9 @@ def test_a_file_without_a_transcript_is_unchanged_with_a_reason(
     path.write_bytes(data)
     ran = ctxtrim("trim", *QUICK, path)
     assert (ran.code, ran.out) == (1, data)
-    told = [one for one in ran.err.splitlines() if one.startswith(str(path))]
-    assert len(told) == 1
-    assert complaint in told[0].partition("error: ")[2]
+    lines = [line for line in ran.err.splitlines() if line.startswith(str(path))]
+    assert len(lines) == 1
+    assert complaint in lines[0].partition("error: ")[2]
 
 
 def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_path: Path) -> None:
@@ -178,7 +180,8 @@ def test_an_unreadable_file_is_reported_and_stops_nothing(
     assert (b"good.jsonl:1 " if command != "truncate" else line(chat())) in ran.out
     for name in bad:
         assert (
-            len([told for told in ran.err.splitlines() if told.startswith(f"{name}: error: ")]) == 1
+            len([error for error in ran.err.splitlines() if error.startswith(f"{name}: error: ")])
+            == 1
         ), name
 
 
@@ -217,7 +220,7 @@ def test_a_file_name_with_odd_characters_works(ctxtrim: Run, tmp_path: Path) -> 
 
 
 def test_special_tokens_and_endless_words_are_counted_as_text(ctxtrim: Run) -> None:
-    data = line(chat("<|endoftext|>" * 50 + " " * 200_000 + said(1)))
+    data = line(chat("<|endoftext|>" * 50 + " " * 200_000 + step_text(1)))
     ran = ctxtrim("count", "--model", "gpt-4o", "--json", stdin=data)
     assert ran.code == 0
     assert json.loads(ran.out)["totals"]["tokens"] > 300

@@ -15,7 +15,7 @@ def hyphened(name: str) -> str:
 
 BOUND = ("--tokenizer", "claude-v3-bound")  # the output must not depend on installed packages
 GPT = ("--model", "gpt-4o")
-SEEN = {
+STDOUT_COMMANDS = {
     "help": ("--help",), "help count": ("count", "--help"), "help truncate": ("truncate", "--help"),
     "help trim": ("trim", "--help"), "help check": ("check", "--help"),
     "help run": ("run", "--help"), "help models": ("models", "--help"),
@@ -39,13 +39,13 @@ SEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SEEN, ids=hyphened)
+@pytest.mark.parametrize("name", STDOUT_COMMANDS, ids=hyphened)
 def test_standard_output(ctxtrim: Run, snapshot: SnapshotAssertion, name: str) -> None:
-    ran = ctxtrim(*SEEN[name])
+    ran = ctxtrim(*STDOUT_COMMANDS[name])
     assert ran.out == snapshot
 
 
-TOLD = {
+STDERR_COMMANDS = {
     "trim": ("trim", "--budget", "1400", "fixtures/agent.jsonl"),
     "two files": ("truncate", *BOUND, "fixtures/claude-code.jsonl", "fixtures/agent.jsonl"),
     "two of one name": (
@@ -73,9 +73,9 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD, ids=hyphened)
+@pytest.mark.parametrize("name", STDERR_COMMANDS, ids=hyphened)
 def test_standard_error(ctxtrim: Run, snapshot: SnapshotAssertion, name: str) -> None:
-    ran = ctxtrim(*TOLD[name])
+    ran = ctxtrim(*STDERR_COMMANDS[name])
     assert ran.err.encode() == snapshot
 
 

@@ -17,7 +17,7 @@ QUICK = ("--tokenizer", "chars4")
 OUTPUTS = ("-o", "--report", "--log", "--events", "--summary-store")
 
 
-def refused(ctxtrim: Run, folder: Path, *words: object, **more: bytes) -> str:
+def refusal(ctxtrim: Run, folder: Path, *words: object, **more: bytes) -> str:
     """The message of a usage error, before which nothing was made or changed."""
     before = {
         str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in folder.rglob("*")
@@ -42,7 +42,7 @@ def test_an_output_is_never_an_input(ctxtrim: Run, tmp_path: Path, option: str, 
         other.hardlink_to(path)
     named = {"same": path, "dots": f"{tmp_path}/../{tmp_path.name}/a.jsonl"}.get(way, other)
     words = () if option == "-o" else ("-o", tmp_path / "out")
-    err = refused(ctxtrim, tmp_path, path, *words, option, named)
+    err = refusal(ctxtrim, tmp_path, path, *words, option, named)
     assert f"{option} {named} and the input {path} are the same file" in err
     assert "--in-place" in err
 
@@ -57,7 +57,7 @@ def test_two_outputs_are_never_the_same_file(
         path.write_bytes(b"")
     link.symlink_to("out")
     words = () if one == "-o" else ("-o", tmp_path / "other")
-    err = refused(ctxtrim, tmp_path, *words, one, path, other, link, stdin=line())
+    err = refusal(ctxtrim, tmp_path, *words, one, path, other, link, stdin=line())
     assert f"{one} {path} and {other} {link} are the same file; give each its own path" in err
 
 
@@ -66,7 +66,7 @@ def test_no_output_is_inside_the_archive(ctxtrim: Run, tmp_path: Path, option: s
     archive = tmp_path / "a"
     path = archive / "objects" / "out"
     words = () if option == "-o" else ("-o", tmp_path / "out")
-    err = refused(ctxtrim, tmp_path, "--archive", archive, *words, option, path, stdin=line())
+    err = refusal(ctxtrim, tmp_path, "--archive", archive, *words, option, path, stdin=line())
     assert (
         f"{option} {path} is inside the archive {archive}; give a path outside the archive" in err
     )
@@ -76,7 +76,7 @@ def test_no_input_is_inside_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ctxtrim("truncate", *QUICK, "--archive", archive, stdin=line())
     (pack,) = (archive / "packs").iterdir()
-    assert f"{pack} is inside the archive" in refused(
+    assert f"{pack} is inside the archive" in refusal(
         ctxtrim, tmp_path, "--in-place", "--archive", archive, pack
     )
 
@@ -87,9 +87,9 @@ def test_files_of_an_output_folder_are_checked(ctxtrim: Run, tmp_path: Path) -> 
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / "in" / name).write_bytes(line())
     (tmp_path / "out" / "b.jsonl").symlink_to(tmp_path / "in" / "a.jsonl")
-    err = refused(ctxtrim, tmp_path, tmp_path / "in", "-o", tmp_path / "out")
+    err = refusal(ctxtrim, tmp_path, tmp_path / "in", "-o", tmp_path / "out")
     assert f"-o {tmp_path}/out/b.jsonl and the input {tmp_path}/in/a.jsonl are the same file" in err
-    err = refused(
+    err = refusal(
         ctxtrim,
         tmp_path,
         tmp_path / "in",
@@ -105,7 +105,7 @@ def test_a_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
     path.write_bytes(line())
     link.symlink_to("a.jsonl")
-    err = refused(ctxtrim, tmp_path, "--in-place", path, link)
+    err = refusal(ctxtrim, tmp_path, "--in-place", path, link)
     assert f"{path} and {link} are the same file; name it once" in err
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, ROOT, Run
-from samples import chat, line, long_chat, messages, orphan, stuck
+from samples import chat, line, long_chat, messages, orphan, oversized_chat
 
 from ctxtrim.tokenizers.claude_ctok import available
 
@@ -61,14 +61,14 @@ def test_the_json_report_has_every_promised_key(ctxtrim: Run, tmp_path: Path) ->
         path,
     )
     assert ctxtrim(*words).code == 0
-    found = report(path.read_bytes())
-    assert (found["version"], found["ctxtrim"]) == (1, "0.1.0")
-    assert [(stage["stage"], "settings" in stage) for stage in found["pipeline"]] == [
+    value = report(path.read_bytes())
+    assert (value["version"], value["ctxtrim"]) == (1, "0.1.0")
+    assert [(stage["stage"], "settings" in stage) for stage in value["pipeline"]] == [
         ("truncate", True),
         ("trim", True),
     ]
-    assert list(found["totals"]) == TOTALS
-    rows = found["transcripts"]
+    assert list(value["totals"]) == TOTALS
+    rows = value["transcripts"]
     assert [row["line"] for row in rows] == [1, 2, 3]
     for row in rows:
         assert set(row) >= TRANSCRIPT
@@ -89,12 +89,12 @@ def test_the_json_report_has_every_promised_key(ctxtrim: Run, tmp_path: Path) ->
         "dropped",
     }
     for key in ("messages_read", "messages", "tokens_read", "tokens"):
-        assert sum(row[key] for row in rows) == found["totals"][key]
+        assert sum(row[key] for row in rows) == value["totals"][key]
 
 
 def test_a_transcript_inside_a_document_is_found_by_line_and_pointer(ctxtrim: Run) -> None:
     text = (FIXTURES / "document.json").read_text().splitlines()
-    starts = [number for number, one in enumerate(text, 1) if one == "  {"]
+    starts = [number for number, text in enumerate(text, 1) if text == "  {"]
     rows = report(ctxtrim("count", *QUICK, "--json", FIXTURES / "document.json").out)["transcripts"]
     assert [row["pointer"] for row in rows] == ["[0]", "[1]", "[2]"]
     assert [row["id"] for row in rows] == ["stamps", "kite", "bread"]
@@ -114,8 +114,8 @@ def test_a_left_out_transcript_is_reported_with_its_protected_messages(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     words = ("trim", *TIGHT, "--report", tmp_path / "report.jsonl")
-    assert ctxtrim(*words, stdin=line(chat()) + line(stuck())).code == 3
-    lines = [json.loads(one) for one in (tmp_path / "report.jsonl").read_bytes().splitlines()]
+    assert ctxtrim(*words, stdin=line(chat()) + line(oversized_chat())).code == 3
+    lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_bytes().splitlines()]
     assert [row.get("written") for row in lines] == [True, False, None]
     assert lines[2]["totals"]["overflowing"] == 1
     finding = lines[1]["findings"][0]
@@ -139,17 +139,17 @@ def test_the_report_is_written_to_the_chosen_destination(ctxtrim: Run, tmp_path:
     assert ctxtrim(*words, "--report", path).out == out.read_bytes()
     assert "seven-steps.jsonl:1" in path.read_text()
     assert ctxtrim(*words, "--report", path, "--report-format", "jsonl").code == 0
-    assert [len(json.loads(one)) > 1 for one in path.read_bytes().splitlines()] == [True, True]
+    assert [len(json.loads(line)) > 1 for line in path.read_bytes().splitlines()] == [True, True]
 
 
 # stdin, options, exit code of check
 VERDICTS = {
     "fits": (line(chat()), (), 0),
-    "overflow": (line(stuck()), ("--budget", "300"), 3),
+    "overflow": (line(oversized_chat()), ("--budget", "300"), 3),
     "malformed": (line(orphan()), (), 4),
     "a call that still waits": (line(messages()[:-1]), (), 0),
-    "overflow before malformed": (line(orphan()) + line(stuck()), ("--budget", "300"), 3),
-    "incomplete before overflow": (line(stuck()) + b"{cut\n", ("--budget", "300"), 1),
+    "overflow before malformed": (line(orphan()) + line(oversized_chat()), ("--budget", "300"), 3),
+    "incomplete before overflow": (line(oversized_chat()) + b"{cut\n", ("--budget", "300"), 1),
     "empty input": (b"", (), 1),
 }
 
@@ -177,7 +177,7 @@ def test_check_names_file_and_line_of_every_broken_pair(ctxtrim: Run, tmp_path: 
     ran = ctxtrim("check", *QUICK, "session.jsonl", "chat.jsonl", cwd=tmp_path)
     shown = ran.out.decode() + ran.err
     assert ran.code == 4
-    for told in (
+    for error in (
         rf"session\.jsonl:{call + 1}: error: message \d+: call toolu_04 of Bash has no "
         r"result \[call-without-result\]",
         rf"session\.jsonl:{answer + 1}: error: message \d+: tool result toolu_99 answers "
@@ -185,11 +185,11 @@ def test_check_names_file_and_line_of_every_broken_pair(ctxtrim: Run, tmp_path: 
         r"chat\.jsonl:2: error: message 1: tool result call_0 answers no call before it",
         r"chat\.jsonl:2: error: message 2: call call_x of look has no result",
     ):
-        assert re.search(told, shown), told
+        assert re.search(error, shown), error
 
 
 def test_count_reports_an_overflow_and_succeeds(ctxtrim: Run) -> None:
-    ran = ctxtrim("count", *TIGHT, "--json", stdin=line(stuck()))
+    ran = ctxtrim("count", *TIGHT, "--json", stdin=line(oversized_chat()))
     assert ran.code == 0
     assert report(ran.out)["transcripts"][0]["fits"] is False
 
@@ -197,7 +197,7 @@ def test_count_reports_an_overflow_and_succeeds(ctxtrim: Run) -> None:
 def test_explain_shows_a_row_for_every_message(ctxtrim: Run) -> None:
     words = ("-s", "truncate", "-s", "trim", "--explain", *QUICK, "--budget", "600")
     ran = ctxtrim("run", *words, stdin=line(messages(9)))
-    rows = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
+    rows = [line.split(maxsplit=7) for line in ran.err.splitlines() if line[:7].strip().isdigit()]
     assert [int(row[0]) for row in rows] == list(range(19))
     assert {row[6] for row in rows} <= {"kept", "dropped", "truncated"}
     assert sum(row[6] == "dropped" for row in rows) == 19 - len(json.loads(ran.out)["messages"])
@@ -214,11 +214,13 @@ def test_explain_shows_a_row_for_every_message(ctxtrim: Run) -> None:
 def test_a_shortened_message_is_not_reported_as_kept_by_a_later_stage(
     ctxtrim: Run,
 ) -> None:
-    found = long_chat() + messages(1)[1:]
-    found[-1]["content"] = "a word " * 4_000
+    values = long_chat() + messages(1)[1:]
+    values[-1]["content"] = "a word " * 4_000
     words = ("-s", "truncate:max-tokens=200", "-s", "trim", *QUICK, "--budget", "600", "--explain")
-    ran = ctxtrim("run", *words, stdin=line(found))
-    last = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()][-1]
+    ran = ctxtrim("run", *words, stdin=line(values))
+    last = [line.split(maxsplit=7) for line in ran.err.splitlines() if line[:7].strip().isdigit()][
+        -1
+    ]
     assert "truncated" in json.loads(ran.out)["messages"][-1]["content"]
     assert (last[2], last[6]) == ("tool", "truncated")
 
@@ -241,7 +243,7 @@ def test_quiet_prints_only_errors(ctxtrim: Run, tmp_path: Path) -> None:
     quiet = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(long_chat()))
     assert 1 <= len(loud.err.splitlines()) <= 2
     assert (quiet.err, quiet.out) == ("", loud.out)
-    stuck_ = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(stuck()))
+    stuck_ = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(oversized_chat()))
     assert (stuck_.code, stuck_.out) == (3, b"")
     assert "Cannot fit request within context limit." in stuck_.err
 
@@ -251,7 +253,7 @@ def test_summaries_and_errors_of_files_are_on_standard_error(
     ctxtrim: Run, tmp_path: Path, where: str
 ) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(line(long_chat()) + line(stuck()) + b"{cut\n")
+    path.write_bytes(line(long_chat()) + line(oversized_chat()) + b"{cut\n")
     words = ("-o", tmp_path / "out.jsonl") if where == "-o" else (where,)
     ran = ctxtrim("trim", *TIGHT, path, *words)
     assert ran.code == 1
@@ -274,7 +276,7 @@ def test_an_unknown_model_is_counted_with_a_note_that_lists_the_nearest_names(ct
 def test_marks_show_the_accuracy_of_a_number(ctxtrim: Run) -> None:
     def row(*words: str) -> str:
         shown = ctxtrim(*words, stdin=line(chat())).out.decode().splitlines()
-        return next(one for one in shown if one.startswith("<stdin>:1 "))
+        return next(text for text in shown if text.startswith("<stdin>:1 "))
 
     assert "≤" in row("check")
     assert "≈" in row("count")
@@ -292,7 +294,7 @@ def test_every_token_count_is_shown_with_its_mark(
 
     The texts of results alone are exact if the tokenizer belongs to the model.
     """
-    data = line(messages(9)) + line(messages(1) + stuck())
+    data = line(messages(9)) + line(messages(1) + oversized_chat())
     words = (
         "run",
         "-s",
@@ -303,12 +305,12 @@ def test_every_token_count_is_shown_with_its_mark(
         "--budget=300",
         "--explain",
     )
-    told, shown = (
+    error, shown = (
         ctxtrim(*words, stdin=data).err,
         ctxtrim("check", *options, "--budget=90", stdin=data).out.decode(),
     )
-    current = re.findall(r"Current: (\d+) tokens", told + shown)
-    counts = re.findall(r"Current is an? .*: (\S+) tokens", told + shown)
+    current = re.findall(r"Current: (\d+) tokens", error + shown)
+    counts = re.findall(r"Current is an? .*: (\S+) tokens", error + shown)
     assert counts == [f"{mark}{tokens}" for tokens in current]
     assert len(counts) == 3
     for pattern in (
@@ -319,12 +321,12 @@ def test_every_token_count_is_shown_with_its_mark(
         r"messages, \S+ → (\S+) tokens",
         r"^messages of <stdin>:\d: (\S+) tokens",
     ):
-        found = re.findall(pattern, told + shown, re.MULTILINE)
-        assert found, pattern
-        assert all(one.startswith(mark) for one in found), pattern
-    found = re.findall(r"(\S+) > 32 tokens", told)
-    assert found
-    assert all(re.fullmatch(rf"{text_mark}\d+", one) for one in found)
+        values = re.findall(pattern, error + shown, re.MULTILINE)
+        assert values, pattern
+        assert all(item.startswith(mark) for item in values), pattern
+    values = re.findall(r"(\S+) > 32 tokens", error)
+    assert values
+    assert all(re.fullmatch(rf"{text_mark}\d+", item) for item in values)
 
 
 def test_the_hint_for_counting_claude_appears_once_and_only_in_reports(ctxtrim: Run) -> None:
@@ -336,9 +338,9 @@ def test_the_hint_for_counting_claude_appears_once_and_only_in_reports(ctxtrim: 
     assert hint not in ctxtrim("trim", session).err
     assert hint not in ctxtrim("count", FIXTURES / "agent.jsonl").out.decode()
     (row,) = report(ctxtrim("count", "--json", session).out)["transcripts"]
-    assert [one["severity"] for one in row["findings"] if one["code"] == "claude-bounded"] == [
-        "info"
-    ] * (not available())
+    assert [
+        finding["severity"] for finding in row["findings"] if finding["code"] == "claude-bounded"
+    ] == ["info"] * (not available())
 
 
 @pytest.mark.parametrize("has_code", [False, True])
@@ -356,7 +358,7 @@ def test_a_local_folder_named_ctok_is_not_the_package(
     (row,) = report(ran.out)["transcripts"]
     is_reconstructed = available() and not has_code
     assert row["exactness"] == ("reconstructed" if is_reconstructed else "bounded")
-    assert [one["code"] for one in row["findings"]].count("claude-bounded") == (
+    assert [finding["code"] for finding in row["findings"]].count("claude-bounded") == (
         not is_reconstructed
     )
 

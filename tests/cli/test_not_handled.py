@@ -40,18 +40,18 @@ def test_a_transcript_with_an_internal_error_is_left_out_alone(tmp_path: Path, b
     ):
         assert ran.code == 1
         assert ran.out in (shortened(line()) + line(chat()), b"")
-        (told,) = [one for one in ran.err.splitlines() if ": error: " in one]
-        assert told.split(": ", 1)[0] in (f"{path}:2", "<stdin>:2")
-        assert "cannot be handled: unexpected KeyError" in told
-        assert told.endswith(REPORT_IT)
+        (error,) = [line for line in ran.err.splitlines() if ": error: " in line]
+        assert error.split(": ", 1)[0] in (f"{path}:2", "<stdin>:2")
+        assert "cannot be handled: unexpected KeyError" in error
+        assert error.endswith(REPORT_IT)
         assert "Traceback" not in ran.err
     assert out.read_bytes() == shortened(line()) + line(chat())
     reported = json.loads(report.read_text())
     findings = [
         *reported["findings"],
-        *(one for row in reported["transcripts"] for one in row["findings"]),
+        *(finding for row in reported["transcripts"] for finding in row["findings"]),
     ]
-    assert [(one["code"], one["line"]) for one in findings] == [("not-handled", 2)]
+    assert [(finding["code"], finding["line"]) for finding in findings] == [("not-handled", 2)]
     assert [row["written"] for row in reported["transcripts"] if row["line"] != 2] == [True, True]
     assert [row["written"] for row in reported["transcripts"] if row["line"] == 2] == (
         [False] if bad is FAILS else []

@@ -71,9 +71,9 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
 
 def test_the_preference_is_stored_shown_and_toggled(home: Home) -> None:
     kept = home.config / "ctxtrim" / "rolling-context"
-    told = home.run("rolling-context", "status")
+    ran = home.run("rolling-context", "status")
     assert (
-        told.out.decode()
+        ran.out.decode()
         == f"rolling context is off (origin: default; no preference is stored in {kept})\n"
     )
     assert not home.config.exists()
@@ -165,7 +165,7 @@ def test_config_show_json_matches_the_settings_of_a_run(home: Home) -> None:
     ran = home.run("config", "show", "--json")
     shown = json.loads(ran.out)
     assert shown["version"] == 1
-    values = {one["key"]: one for one in shown["settings"]}
+    values = {setting["key"]: setting for setting in shown["settings"]}
     assert values["truncate.max-age"] == {
         "key": "truncate.max-age",
         "value": 4,
@@ -173,7 +173,7 @@ def test_config_show_json_matches_the_settings_of_a_run(home: Home) -> None:
     }
     report = json.loads(home.run("truncate", "--tokenizer", "chars4", "--json", "--dry-run").out)
     settings = report["pipeline"][0]["settings"]
-    assert {key: one["value"] for key, one in values.items() if key.startswith("truncate.")} == {
+    assert {key: item["value"] for key, item in values.items() if key.startswith("truncate.")} == {
         f"truncate.{key}": value for key, value in settings.items()
     }
     assert ran.err.startswith("agents.config.json: warning: contextManagement.maxAges: unknown key")

@@ -26,20 +26,20 @@ def assert_safe(ran: Ran, *reports: Path, is_transcript: bool = False) -> None:
     """Nothing that was shown has a character that steers a terminal."""
     shown = [ran.err, *(path.read_text(errors="surrogateescape") for path in reports)]
     for text in [*shown, *([] if is_transcript else [ran.out.decode()])]:
-        for one in STYLE.sub("", text).split("\n"):
-            assert one.isprintable(), ascii(one)
+        for item in STYLE.sub("", text).split("\n"):
+            assert item.isprintable(), ascii(item)
 
 
-def hostile(found: list[dict]) -> list[dict]:
+def hostile(values: list[dict]) -> list[dict]:
     """A conversation whose names, ids and texts steer the terminal."""
-    for message in found:
+    for message in values:
         for call in message.get("tool_calls", ()):
             call["id"] += STEERING + "\n"
             call["function"]["name"] += STEERING + "\n\ud800"
         if "tool_call_id" in message:
             message["tool_call_id"] += STEERING + "\n"
         message["content"] = (message["content"] or "") + STEERING
-    return found
+    return values
 
 
 @pytest.fixture
@@ -202,15 +202,15 @@ def test_file_names_that_are_not_utf_8(ctxtrim: Run, tmp_path: Path) -> None:
 
 
 def test_lone_surrogates_in_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
-    found = messages()
-    for message in found:
+    values = messages()
+    for message in values:
         for call in message.get("tool_calls", ()):
             call["id"], call["function"]["name"] = call["id"] + "\ud800", "look\udfff"
         if "tool_call_id" in message:
             message["tool_call_id"] += "\ud800"
             message["content"] += "\udc80"
     path, archive = tmp_path / "a.jsonl", ("--archive", tmp_path / "archive")
-    path.write_bytes(line(found, '"id": "\\udead", "model": "\\udead"'))
+    path.write_bytes(line(values, '"id": "\\udead", "model": "\\udead"'))
     for number, words in enumerate(
         (
             ("truncate",),
@@ -227,7 +227,7 @@ def test_lone_surrogates_in_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
         assert_safe(ran, tmp_path / "log")
         assert ctxtrim("restore", out, *archive).out == path.read_bytes()
     stored = ctxtrim("trace", "get", "call_1\\ud800", *archive)
-    assert stored.out.decode("utf-8", "surrogatepass") == found[2]["content"]
+    assert stored.out.decode("utf-8", "surrogatepass") == values[2]["content"]
 
 
 def test_a_clean_text_is_one_printable_line() -> None:
@@ -241,5 +241,5 @@ def test_json_text_is_printable_and_equivalent() -> None:
     for indent in (None, 1):
         text = json_text(value, indent)
         assert json.loads(text) == value
-        assert all(one.isprintable() for one in text.split("\n"))
+        assert all(text.isprintable() for text in text.split("\n"))
         assert "é漢🚀" in text

@@ -72,24 +72,24 @@ def test_an_unknown_mode_is_refused() -> None:
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("name", OF_A_KIND)
 def test_s0_5_a_clip_with_markers_stays_within_its_limit(name: str, limit: int, mode: Mode) -> None:
-    one = clip(OF_A_KIND[name], limit, O200K, mode)
-    assert O200K.count(one) <= limit
-    assert clip(one, limit, O200K, mode) is one
+    item = clip(OF_A_KIND[name], limit, O200K, mode)
+    assert O200K.count(item) <= limit
+    assert clip(item, limit, O200K, mode) is item
     if limit >= 100:
-        assert O200K.count(one) >= 0.6 * limit
-        assert "truncated" in one
+        assert O200K.count(item) >= 0.6 * limit
+        assert "truncated" in item
 
 
 @pytest.mark.parametrize("name", ["diff", "listing", "log", "plain", "json lines"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("limit", [64, 100, 500, 1000])
 def test_whole_lines_are_counted_as_lines(name: str, mode: Mode, limit: int) -> None:
-    one = clip(OF_A_KIND[name], limit, O200K, mode)
-    told = [(int(mark[1] or 0), mark[2] or mark[3]) for mark in MARKER.finditer(one)]
-    assert all(characters is None for _, characters in told)
-    shown = len(one.splitlines()) - len(told)
-    assert shown + sum(lines for lines, _ in told) == len(OF_A_KIND[name].splitlines())
-    walked(OF_A_KIND[name], one)
+    text = clip(OF_A_KIND[name], limit, O200K, mode)
+    summary = [(int(mark[1] or 0), mark[2] or mark[3]) for mark in MARKER.finditer(text)]
+    assert all(characters is None for _, characters in summary)
+    shown = len(text.splitlines()) - len(summary)
+    assert shown + sum(lines for lines, _ in summary) == len(OF_A_KIND[name].splitlines())
+    walked(OF_A_KIND[name], text)
 
 
 def test_a_plain_text_keeps_head_and_tail_by_mode() -> None:
@@ -106,20 +106,20 @@ def test_a_plain_text_keeps_head_and_tail_by_mode() -> None:
 
 def test_an_endless_line_keeps_head_and_tail() -> None:
     text = "0123456789" * 10_000
-    one = clip(text, 100, O200K)
-    first, last = one.split("\n")[0], one.split("\n")[2]
+    item = clip(text, 100, O200K)
+    first, last = item.split("\n")[0], item.split("\n")[2]
     assert (
-        one
+        item
         == f"{first}\n... [truncated {len(text) - len(first) - len(last)} characters] ...\n{last}"
     )
     assert min(len(first), len(last)) > 50
 
 
 def test_a_test_run_keeps_its_failure_and_its_summary() -> None:
-    one = clip(TEST_RUN, 200, O200K)
-    assert one.startswith("===== test session starts =====\n")
-    assert "tests/test_mid.py::test_the_thing FAILED [50%]\nE       assert 3 == 4\n" in one
-    assert one.endswith("===== 1 failed, 400 passed in 12.3s =====\n")
+    item = clip(TEST_RUN, 200, O200K)
+    assert item.startswith("===== test session starts =====\n")
+    assert "tests/test_mid.py::test_the_thing FAILED [50%]\nE       assert 3 == 4\n" in item
+    assert item.endswith("===== 1 failed, 400 passed in 12.3s =====\n")
 
 
 def test_a_traceback_stays_together() -> None:
@@ -146,30 +146,30 @@ def test_a_repeated_error_line_is_shown_once() -> None:
         + "ERROR: the cause\n"
         + "waiting on the host\n" * 500
     )
-    one = clip(text, 150, O200K)
-    assert "ERROR: the cause" in one
-    assert one.count("ERROR: no route") < 5
+    item = clip(text, 150, O200K)
+    assert "ERROR: the cause" in item
+    assert item.count("ERROR: no route") < 5
 
 
 def test_a_diff_keeps_its_first_hunks_and_a_tail_below_its_headers() -> None:
-    one = clip(DIFF, 700, O200K)
-    assert one.startswith(
+    text = clip(DIFF, 700, O200K)
+    assert text.startswith(
         "diff --git a/src/first.py b/src/first.py\nindex 1..2 100644\n--- a/src/first.py\n"
     )
-    assert one.endswith("-old line 139\n+new line 139\n")
+    assert text.endswith("-old line 139\n+new line 139\n")
     header = (
         "diff --git a/src/third.py b/src/third.py\nindex 1..2 100644\n--- a/src/third.py\n+++ "
         "b/src/third.py\n"
     )
-    assert f"lines] ...\n{header}" in one
-    assert len(MARKER.findall(one)) == 2
+    assert f"lines] ...\n{header}" in text
+    assert len(MARKER.findall(text)) == 2
 
 
 def test_the_tail_of_a_diff_starts_at_a_near_header() -> None:
     text = DIFF + DIFF[: DIFF.index("-old line 5\n")].replace("first", "fourth")
-    one = clip(text, 300, O200K)
-    assert f"lines] ...\n{text[text.index('diff --git a/src/fourth.py') :]}" in one
-    assert len(MARKER.findall(one)) == 1
+    item = clip(text, 300, O200K)
+    assert f"lines] ...\n{text[text.index('diff --git a/src/fourth.py') :]}" in item
+    assert len(MARKER.findall(item)) == 1
 
 
 def test_a_diff_whose_headers_do_not_fit_keeps_the_first_headers() -> None:
@@ -177,32 +177,32 @@ def test_a_diff_whose_headers_do_not_fit_keeps_the_first_headers() -> None:
 
 
 def test_a_listing_keeps_its_head() -> None:
-    one = clip(OF_A_KIND["listing"], 100, O200K)
-    assert one.startswith("./src/package_0/module_0.py\n./src/package_0/module_1.py\n")
-    assert re.search(r"\n\.\.\. \[truncated \d+ lines\] \.\.\.$", one)
+    text = clip(OF_A_KIND["listing"], 100, O200K)
+    assert text.startswith("./src/package_0/module_0.py\n./src/package_0/module_1.py\n")
+    assert re.search(r"\n\.\.\. \[truncated \d+ lines\] \.\.\.$", text)
 
 
 def test_json_lines_are_clipped_by_whole_lines() -> None:
-    one = clip(JSON_LINES, 200, O200K)
-    rest = [line for line in one.splitlines() if not MARKER.fullmatch(line)]
+    text = clip(JSON_LINES, 200, O200K)
+    rest = [line for line in text.splitlines() if not MARKER.fullmatch(line)]
     assert {0, 299} <= {json.loads(line)["id"] for line in rest}
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_required_ranges_are_in_the_clip(mode: Mode) -> None:
     wanted = [PLAIN.index(f"line {number} of") for number in (250, 253, 247)]
-    one = clip(PLAIN, 200, O200K, mode, [(start, start + 11) for start in wanted])
-    assert all(f"This is line {number} of the story.\n" in one for number in (250, 253, 247))
-    assert len(MARKER.findall(one)) == 2
-    walked(PLAIN, one)
+    text = clip(PLAIN, 200, O200K, mode, [(start, start + 11) for start in wanted])
+    assert all(f"This is line {number} of the story.\n" in text for number in (250, 253, 247))
+    assert len(MARKER.findall(text)) == 2
+    walked(PLAIN, text)
 
 
 def test_s0_11_a_long_required_line_keeps_its_beginning() -> None:
     text = "x " * 3000 + "\nValueError: " + "far too long " * 900 + "\n" + "y " * 3000
     start = text.index("ValueError")
-    one = clip(text, 100, CHARS4, keep=[(start, start + 9000)])
-    assert "ValueError: far too long far too long" in one
-    walked(text, one)
+    item = clip(text, 100, CHARS4, keep=[(start, start + 9000)])
+    assert "ValueError: far too long far too long" in item
+    walked(text, item)
 
 
 def test_a_used_value_in_json_is_kept() -> None:
@@ -213,35 +213,35 @@ def test_a_used_value_in_json_is_kept() -> None:
         }
     )
     places = [text.index("token=SECRET-42"), text.index('"r450"')]
-    one = clip(text, 200, O200K, keep=[(places[0], places[0] + 15), (places[1], places[1] + 6)])
-    value = json.loads(one)
+    item = clip(text, 200, O200K, keep=[(places[0], places[0] + 15), (places[1], places[1] + 6)])
+    value = json.loads(item)
     assert "token=SECRET-42" in value["log"]
     assert {"id": "r450"} in value["rows"]
-    assert O200K.count(one) <= 200
+    assert O200K.count(item) <= 200
 
 
 @given(plain_texts, limits, modes, st.data())
 def test_properties_of_clips_of_any_text(
     text: str, limit: int, mode: Mode, data: st.DataObject
 ) -> None:
-    place = st.integers(0, len(text))
+    position = st.integers(0, len(text))
     keep = data.draw(
-        st.lists(st.tuples(place, place).map(lambda one: (min(one), max(one))), max_size=3)
+        st.lists(st.tuples(position, position).map(lambda one: (min(one), max(one))), max_size=3)
     )
-    one = clip(text, limit, CHARS4, mode, keep)
-    assert CHARS4.count(one) <= limit
+    item = clip(text, limit, CHARS4, mode, keep)
+    assert CHARS4.count(item) <= limit
     if CHARS4.count(text) <= limit:
-        assert one is text
-    elif MARKER.search(one) and kind_of(text) != "json":
-        kept = walked(text, one)
+        assert item is text
+    elif MARKER.search(item) and kind_of(text) != "json":
+        kept = walked(text, item)
         assert {edge for span in kept for edge in span} <= edges(text)
         if keep and limit >= 64:
             start, end = keep[0]
             shown = next((stop for begin, stop in kept if begin <= start < stop), start)
             assert shown >= end or CHARS4.count(text[start:shown]) >= limit // 4 or start == end
     else:
-        assert one in (text[: len(one)], text[len(text) - len(one) :]) or kind_of(text) == "json"
-    assert clip(one, limit, CHARS4, mode) is one
+        assert item in (text[: len(item)], text[len(text) - len(item) :]) or kind_of(text) == "json"
+    assert clip(item, limit, CHARS4, mode) is item
 
 
 @given(
@@ -254,7 +254,7 @@ def test_a_clip_of_a_clip_sums_its_markers(
     second = clip(first, smaller, CHARS4, then)
     assert CHARS4.count(second) <= smaller
     marks = marked(second)
-    assert all(one.end < other.start for one, other in pairwise(marks))
+    assert all(gap.end < other.start for gap, other in pairwise(marks))
 
 
 def test_the_markers_of_two_clips_are_merged() -> None:

@@ -91,7 +91,7 @@ OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
 ]
 
 
-def known(target: str) -> bool:
+def is_known(target: str) -> bool:
     stage, _, name = target.rpartition(".")
     names = (
         SETTINGS.get(stage, {})
@@ -101,29 +101,31 @@ def known(target: str) -> bool:
     return name in map(option_name, names)
 
 
-def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, Any], list[str]]:
+def settings_and_notes(
+    path: Path, block: str, name: str, value: Any
+) -> tuple[dict[str, Any], list[str]]:
     """The setting from `agents.config.json` with a single name in a block, and the messages about
     it.
     """
     path.write_text(json.dumps({block: {name: value}}))
-    said = agents_file(path)
-    found = {option_name(key): one.value for key, one in said.shared.items()}
-    found |= {
-        f"{stage}.{option_name(key)}": one.value
-        for stage, all_ in said.settings.items()
-        for key, one in all_.items()
+    settings_source = agents_file(path)
+    result = {option_name(key): text.value for key, text in settings_source.shared.items()}
+    result |= {
+        f"{stage}.{option_name(key)}": text.value
+        for stage, all_ in settings_source.settings.items()
+        for key, text in all_.items()
     }
-    return found, [note.message for note in said.notes]
+    return result, [note.message for note in settings_source.notes]
 
 
 @pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
 def test_a_name_of_another_program_is_an_alias_of_a_setting(
     tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
 ) -> None:
-    found, told = said_of(tmp_path / "agents.config.json", block, name, value)
-    assert found == {target: one for target, one in expected.items() if target not in PENDING}
+    result, lines = settings_and_notes(tmp_path / "agents.config.json", block, name, value)
+    assert result == {target: item for target, item in expected.items() if target not in PENDING}
     later = [target for target in expected if target in PENDING]
-    assert told == [f"{block}.{name}: {target} is unknown in this version" for target in later]
+    assert lines == [f"{block}.{name}: {target} is unknown in this version" for target in later]
 
 
 def test_every_row_of_the_table_is_tested() -> None:
@@ -138,7 +140,7 @@ def test_every_row_of_the_table_is_tested() -> None:
 
 def test_the_settings_of_the_table_exist_or_are_pending() -> None:
     targets = {row.target for rows in ALIASES.values() for row in rows} | set(WORDS)
-    assert {target for target in targets if not known(target)} == PENDING
+    assert {target for target in targets if not is_known(target)} == PENDING
 
 
 @pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
@@ -147,11 +149,11 @@ def test_ctxtrim_files_accept_the_aliases(
 ) -> None:
     own = tmp_path / "ctxtrim.toml"
     own.write_text(f"[{block}]\n{name} = {json.dumps(value)}\n")
-    said = own_file(own)
+    settings_source = own_file(own)
     inside = {
-        (stage, key): one.value
-        for stage, all_ in said.settings.items()
-        for key, one in all_.items()
+        (stage, key): text.value
+        for stage, all_ in settings_source.settings.items()
+        for key, text in all_.items()
     }
     if block != "compactor" or name not in (
         "maxTokens",
@@ -160,14 +162,16 @@ def test_ctxtrim_files_accept_the_aliases(
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {
-            (stage, key): one.value
+            (stage, key): text.value
             for stage, all_ in bare.settings.items()
-            for key, one in all_.items()
+            for key, text in all_.items()
         } == inside
-        assert {key: one.value for key, one in bare.shared.items()} == {
-            key: one.value for key, one in said.shared.items()
+        assert {key: text.value for key, text in bare.shared.items()} == {
+            key: text.value for key, text in settings_source.shared.items()
         }
-    assert len(inside) + len(said.shared) == sum(target not in PENDING for target in expected)
+    assert len(inside) + len(settings_source.shared) == sum(
+        target not in PENDING for target in expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,7 +188,9 @@ def test_every_setting_is_accepted_in_kebab_snake_and_camel_case(
     if name == "tool":
         value = ["bash:max-tokens=7"]
     kebab = option_name(name)
-    camel = "".join(word.title() if place else word for place, word in enumerate(kebab.split("-")))
+    camel = "".join(
+        word.title() if position else word for position, word in enumerate(kebab.split("-"))
+    )
     for key in (kebab, kebab.replace("-", "_"), camel):
         own = tmp_path / "ctxtrim.toml"
         own.write_text(f"[{stage}]\n{key} = {json.dumps(value)}\n")

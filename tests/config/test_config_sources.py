@@ -118,8 +118,8 @@ def test_the_stronger_of_two_adjacent_sources_applies(
 
 
 def test_a_setting_after_the_stage_name_overrides_every_source(sources: Sources) -> None:
-    for place, say in enumerate(reversed(ORDER)):
-        say(sources, 1 + place)
+    for position, say in enumerate(reversed(ORDER)):
+        say(sources, 1 + position)
     assert sources.config().spec("truncate:max-age=77").settings["max_age"] == 77
 
 
@@ -205,10 +205,10 @@ def test_s0_1_the_stage_runs_only_if_enabled(sources: Sources) -> None:
 
 def test_s2_6_defaults(sources: Sources) -> None:
     config = sources.config()
-    found = {name: value.value for name, value in config.settings("truncate").items()}
-    assert (found["max_age"], found["max_tokens"], found["keep_active_files"]) == (5, 2000, True)
+    value = {name: value.value for name, value in config.settings("truncate").items()}
+    assert (value["max_age"], value["max_tokens"], value["keep_active_files"]) == (5, 2000, True)
     assert config.enabled.value is False
-    assert found["replace"] == "placeholder"  # no summaries
+    assert value["replace"] == "placeholder"  # no summaries
 
 
 def test_s1_12_the_config_block_for_trim(sources: Sources) -> None:
@@ -281,7 +281,7 @@ def test_an_error_in_a_ctxtrim_file_is_named(sources: Sources, text: str, told: 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [one for one in OWN_FILE.items() if "invalid TOML" not in one[1]]
+    ("text", "told"), [item for item in OWN_FILE.items() if "invalid TOML" not in item[1]]
 )
 def test_an_error_in_pyproject_toml_names_the_table(sources: Sources, text: str, told: str) -> None:
     table = "[tool.ctxtrim." + text[1:] if text.startswith("[") else f"[tool.ctxtrim]\n{text}"
@@ -401,9 +401,9 @@ def test_a_run_applies_every_setting(ctxtrim: Run, tmp_path: Path) -> None:
         "reserve": 1000,
         "available": 4000,
     }
-    assert [(one["path"], one["code"], one["severity"]) for one in report["findings"]] == [
-        ("agents.config.json", "config", "warning")
-    ]
+    assert [
+        (finding["path"], finding["code"], finding["severity"]) for finding in report["findings"]
+    ] == [("agents.config.json", "config", "warning")]
     assert ran.code == 0
     assert "agents.config.json: warning: contextManagement.maxAges: unknown key" in ran.err
     quiet = ctxtrim("trim", "--quiet", stdin=TALK, cwd=tmp_path)
@@ -415,9 +415,9 @@ def test_flags_of_configuration_can_be_turned_off_by_options(ctxtrim: Run, tmp_p
     assert (
         ctxtrim("trim", "--tokenizer", "chars4", "--no-explain", stdin=TALK, cwd=tmp_path).err == ""
     )
-    told = ctxtrim("trim", "--tokenizer", "chars4", "--no-quiet", stdin=TALK, cwd=tmp_path).err
-    assert "messages of" in told
-    assert "ctxtrim: trim: 1 transcript" in told
+    error = ctxtrim("trim", "--tokenizer", "chars4", "--no-quiet", stdin=TALK, cwd=tmp_path).err
+    assert "messages of" in error
+    assert "ctxtrim: trim: 1 transcript" in error
 
 
 def test_a_configured_archive_is_ignored_by_commands_without_output(

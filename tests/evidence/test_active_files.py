@@ -25,22 +25,24 @@ PATCH = (
 
 
 def active(messages: list[Message], steps: int = 5) -> dict[int, str]:
-    where = shape(messages)
-    return active_reads(messages, where, where.steps, steps)
+    turn_shape = shape(messages)
+    return active_reads(messages, turn_shape, turn_shape.steps, steps)
 
 
-def others(number: int, first: int = 50) -> list[Message]:
+def other_steps(number: int, first: int = 50) -> list[Message]:
     return [
-        one for place in range(number) for one in step("bash", "ok", first + place, command="ls")
+        message
+        for position in range(number)
+        for message in step("bash", "ok", first + position, command="ls")
     ]
 
 
 def test_s2_1_a_file_read_six_steps_ago_is_not_active() -> None:
-    assert active([user("go"), *step("Read", "x", path=A), *others(6)]) == {}
+    assert active([user("go"), *step("Read", "x", path=A), *other_steps(6)]) == {}
 
 
 def test_s2_1_searching_or_printing_a_file_is_not_an_access() -> None:
-    reading = [*step("Read", "x", path=A), *others(5)]
+    reading = [*step("Read", "x", path=A), *other_steps(5)]
     assert (
         active(
             [
@@ -69,19 +71,21 @@ def test_s2_1_a_failed_read_is_not_an_access() -> None:
 
 
 def test_s2_1_a_file_read_in_the_last_steps_is_active() -> None:
-    assert active([user("go"), *step("Read", "x", path=A), *others(5)]) == {2: f"active file {A}"}
+    assert active([user("go"), *step("Read", "x", path=A), *other_steps(5)]) == {
+        2: f"active file {A}"
+    }
 
 
 @pytest.mark.parametrize("name", ["Edit", "Write"])
 def test_s2_1_a_file_read_six_steps_ago_but_changed_one_step_ago_is_active(name: str) -> None:
     changed = [
         *step("Read", "x", path=A),
-        *others(5),
+        *other_steps(5),
         *step(name, "done", 2, file_path=A),
-        *others(1, 70),
+        *other_steps(1, 70),
     ]
     assert active(changed) == {1: f"active file {A}"}
-    assert active([*step("Read", "x", path=A), *others(6), call(name, 3, file_path=A)]) == {
+    assert active([*step("Read", "x", path=A), *other_steps(6), call(name, 3, file_path=A)]) == {
         1: f"active file {A}"
     }
 
@@ -107,8 +111,8 @@ def test_s2_3_references_hold_path_last_step_and_content_oldest_first() -> None:
         *step("Grep", "hit", 5, path="/app"),
     ]
     read = {text: sha256(text.encode()).hexdigest() for text in ("one", "two")}
-    where = shape(messages)
-    assert file_references(messages, where) == (
+    turn_shape = shape(messages)
+    assert file_references(messages, turn_shape) == (
         FileReference(B, 2, None),
         FileReference("app/a.py", 3, read["two"]),
         FileReference(A, 4, read["one"]),

@@ -53,19 +53,24 @@ def anthropic(text: str) -> bytes:
 
 def messages(data: bytes) -> list[Message]:
     return [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
 
 
 @pytest.mark.parametrize("text", CARRIERS)
 @pytest.mark.parametrize("spell", [openai, anthropic])
 def test_s1_4_a_message_with_an_instructions_file_is_not_a_task(text: str, spell: object) -> None:
-    found = messages(openai(text) if spell is openai else anthropic(text))
-    place = next(place for place, one in enumerate(found) if one.role == "user")
-    assert is_instructions(found[place])
-    opening = opening_task(found)
+    parsed_messages = messages(openai(text) if spell is openai else anthropic(text))
+    position = next(
+        position for position, message in enumerate(parsed_messages) if message.role == "user"
+    )
+    assert is_instructions(parsed_messages[position])
+    opening = opening_task(parsed_messages)
     assert opening is not None
-    assert found[opening].parts[0].text == "fix the login form"
+    assert parsed_messages[opening].parts[0].text == "fix the login form"
 
 
 @pytest.mark.parametrize("text", TYPED)
@@ -86,9 +91,9 @@ def test_a_block_next_to_the_prompt_holds_instructions() -> None:
 @pytest.mark.parametrize("text", CARRIERS)
 def test_s1_4_instructions_are_dropped_after_old_chat(text: str) -> None:
     old = [
-        one
+        text
         for number in range(20)
-        for one in (user(f"question {number} " * 20), says(f"answer {number} " * 20))
+        for text in (user(f"question {number} " * 20), says(f"answer {number} " * 20))
     ]
     data = json.dumps({"messages": [user(text), *old, user("and now?")]}).encode()
     done = run(data, [("trim", {})], limit=300).data

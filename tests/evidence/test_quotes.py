@@ -17,9 +17,11 @@ PATH = "/srv/application/modules/authentication/login_handler.py"
 
 
 def quotes(messages: list[Message]) -> dict[int, str]:
-    found = quoted(messages, shape(messages))
-    texts = {place: "\n".join(part.text for part in messages[place].parts) for place in found}
-    return {place: texts[place][start:end] for place, (start, end) in found.items()}
+    result = quoted(messages, shape(messages))
+    texts = {
+        position: "\n".join(part.text for part in messages[position].parts) for position in result
+    }
+    return {position: texts[position][start:end] for position, (start, end) in result.items()}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +57,8 @@ def test_s0_13_text_of_the_client_is_not_a_quotation(marks: dict[str, bool]) -> 
 
 
 def test_s0_13_an_answer_of_the_model_is_not_a_quotation() -> None:
-    said = Message("assistant", user(OUTPUT).parts)
-    assert quotes([*step("bash", OUTPUT), said]) == {}
+    message = Message("assistant", user(OUTPUT).parts)
+    assert quotes([*step("bash", OUTPUT), message]) == {}
 
 
 @pytest.mark.parametrize(
@@ -77,8 +79,8 @@ def test_s0_13_at_least_forty_consecutive_characters_are_a_quotation() -> None:
     text = (
         "so it says that the connection to the database was refused by the server again and again"
     )
-    for length, found in ((39, {}), (40, {1: text[5:45]}), (60, {1: text[5:65]})):
-        assert quotes([*step("bash", text), user(f"«{text[5 : 5 + length]}»")]) == found
+    for length, expected in ((39, {}), (40, {1: text[5:45]}), (60, {1: text[5:65]})):
+        assert quotes([*step("bash", text), user(f"«{text[5 : 5 + length]}»")]) == expected
 
 
 def test_s0_13_forty_characters_count_in_each_of_several_results() -> None:
@@ -113,9 +115,9 @@ def test_s0_13_runs_equal_an_exhaustive_search(
         )
         if any(text[start : start + 40] in other for start in windows for other in later):
             naive.add(position)
-    found = quoted_runs(results, said, {})
-    assert set(found) == naive
-    for position, (start, end) in found.items():
+    result = quoted_runs(results, said, {})
+    assert set(result) == naive
+    for position, (start, end) in result.items():
         run = results[position][start:end]
         assert len(run) >= 40
         assert any(run in other for place, other in said.items() if place > position)
@@ -133,9 +135,9 @@ def test_s0_13_forty_characters_are_found_at_every_offset_in_a_large_paste(offse
 def test_many_results_against_a_paste_with_the_same_beginnings() -> None:
     log = [f"{number * 7919 % 100_003:06d} INFO request was served" for number in range(20_000)]
     messages = [
-        one
-        for place in range(200)
-        for one in step("bash", "\n".join(log[place * 50 : place * 50 + 50]), place)
+        message
+        for position in range(200)
+        for message in step("bash", "\n".join(log[position * 50 : position * 50 + 50]), position)
     ]
     messages.append(user("\n".join(log[5_000:])))
     assert sorted(quotes(messages)) == list(range(201, 400, 2))

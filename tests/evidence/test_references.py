@@ -46,11 +46,11 @@ def test_an_answer_refers_to_the_first_source_of_an_atom() -> None:
     ]
     talk += [says("gates/north.cfg and src/lamp.py")]
     found = references(talk)
-    assert [(one.answer, one.atom) for one in found.to(3, [3, 4])] == [
+    assert [(reference.answer, reference.atom) for reference in found.to(3, [3, 4])] == [
         (3, "src/lamp.py"),
         (4, "gates/north.cfg"),
     ]
-    assert [one.atom for one in found.to(2, [3, 4])] == [
+    assert [reference.atom for reference in found.to(2, [3, 4])] == [
         "src/lamp.py"
     ]  # messages after the prompt are not lost by it
 

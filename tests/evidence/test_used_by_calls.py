@@ -14,10 +14,10 @@ from ctxtrim.model import Message
 
 def feeds(messages: list[Message]) -> dict[int, list[tuple[int, str]]]:
     texts = [message.parts[0].text for message in messages]
-    found = chained(messages, shape(messages))
+    result = chained(messages, shape(messages))
     return {
-        place: [(to, texts[place][start:end]) for to, start, end in links]
-        for place, links in found.items()
+        position: [(to, texts[position][start:end]) for to, start, end in links]
+        for position, links in result.items()
     }
 
 
@@ -66,7 +66,9 @@ said = st.lists(VALUES, max_size=4).map(" ".join)
 
 def tokens(text: str) -> set[str]:
     wide = (token.rstrip(".") for token in text.split())
-    return {token for one in wide for token in (one, *re.findall(r"\w+", one)) if len(token) >= 6}
+    return {
+        token for text in wide for token in (text, *re.findall(r"\w+", text)) if len(token) >= 6
+    }
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "step"]), said, said), max_size=8))
@@ -74,8 +76,8 @@ def test_s0_10_chains_equal_an_exhaustive_search(
     parts: list[tuple[str, str, str]],
 ) -> None:
     messages: list[Message] = []
-    for number, (kind, one, other) in enumerate(parts):
-        messages += [user(one)] if kind == "user" else step("tool", other, number, x=one)
+    for number, (kind, text, other) in enumerate(parts):
+        messages += [user(text)] if kind == "user" else step("tool", other, number, x=text)
     texts = [
         json.loads(m.parts[0].text)["x"] if any(m.calls) else m.parts[0].text for m in messages
     ]
@@ -84,10 +86,14 @@ def test_s0_10_chains_equal_an_exhaustive_search(
         for consumer, message in enumerate(messages)
         if any(message.calls)
         for token in tokens(texts[consumer])
-        for source in [next(place for place, text in enumerate(texts) if token in tokens(text))]
+        for source in [
+            next(position for position, text in enumerate(texts) if token in tokens(text))
+        ]
         if source < consumer and messages[source].role == "tool"
     }
-    assert {(place, *link) for place, links in feeds(messages).items() for link in links} == naive
+    assert {
+        (position, *link) for position, links in feeds(messages).items() for link in links
+    } == naive
 
 
 def again(messages: list[Message]) -> dict[int, int]:
@@ -109,14 +115,14 @@ def test_short_texts_and_other_tools_are_not_copies() -> None:
 )
 def test_s2_3_older_copies_point_to_the_newest(parts: list[tuple[str, str]]) -> None:
     messages = [
-        one for number, (name, text) in enumerate(parts) for one in step(name, text, number)
+        message for number, (name, text) in enumerate(parts) for message in step(name, text, number)
     ]
     naive = {}
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
         same = [
             other
-            for other in range(place + 1, len(parts))
+            for other in range(position + 1, len(parts))
             if parts[other] == part and len(part[1]) >= 20
         ]
-        naive |= {2 * place + 1: 2 * same[-1] + 1} if same else {}
+        naive |= {2 * position + 1: 2 * same[-1] + 1} if same else {}
     assert again(messages) == naive

@@ -34,8 +34,8 @@ def opened(data: bytes) -> Reading:
 
 
 def name(data: bytes) -> str | None:
-    found = opened(data).format
-    return found.name if found else None
+    detected = opened(data).format
+    return detected.name if detected else None
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def name(data: bytes) -> str | None:
 def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     reading = opened(data)
     assert (reading.format and reading.format.name, reading.layout) == ("anthropic", layout)
-    found = read(data)[0].transcripts[0].messages
-    assert [message.role for message in found] == ["user", "assistant", "assistant", "tool"]
+    messages = read(data)[0].transcripts[0].messages
+    assert [message.role for message in messages] == ["user", "assistant", "assistant", "tool"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_conversation_with_tools_decides_for_plain_conversations_before_it() -
 def test_a_message_with_tools_decides_for_plain_messages_around_it() -> None:
     data = lines(*PLAIN * 5, USE, RESULT, *PLAIN * 5)
     assert name(data) == "anthropic"
-    assert [len(one.messages) for one in read(data)[0].transcripts] == [22]
+    assert [len(transcript.messages) for transcript in read(data)[0].transcripts] == [22]
 
 
 def test_each_line_of_a_mixed_file_is_read_in_its_format() -> None:
@@ -189,7 +189,7 @@ def test_each_line_of_a_mixed_file_is_read_in_its_format() -> None:
         chunks = read(lines(first, other, first))
         assert [len(chunk.transcripts[0].messages) for chunk in chunks] == [4, 4, 4]
         names = [chunk.format.name for chunk in chunks if chunk.format]
-        assert names == [name(lines(one)) for one in (first, other, first)]
+        assert names == [name(lines(text)) for text in (first, other, first)]
 
 
 def test_a_conversation_late_in_a_file_is_read_in_its_format() -> None:
@@ -209,7 +209,9 @@ def test_single_messages_of_another_format_are_reported_and_kept() -> None:
 def test_plain_texts_are_read_with_an_explicit_format() -> None:
     for data in (lines({"messages": PLAIN}), lines(*PLAIN)):
         reading = open_reading(BytesIO(data), (FORMATS["anthropic"],))
-        assert [len(one.messages) for chunk in reading.chunks for one in chunk.transcripts] == [2]
+        assert [
+            len(transcript.messages) for chunk in reading.chunks for transcript in chunk.transcripts
+        ] == [2]
     reading = open_reading(BytesIO(lines({"messages": [CALL, ANSWER]})), (FORMATS["anthropic"],))
     assert reading.format is None
 
@@ -218,12 +220,12 @@ def test_lists_at_another_path_are_read_with_their_system_prompt() -> None:
     placed = FORMATS["anthropic"].placed
     assert placed is not None
     data = lines({"runs": [{"talk": [*PLAIN, USE, RESULT], "system": "x"}]})
-    found = [
-        one
+    transcripts = [
+        transcript
         for chunk in open_reading(BytesIO(data), (placed("runs[*].talk"),)).chunks
-        for one in chunk.transcripts
+        for transcript in chunk.transcripts
     ]
-    assert [message.role for message in found[0].messages] == [
+    assert [message.role for message in transcripts[0].messages] == [
         "system",
         "user",
         "assistant",

@@ -37,7 +37,7 @@ def says(uuid: str, parent: str | None, message: str, **block: Any) -> Event:
     return line(uuid, parent, "assistant", [block], id=message)
 
 
-def called(uuid: str, parent: str | None, message: str, call: str) -> Event:
+def call_line(uuid: str, parent: str | None, message: str, call: str) -> Event:
     block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "ls"}}
     return line(uuid, parent, "assistant", [block], id=message)
 
@@ -60,9 +60,10 @@ def transcript(*events: Event) -> Transcript:
     return read(session(*events))[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, str]]:
+def role_texts(transcript: Transcript) -> list[tuple[str, str]]:
     return [
-        (message.role, " | ".join(part.text for part in message.parts)) for message in one.messages
+        (message.role, " | ".join(part.text for part in message.parts))
+        for message in transcript.messages
     ]
 
 
@@ -70,9 +71,9 @@ PARALLEL = (
     line("u1", None, "user", "list both"),
     says("a1", "u1", "m1", type="thinking", thinking="hmm", signature="x"),
     says("a2", "a1", "m1", type="text", text="Listing."),
-    called("a3", "a2", "m1", "c1"),
+    call_line("a3", "a2", "m1", "c1"),
     line("p1", "a3", "progress", data={"output": "never read"}),
-    called("a4", "p1", "m1", "c2"),
+    call_line("a4", "p1", "m1", "c2"),
     answers(
         "r1",
         "a3",
@@ -89,7 +90,7 @@ PARALLEL = (
 
 def test_a_message_spans_lines_and_parallel_results_are_side_branches() -> None:
     call = '{"command":"ls"}'
-    assert told(transcript(*PARALLEL)) == [
+    assert role_texts(transcript(*PARALLEL)) == [
         ("user", "list both"),
         ("assistant", f"hmm | Listing. | {call} | {call}"),
         ("tool", "first"),
@@ -102,14 +103,14 @@ def test_a_message_spans_lines_and_parallel_results_are_side_branches() -> None:
 def test_an_abandoned_branch_and_a_sidechain_are_not_context() -> None:
     branch = line("x1", "b1", "user", "a prompt that was rewound")
     side = line("s1", None, "user", "a subagent's prompt") | {"isSidechain": True}
-    assert told(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == told(
+    assert role_texts(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == role_texts(
         transcript(*PARALLEL)
     )
 
 
 def test_a_file_with_only_a_sidechain_is_read_as_that_sidechain() -> None:
     events = [event | {"isSidechain": True} for event in PARALLEL]
-    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+    assert role_texts(transcript(*events)) == role_texts(transcript(*PARALLEL))
 
 
 def test_compacted_messages_are_not_context() -> None:
@@ -123,9 +124,9 @@ def test_compacted_messages_are_not_context() -> None:
         isVisibleInTranscriptOnly=True,
     )
     after = line("u3", "k2", "user", "go on")
-    one = transcript(*PARALLEL, boundary, summary, after)
-    assert told(one) == [("user", "This session is being continued…"), ("user", "go on")]
-    assert [message.is_injected for message in one.messages] == [True, False]
+    parsed = transcript(*PARALLEL, boundary, summary, after)
+    assert role_texts(parsed) == [("user", "This session is being continued…"), ("user", "go on")]
+    assert [message.is_injected for message in parsed.messages] == [True, False]
 
 
 def test_results_cleared_by_the_client_are_counted_as_cleared() -> None:
@@ -136,8 +137,8 @@ def test_results_cleared_by_the_client_are_counted_as_cleared() -> None:
         subtype="microcompact_boundary",
         microcompactMetadata={"compactedToolIds": ["c1"]},
     )
-    one = transcript(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
-    assert [text for role, text in told(one) if role == "tool"] == [
+    parsed = transcript(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
+    assert [text for role, text in role_texts(parsed) if role == "tool"] == [
         "[Old tool result content cleared]",
         "second",
     ]
@@ -150,8 +151,8 @@ def test_results_cleared_by_the_client_are_counted_as_cleared() -> None:
 def test_synthetic_messages_of_the_client_are_not_context() -> None:
     event = says("z1", "u2", "m9", type="text", text="API Error")
     event["message"]["model"] = "<synthetic>"
-    one = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
-    assert told(one)[-2:] == [("user", "thanks"), ("user", "again")]
+    parsed = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
+    assert role_texts(parsed)[-2:] == [("user", "thanks"), ("user", "again")]
 
 
 def test_a_user_line_can_hold_results_and_text() -> None:
@@ -164,9 +165,9 @@ def test_a_user_line_can_hold_results_and_text() -> None:
         },
         {"type": "text", "text": "and now this"},
     ]
-    one = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
-    assert told(one)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
-    assert one.messages[3].parts[1].media == Media("image")
+    parsed = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
+    assert role_texts(parsed)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
+    assert parsed.messages[3].parts[1].media == Media("image")
 
 
 def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
@@ -183,8 +184,10 @@ def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
 def keeping(data: bytes, *places: int) -> bytes:
     """The session with some of its messages only."""
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    meant = replace(one, messages=tuple(one.messages[place] for place in places))
+    transcript = chunk.transcripts[0]
+    meant = replace(
+        transcript, messages=tuple(transcript.messages[position] for position in places)
+    )
     written = rewrite(FORMATS["claude-code"], chunk.lines, [meant])
     check(FORMATS["claude-code"], chunk.lines, written, [meant])
     return b"".join(written)
@@ -214,7 +217,7 @@ def with_snapshots() -> tuple[Event, ...]:
             "snapshot": {"trackedFileBackups": {}},
         },
         line("u1", "h1", "user", "run the build " * 40),
-        called("a1", "u1", "m1", "c1"),
+        call_line("a1", "u1", "m1", "c1"),
         line(
             "p1",
             "a1",
@@ -251,7 +254,13 @@ def test_snapshots_and_progress_of_dropped_messages_are_dropped_and_listed(
     )
     assert ran.code == 0
     left = [json.loads(row) for row in out.read_bytes().splitlines()]
-    assert [one.get("uuid") or one["messageId"] for one in left] == ["s0", "h1", "u2", "u2", "a2"]
+    assert [event.get("uuid") or event["messageId"] for event in left] == [
+        "s0",
+        "h1",
+        "u2",
+        "u2",
+        "a2",
+    ]
     assert left[3]["parentUuid"] == "h1"
     [step] = json.loads(report.read_bytes())["transcripts"][0]["steps"]
     lines = [change for change in step["changes"] if change["message"] is None]
@@ -289,7 +298,7 @@ def test_links_are_repaired_to_the_nearest_kept_ancestor() -> None:
         "p2",
     ]
     assert events[None]["leafUuid"] == "p1"
-    assert told(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
+    assert role_texts(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
 
 
 def test_a_line_is_dropped_only_with_all_its_blocks() -> None:
@@ -297,9 +306,11 @@ def test_a_line_is_dropped_only_with_all_its_blocks() -> None:
         {"type": "tool_result", "tool_use_id": "c1", "content": "one " * 50},
         {"type": "text", "text": "now this"},
     ]
-    data = session(PARALLEL[0], called("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content))
+    data = session(
+        PARALLEL[0], call_line("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content)
+    )
     out = keeping(data, 0, -1)
-    events = [json.loads(one) for one in out.splitlines()]
+    events = [json.loads(line) for line in out.splitlines()]
     assert [event["uuid"] for event in events] == ["u1", "r1"]
     assert events[1]["message"]["content"] == [{"type": "text", "text": "now this"}]
     assert events[1]["parentUuid"] == "u1"
@@ -310,16 +321,16 @@ def test_old_files_without_links_are_read_in_order() -> None:
         {key: value for key, value in event.items() if key not in ("parentUuid", "uuid")}
         for event in PARALLEL
     ]
-    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+    assert role_texts(transcript(*events)) == role_texts(transcript(*PARALLEL))
 
 
 def test_a_missing_parent_ends_the_chain() -> None:
     first = PARALLEL[0] | {"parentUuid": "elsewhere"}
-    assert told(transcript(first, *PARALLEL[1:])) == told(transcript(*PARALLEL))
+    assert role_texts(transcript(first, *PARALLEL[1:])) == role_texts(transcript(*PARALLEL))
 
 
 def test_a_cycle_of_parents_ends() -> None:
-    assert told(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
+    assert role_texts(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
         ("user", "a"),
         ("user", "b"),
     ]
@@ -327,7 +338,7 @@ def test_a_cycle_of_parents_ends() -> None:
 
 def test_all_events_in_one_document() -> None:
     data = json.dumps({"loglines": PARALLEL}, indent=2).encode()
-    assert told(read(data)[0].transcripts[0]) == told(transcript(*PARALLEL))
+    assert role_texts(read(data)[0].transcripts[0]) == role_texts(transcript(*PARALLEL))
     out = json.loads(run(data, [("trim", {})], limit=16).data or b"")
     assert [event["uuid"] for event in out["loglines"]] == ["p1", "u2"]
 
@@ -346,7 +357,7 @@ def survivors(budget: int, *events: Event) -> list[str]:
     """The uuids of the lines that remain after a trim; the output reads back as intended."""
     ran = run(session(*events), [("trim", {})], limit=budget)
     assert [finding.message for finding in ran.findings] == []
-    return [json.loads(one)["uuid"] for one in (ran.data or b"").splitlines()]
+    return [json.loads(line)["uuid"] for line in (ran.data or b"").splitlines()]
 
 
 LONG = "lorem ipsum " * 40
@@ -377,8 +388,8 @@ def test_a_text_next_to_a_dropped_result_is_kept() -> None:
     ]
     events = (
         line("a", None, "user", "start"),
-        called("b1", "a", "m1", "t1"),
-        called("b2", "b1", "m1", "t2"),
+        call_line("b1", "a", "m1", "t1"),
+        call_line("b2", "b1", "m1", "t2"),
         line("r1", "b1", "user", note),
         answers("r2", "b2", "t2"),
         line("q", "r2", "user", "go"),
@@ -414,7 +425,7 @@ def test_lines_that_share_a_uuid_are_not_linked_to_themselves() -> None:
         says("b", "t", "m1", type="text", text="two"),
     ]
     ran = run(session(*events, line("c", "b", "user", "hi")), [("trim", {})], limit=40)
-    left = [json.loads(one) for one in (ran.data or b"").splitlines()]
+    left = [json.loads(line) for line in (ran.data or b"").splitlines()]
     assert [(event["uuid"], event["parentUuid"]) for event in left] == [
         ("a", None),
         ("b", "a"),
@@ -427,7 +438,7 @@ def test_lines_that_share_a_uuid_are_not_linked_to_themselves() -> None:
 def test_a_message_between_a_result_and_a_text_splits_their_line(
     is_document: bool,
 ) -> None:
-    told = {"sessionId": "s", "cwd": "/x"}
+    fields = {"sessionId": "s", "cwd": "/x"}
     call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "one"}
     events: list[Any] = [
@@ -435,36 +446,36 @@ def test_a_message_between_a_result_and_a_text_splits_their_line(
             "type": "user",
             "uuid": "a",
             "parentUuid": None,
-            **told,
+            **fields,
             "message": {"role": "user", "content": "go"},
         },
         {
             "type": "assistant",
             "uuid": "b",
             "parentUuid": "a",
-            **told,
+            **fields,
             "message": {"id": "m", "content": [call]},
         },
-        {"type": "user", "uuid": "c", "parentUuid": "b", **told, "toolUseResult": {"x": 1.10}}
+        {"type": "user", "uuid": "c", "parentUuid": "b", **fields, "toolUseResult": {"x": 1.10}}
         | {
             "message": {
                 "role": "user",
-                "content": [result, *({"type": "text", "text": one} for one in ("and", "so"))],
+                "content": [result, *({"type": "text", "text": item} for item in ("and", "so"))],
             }
         },
         {
             "type": "assistant",
             "uuid": "d",
             "parentUuid": "c",
-            **told,
+            **fields,
             "message": {"id": "n", "content": "done"},
         },
     ]
     data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
     data = json.dumps({"loglines": events}).encode() if is_document else data
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    assert [message.role for message in one.messages] == [
+    transcript = chunk.transcripts[0]
+    assert [message.role for message in transcript.messages] == [
         "user",
         "assistant",
         "tool",
@@ -474,7 +485,7 @@ def test_a_message_between_a_result_and_a_text_splits_their_line(
     out = written(
         chunk,
         FORMATS["claude-code"],
-        replace(one, messages=(*one.messages[:3], SUMMARY, *one.messages[3:])),
+        replace(transcript, messages=(*transcript.messages[:3], SUMMARY, *transcript.messages[3:])),
     )
     again = read(out)[0].transcripts[0].messages
     texts = ["go", "{}", "one", SUMMARY.parts[0].text, "and", "so", "done"]
@@ -488,13 +499,16 @@ def test_a_message_between_a_result_and_a_text_splits_their_line(
         "assistant",
     ]
     assert [message.is_injected for message in again[3:5]] == [True, False]
-    found = (
+    value = (
         json.loads(out)["loglines"]
         if is_document
         else [json.loads(line) for line in out.splitlines()]
     )
-    assert [one["parentUuid"] for one in found] == [None, *(one["uuid"] for one in found[:-1])]
-    assert [("toolUseResult" in one, one["sessionId"]) for one in found[2:5]] == [
+    assert [event["parentUuid"] for event in value] == [
+        None,
+        *(event["uuid"] for event in value[:-1]),
+    ]
+    assert [("toolUseResult" in item, item["sessionId"]) for item in value[2:5]] == [
         (True, "s"),
         (False, "s"),
         (False, "s"),
@@ -508,10 +522,10 @@ def test_the_last_answer_is_kept_without_an_oversized_skill_text(
     source.write_bytes(
         session(
             line("u1", None, "user", "review the change"),
-            called("a1", "u1", "m1", "c1"),
+            call_line("a1", "u1", "m1", "c1"),
             answers("r1", "a1", "c1", "Launching skill: review"),
             line("k1", "r1", "user", "How to review. " * 400, isMeta=True),
-            called("a2", "k1", "m2", "c2"),
+            call_line("a2", "k1", "m2", "c2"),
             answers("r2", "a2", "c2", "diff of the change"),
             says("a3", "r2", "m3", type="text", text="Two findings, both small."),
         )

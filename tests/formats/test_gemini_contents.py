@@ -46,20 +46,20 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def told(data: bytes) -> list[tuple[str, list[str]]]:
+def role_texts(data: bytes) -> list[tuple[str, list[str]]]:
     return [
         (message.role, [part.text for part in message.parts])
         for message in transcript(data).messages
     ]
 
 
-def taken(data: bytes) -> tuple[str | None, str | None]:
+def detected(data: bytes) -> tuple[str | None, str | None]:
     reading = open_reading(BytesIO(data))
     return reading.format.name if reading.format else None, reading.layout
 
 
 TALK = (user("go"), model("Looking.", call()), user(result({"output": "seen"})), model("Done."))
-TOLD = [
+EXPECTED = [
     ("user", ["go"]),
     ("assistant", ["Looking.", '{"at":1}']),
     ("tool", ["seen"]),
@@ -68,14 +68,17 @@ TOLD = [
 
 
 def test_the_role_gemini_in_a_history_is_the_model() -> None:
-    renamed = [{**one, "role": "gemini" if one["role"] == "model" else one["role"]} for one in TALK]
+    renamed = [
+        {**message, "role": "gemini" if message["role"] == "model" else message["role"]}
+        for message in TALK
+    ]
     data = json.dumps({"history": renamed}).encode()
-    assert taken(data) == ("gemini", "conversation")
-    assert told(data) == TOLD
+    assert detected(data) == ("gemini", "conversation")
+    assert role_texts(data) == EXPECTED
     data = json.dumps(
         {"history": [{"role": "user", "content": "go"}, {"role": "gemini", "content": "Done."}]}
     ).encode()
-    assert told(data) == [("user", ["go"]), ("assistant", ["Done."])]
+    assert role_texts(data) == [("user", ["go"]), ("assistant", ["Done."])]
 
 
 @pytest.mark.parametrize(
@@ -89,21 +92,23 @@ def test_the_role_gemini_in_a_history_is_the_model() -> None:
         (json.dumps({"key": "1", "request": {"contents": TALK}}).encode(), "conversation"),
         (
             json.dumps(
-                {"id": "s", "events": [{"author": "a", "content": one} for one in TALK]}
+                {"id": "s", "events": [{"author": "a", "content": message} for message in TALK]}
             ).encode(),
             "conversation",
         ),
-        (b"".join(json.dumps(one).encode() + b"\n" for one in TALK), "events"),
+        (b"".join(json.dumps(message).encode() + b"\n" for message in TALK), "events"),
         (
-            b"".join(json.dumps({"author": "a", "content": one}).encode() + b"\n" for one in TALK),
+            b"".join(
+                json.dumps({"author": "a", "content": message}).encode() + b"\n" for message in TALK
+            ),
             "events",
         ),
         (json.dumps(snake({"contents": list(TALK)})).encode(), "conversation"),
     ],
 )
 def test_every_layout_and_key_style_gives_the_same_messages(data: bytes, layout: str) -> None:
-    assert taken(data) == ("gemini", layout)
-    assert told(data) == TOLD
+    assert detected(data) == ("gemini", layout)
+    assert role_texts(data) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,7 @@ def test_every_layout_and_key_style_gives_the_same_messages(data: bytes, layout:
     ],
 )
 def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
-    assert taken(json.dumps(value).encode() + b"\n")[0] != "gemini"
+    assert detected(json.dumps(value).encode() + b"\n")[0] != "gemini"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +201,7 @@ def test_a_content_can_hold_several_results_media_and_text() -> None:
         model(call("a"), call("b")),
         user(result({"output": "1"}), pixel, result({"output": "2"}), "go on"),
     )
-    assert told(data)[2:] == [("tool", ["1", ""]), ("tool", ["2"]), ("user", ["go on"])]
+    assert role_texts(data)[2:] == [("tool", ["1", ""]), ("tool", ["2"]), ("user", ["go on"])]
     assert transcript(data).messages[2].parts[1].media == Media("image", size=3)
 
 
@@ -212,7 +217,7 @@ def test_media_inside_a_response_belong_to_it() -> None:
 
 
 def test_a_call_shape_in_a_user_message_is_plain_content() -> None:
-    assert told(request(user(call())))[0] == (
+    assert role_texts(request(user(call())))[0] == (
         "user",
         ['{"functionCall":{"name":"look","args":{"at":1}}}'],
     )
@@ -241,7 +246,7 @@ def test_calls_without_ids_are_paired_in_their_order() -> None:
 )
 def test_the_system_instruction_is_the_first_message(key: str, value: Any) -> None:
     for data in (request(*TALK, **{key: value}), request(*TALK, config={key: value})):
-        assert told(data) == [("system", ["be brief"]), *TOLD]
+        assert role_texts(data) == [("system", ["be brief"]), *EXPECTED]
         assert [message.index for message in transcript(data).messages] == [0, 1, 2, 3, 4]
 
 
@@ -254,13 +259,13 @@ def test_the_envelope_gives_tools_choice_model_id_and_usage() -> None:
         "thoughtsTokenCount": 3,
         "totalTokenCount": 98,
     }
-    one = transcript(
+    parsed = transcript(
         request(
             *TALK, tools=tools, toolConfig=config, model="models/gemini-3-pro", usageMetadata=usage
         )
     )
-    assert (one.tools, one.tool_choice) == (json.dumps(tools, separators=(",", ":")), "look")
-    assert (one.model, one.usage) == ("models/gemini-3-pro", Usage(90, 8))
+    assert (parsed.tools, parsed.tool_choice) == (json.dumps(tools, separators=(",", ":")), "look")
+    assert (parsed.model, parsed.usage) == ("models/gemini-3-pro", Usage(90, 8))
     config = {"function_calling_config": {"mode": "NONE"}}
     assert transcript(request(*TALK, tool_config=config)).tool_choice == "none"
 
@@ -283,7 +288,7 @@ def test_partial_and_empty_events_are_not_context() -> None:
         {"author": "a", "actions": {"stateDelta": {"x": 1}}},
         {"author": "a", "content": model("Done.")},
     ]
-    assert told(json.dumps({"events": events}).encode()) == [
+    assert role_texts(json.dumps({"events": events}).encode()) == [
         ("user", ["go"]),
         ("assistant", ["Done."]),
     ]
@@ -324,22 +329,26 @@ def test_a_content_is_dropped_with_its_last_message() -> None:
 
 
 def test_an_event_is_dropped_with_its_content() -> None:
-    events = [{"author": "x", "content": one} for one in (user("a " * 200), model("b"), user("c"))]
+    events = [
+        {"author": "x", "content": text} for text in (user("a " * 200), model("b"), user("c"))
+    ]
     out = json.loads(
         run(json.dumps({"events": events}).encode(), [("trim", {})], limit=20).data or b""
     )
     assert [event["content"]["parts"][0]["text"] for event in out["events"]] == ["c"]
 
 
-def put(data: bytes, *messages: Message | int) -> Any:
+def inserted(data: bytes, *messages: Message | int) -> Any:
     """The document with these messages in it, old ones by their index."""
     dialect = open_reading(BytesIO(data)).format
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    found = tuple(one.messages[each] if isinstance(each, int) else each for each in messages)
+    transcript = chunk.transcripts[0]
+    parsed_messages = tuple(
+        transcript.messages[each] if isinstance(each, int) else each for each in messages
+    )
     assert dialect is not None
-    written = rewrite(dialect, chunk.lines, [replace(one, messages=found)])
-    check(dialect, chunk.lines, written, [replace(one, messages=found)])
+    written = rewrite(dialect, chunk.lines, [replace(transcript, messages=parsed_messages)])
+    check(dialect, chunk.lines, written, [replace(transcript, messages=parsed_messages)])
     return json.loads(b"".join(written))
 
 
@@ -349,20 +358,20 @@ SUMMARY = Message("user", (Part("text", "so far"),), is_injected=True, is_summar
 
 def test_an_inserted_result_joins_adjacent_results_or_gets_a_new_content() -> None:
     some = request(user("go"), model(call("a"), call("b")), user(result({"output": "1"}), "and?"))
-    assert put(some, 0, 1, 2, ANSWER, 3)["contents"][2:] == [
+    assert inserted(some, 0, 1, 2, ANSWER, 3)["contents"][2:] == [
         user(result({"output": "1"}), result({"output": "none"}, "b"), "and?")
     ]
     none = request(user("go"), model(call("b")), user("and?"))
-    assert put(none, 0, 1, ANSWER, 2)["contents"][2:] == [
+    assert inserted(none, 0, 1, ANSWER, 2)["contents"][2:] == [
         user(result({"output": "none"}, "b")),
         user("and?"),
     ]
 
 
 def test_a_summary_is_a_separate_content_after_the_system_instruction() -> None:
-    out = put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY, 4)
+    out = inserted(request(*TALK, systemInstruction="be brief"), 0, SUMMARY, 4)
     assert out["contents"] == [user("so far"), model("Done.")]
-    assert put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY)["contents"] == [
+    assert inserted(request(*TALK, systemInstruction="be brief"), 0, SUMMARY)["contents"] == [
         user("so far")
     ]
 
@@ -371,7 +380,7 @@ def test_a_message_inserted_next_to_an_event_is_an_event() -> None:
     events = [
         {"author": "user", "content": user("go"), "id": "e1", "timestamp": 1.5, "invocationId": "i"}
     ]
-    new, old = put(json.dumps({"events": events}).encode(), SUMMARY, 0)["events"]
+    new, old = inserted(json.dumps({"events": events}).encode(), SUMMARY, 0)["events"]
     assert old == events[0]
     assert (new["content"], new["author"], new["timestamp"]) == (user("so far"), "user", 1.5)
     assert new["id"] not in ("", "e1")

@@ -30,14 +30,14 @@ def test_json_in_a_string_keeps_its_notation_after_an_edit(
 ) -> None:
     value = {"output": text, "metadata": {"exit_code": 0}, "more": "output"}
     string = json.dumps(value, ensure_ascii=is_ascii, separators=separators, indent=indent)
-    found = unwrapped(string)
-    assert found is not None
-    assert (found.text, found.wrapper.around(text), found.is_error) == (text, string, False)
-    edited = found.wrapper.around(new)
+    wrapped = unwrapped(string)
+    assert wrapped is not None
+    assert (wrapped.text, wrapped.wrapper.around(text), wrapped.is_error) == (text, string, False)
+    edited = wrapped.wrapper.around(new)
     assert json.loads(edited) == value | {"output": new}
     again = unwrapped(edited)
     assert again is not None
-    assert (again.text, again.wrapper) == (new, found.wrapper)
+    assert (again.text, again.wrapper) == (new, wrapped.wrapper)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,13 @@ def test_json_in_a_string_keeps_its_notation_after_an_edit(
     ],
 )
 def test_every_known_wrapper_is_recognized(string: str, text: str, is_error: bool | None) -> None:
-    found = unwrapped(string)
-    assert found is not None
-    assert (found.text, found.is_error, found.wrapper.around(text)) == (text, is_error, string)
+    wrapped = unwrapped(string)
+    assert wrapped is not None
+    assert (wrapped.text, wrapped.is_error, wrapped.wrapper.around(text)) == (
+        text,
+        is_error,
+        string,
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,11 +84,11 @@ def test_the_wrapper_is_part_of_the_count() -> None:
     string = json.dumps(
         {"output": 'line "one"\n' * 20, "metadata": {"exit_code": 0, "duration_seconds": 0.1}}
     )
-    found = unwrapped(string)
-    assert found is not None
+    wrapped = unwrapped(string)
+    assert wrapped is not None
     counter = Counter(tokenizer("o200k_base"), next(iter(FRAMINGS.values())))
     whole = Message("tool", (Part("tool_result", string, "a"),))
-    inner = Message("tool", (Part("tool_result", found.text, "a", wrapper=found.wrapper),))
+    inner = Message("tool", (Part("tool_result", wrapped.text, "a", wrapper=wrapped.wrapper),))
     assert counter.cost(inner, 1) == counter.cost(whole, 1)
 
 

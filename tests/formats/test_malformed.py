@@ -85,7 +85,7 @@ EDITED: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-def spelled(values: list[Any]) -> bytes:
+def json_lines(values: list[Any]) -> bytes:
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
@@ -94,22 +94,22 @@ def test_a_malformed_transcript_is_reported_with_its_line_and_left_out(
     name: str, tmp_path: Path, ctxtrim: Run
 ) -> None:
     values, line, reason = NAMED[name]
-    (tmp_path / "a.jsonl").write_bytes(spelled(values))
+    (tmp_path / "a.jsonl").write_bytes(json_lines(values))
     ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", "--report", "report.json", cwd=tmp_path)
     assert ran.code == 1
-    (told,) = [one for one in ran.err.splitlines() if ": error: " in one]
-    assert told.startswith(f"a.jsonl:{line}: ")
-    assert reason in told
+    (error,) = [line for line in ran.err.splitlines() if ": error: " in line]
+    assert error.startswith(f"a.jsonl:{line}: ")
+    assert reason in error
     assert "bug" not in ran.err
     assert not (tmp_path / "out.jsonl").exists() or (tmp_path / "out.jsonl").read_bytes() == b""
     (row,) = json.loads((tmp_path / "report.json").read_text())["transcripts"]
-    assert [one["code"] for one in row["findings"]] == ["not-editable"]
+    assert [finding["code"] for finding in row["findings"]] == ["not-editable"]
     assert row["written"] is False
 
 
 @pytest.mark.parametrize("name", EDITED)
 def test_an_odd_transcript_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: Run) -> None:
-    (tmp_path / "a.jsonl").write_bytes(spelled(EDITED[name]))
+    (tmp_path / "a.jsonl").write_bytes(json_lines(EDITED[name]))
     ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", cwd=tmp_path)
     assert "bug" not in ran.err, ran.err
     assert ran.code in (0, 3), ran.err
@@ -140,7 +140,7 @@ LINKS: dict[str, tuple[list[Any], int, str]] = {
 @pytest.mark.parametrize("name", LINKS)
 def test_broken_links_are_reported(name: str) -> None:
     values, line, reason = LINKS[name]
-    lines = [Line(spelled([value]), number) for number, value in enumerate(values, 1)]
+    lines = [Line(json_lines([value]), number) for number, value in enumerate(values, 1)]
     assert malformed(lines) == (line, reason)
 
 
@@ -150,7 +150,8 @@ def test_well_formed_transcripts_have_no_problems() -> None:
     ] * 2  # an answer on two lines
     lines = [{"uuid": "a", "parentUuid": None, "role": "user", "content": "hi"}, *parts]
     assert (
-        malformed([Line(spelled([value]), number) for number, value in enumerate(lines, 1)]) is None
+        malformed([Line(json_lines([value]), number) for number, value in enumerate(lines, 1)])
+        is None
     )
 
 
@@ -166,8 +167,8 @@ def test_a_result_that_changes_its_call_after_an_edit_fits_the_budget() -> None:
         text("tool", accented, "value"),
         text("user", accented, "value"),
     ]
-    whole = run(spelled(messages)).rows[0].count.tokens
+    whole = run(json_lines(messages)).rows[0].count.tokens
     for budget in range(whole - 200, whole):
-        (row,) = run(spelled(messages), [("trim", {})], limit=budget).rows
+        (row,) = run(json_lines(messages), [("trim", {})], limit=budget).rows
         assert not row.overflows
         assert row.count.tokens <= budget

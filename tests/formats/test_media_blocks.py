@@ -112,7 +112,7 @@ def test_every_kind_of_header_gives_its_size(
     assert image_size("data:image/any;base64," + data) == (width, height)
     assert image_size("DATA:image/any;charset=x;BASE64," + data.rstrip("=")) == (width, height)
     assert image_size(
-        "\r\n".join(data[place : place + 76] for place in range(0, len(data), 76))
+        "\r\n".join(data[position : position + 76] for position in range(0, len(data), 76))
     ) == (width, height)
     assert image_size(data.replace("+", "-").replace("/", "_")) == (width, height)
 

@@ -13,7 +13,10 @@ from ctxtrim.model import Message
 
 def messages(data: bytes) -> list[Message]:
     return [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
 
 
@@ -35,7 +38,7 @@ TALK = [user("go"), *step("a", "text")]
         (json.dumps({"messages": TALK}, indent=2).encode(), "conversation"),
         (json.dumps([{"messages": TALK}, {"messages": TALK}], indent=1).encode(), "conversation"),
         (json.dumps(TALK, indent=4).encode(), "conversation"),
-        (b"".join(json.dumps(one).encode() + b"\n" for one in TALK), "events"),
+        (b"".join(json.dumps(message).encode() + b"\n" for message in TALK), "events"),
     ],
 )
 def test_every_layout_gives_the_same_messages(data: bytes, expected: str) -> None:
@@ -123,10 +126,10 @@ def test_custom_calls_and_object_arguments_are_read() -> None:
         {"id": "b", "type": "function", "function": {"name": "g", "arguments": {"x": [1]}}},
         {"id": "c"},
     ]
-    found = messages(
+    message = messages(
         conversation([user("x"), {"role": "assistant", "content": None, "tool_calls": calls}])
     )[1]
-    assert [(part.call_id, part.name, part.text) for part in found.calls] == [
+    assert [(part.call_id, part.name, part.text) for part in message.calls] == [
         ("a", "f", "free text"),
         ("b", "g", '{"x":[1]}'),
         ("c", None, ""),
@@ -138,7 +141,7 @@ def test_a_message_with_an_unknown_role_is_kept_in_place() -> None:
         [user("go"), *step("a", "text " * 50), {"role": "exit", "content": "bye"}, user("now")]
     )
     left = json.loads(run(data, [("trim", {})], limit=20).data or b"")
-    assert [one["role"] for one in left["messages"]] == ["exit", "user"]
+    assert [message["role"] for message in left["messages"]] == ["exit", "user"]
 
 
 def test_turns_of_a_question_form_a_single_conversation() -> None:
@@ -146,8 +149,8 @@ def test_turns_of_a_question_form_a_single_conversation() -> None:
     line = {"id": "q1", "question": turns, "function": [{"name": "f"}], "path": ["f"]}
     data = json.dumps(line).encode() + b"\n"
     assert layout(data) == ("openai-chat", "conversation")
-    (one,) = read(data)[0].transcripts
-    assert (one.id, one.tools, [message.role for message in one.messages]) == (
+    (transcript,) = read(data)[0].transcripts
+    assert (transcript.id, transcript.tools, [message.role for message in transcript.messages]) == (
         "q1", '[{"name":"f"}]', ["system", "user", "user"]
     )  # fmt: skip
     left = json.loads(run(data, [("trim", {})], limit=45).data or b"")
@@ -155,8 +158,10 @@ def test_turns_of_a_question_form_a_single_conversation() -> None:
 
 
 def test_the_envelope_gives_model_id_and_tools() -> None:
-    one = read(conversation(TALK, model="gpt-4o", id="t1", tools=[{"a": 1}]))[0].transcripts[0]
-    assert (one.model, one.id, one.tools) == ("gpt-4o", "t1", '[{"a":1}]')
+    transcript = read(conversation(TALK, model="gpt-4o", id="t1", tools=[{"a": 1}]))[0].transcripts[
+        0
+    ]
+    assert (transcript.model, transcript.id, transcript.tools) == ("gpt-4o", "t1", '[{"a":1}]')
 
 
 def test_an_edited_line_keeps_all_other_bytes() -> None:
@@ -225,8 +230,8 @@ def test_a_name_and_arguments_next_to_the_id_are_a_call() -> None:
         "content": None,
         "tool_calls": [{"id": "a", "name": "f", "arguments": {"x": 1}}],
     }
-    found = list(messages(conversation([user("x"), flat]))[1].calls)
-    assert [(part.name, part.text) for part in found] == [("f", '{"x":1}')]
+    parts = list(messages(conversation([user("x"), flat]))[1].calls)
+    assert [(part.name, part.text) for part in parts] == [("f", '{"x":1}')]
 
 
 def test_legacy_results_are_paired_with_the_nearest_open_call() -> None:
@@ -253,7 +258,7 @@ def test_deep_nesting_next_to_an_edit_is_unchanged(depth: int) -> None:
     deep = b'{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":'
     deep += b"[" * depth + b"]" * depth + b"}}]}\n"
     rest = [user("old " * 500), {"role": "assistant", "content": "long " * 500}, user("now")]
-    first, second, last = (json.dumps(one).encode() + b"\n" for one in rest)
+    first, second, last = (json.dumps(text).encode() + b"\n" for text in rest)
     ran = run(first + deep + second + last, [("trim", {})], limit=100)
     assert ran.data in (last, deep + last)  # read and dropped, or not understood and kept
     assert {finding.code for finding in ran.findings} <= {"not-json"}

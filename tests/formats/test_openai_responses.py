@@ -57,9 +57,10 @@ def transcript(value: Any) -> Transcript:
     return read(data(value))[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, str]]:
+def role_texts(transcript: Transcript) -> list[tuple[str, str]]:
     return [
-        (message.role, " | ".join(part.text for part in message.parts)) for message in one.messages
+        (message.role, " | ".join(part.text for part in message.parts))
+        for message in transcript.messages
     ]
 
 
@@ -68,7 +69,7 @@ def layout(file: bytes) -> tuple[str | None, str | None]:
     return reading.format.name if reading.format else None, reading.layout
 
 
-TOLD = [
+EXPECTED = [
     ("user", "list both"),
     ("assistant", "hmm | Listing. | {} | {}"),
     ("tool", "first"),
@@ -108,7 +109,7 @@ TOLD = [
 )
 def test_every_layout_gives_the_same_messages(file: bytes, expected: str) -> None:
     assert layout(file) == ("openai-responses", expected)
-    assert told(read(file)[0].transcripts[0]) == TOLD
+    assert role_texts(read(file)[0].transcripts[0]) == EXPECTED
     assert run(file).data == file
 
 
@@ -130,7 +131,7 @@ def test_a_request_with_only_text_and_model_is_recognized(
 ) -> None:
     file = data(request_body)
     assert layout(file) == ("openai-responses", "conversation")
-    assert told(read(file)[0].transcripts[0]) == [("user", "hi")]
+    assert role_texts(read(file)[0].transcripts[0]) == [("user", "hi")]
     assert run(file).data == file
 
 
@@ -149,10 +150,10 @@ def test_a_request_to_another_api_is_not_recognized(other: dict[str, Any]) -> No
 
 
 def test_an_answer_does_not_span_input_and_output() -> None:
-    one = transcript(
+    parsed = transcript(
         {"input": [*TALK[:1], says("assistant", "So")], "output": [calls("c1"), returns("c1")]}
     )
-    assert told(one) == [
+    assert role_texts(parsed) == [
         ("user", "list both"),
         ("assistant", "So"),
         ("assistant", "{}"),
@@ -162,7 +163,10 @@ def test_an_answer_does_not_span_input_and_output() -> None:
 
 def test_a_document_with_several_requests_keeps_them_separate() -> None:
     chunk = read(data([{"input": TALK[:1], "output": TALK[1:3]}, {"input": TALK}]))[0]
-    assert [(one.pointer, len(one.messages)) for one in chunk.transcripts] == [((0,), 2), ((1,), 6)]
+    assert [(transcript.pointer, len(transcript.messages)) for transcript in chunk.transcripts] == [
+        ((0,), 2),
+        ((1,), 6),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -196,14 +200,14 @@ def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
 
 
 def test_instructions_are_a_system_message_and_a_string_is_a_prompt() -> None:
-    one = transcript({"model": "gpt-5", "instructions": "Be brief.", "input": "hello"})
-    assert told(one) == [("system", "Be brief."), ("user", "hello")]
+    parsed = transcript({"model": "gpt-5", "instructions": "Be brief.", "input": "hello"})
+    assert role_texts(parsed) == [("system", "Be brief."), ("user", "hello")]
     both = {"instructions": "Be brief.", "input": "hello"}
     logged = {
         "responses_create_params": both,
         "response": {"instructions": "Be brief.", "output": TALK[7:8]},
     }
-    assert told(transcript(logged)) == [
+    assert role_texts(transcript(logged)) == [
         ("system", "Be brief."),
         ("user", "hello"),
         ("assistant", "Done."),
@@ -219,14 +223,14 @@ def test_the_envelope_gives_tools_model_id_and_the_usage_of_one_response() -> No
     }
     usage = {"input_tokens": 12, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 3}
     response = {"id": "resp_1", "model": "gpt-5", "output": [thinks(), TALK[7]], "usage": usage}
-    one = transcript({"responses_create_params": request, "response": response})
-    assert (one.id, one.model, one.tools, one.tool_choice) == (
+    parsed = transcript({"responses_create_params": request, "response": response})
+    assert (parsed.id, parsed.model, parsed.tools, parsed.tool_choice) == (
         "resp_1",
         "gpt-5",
         '[{"type":"function","name":"f"}]',
         "none",
     )
-    assert one.usage == Usage(12, 3)
+    assert parsed.usage == Usage(12, 3)
     several = response | {"output": TALK[1:]}
     assert transcript({"responses_create_params": request, "response": several}).usage is None
 
@@ -245,8 +249,8 @@ def test_the_envelope_gives_tools_model_id_and_the_usage_of_one_response() -> No
     ],
 )
 def test_items_are_grouped_into_answers(items: list[Item], expected: list[list[str]]) -> None:
-    one = transcript({"input": [TALK[0]], "output": items})
-    assert [[part.text for part in message.parts] for message in one.messages[1:]] == expected
+    parsed = transcript({"input": [TALK[0]], "output": items})
+    assert [[part.text for part in message.parts] for message in parsed.messages[1:]] == expected
 
 
 @pytest.mark.parametrize(
@@ -350,9 +354,9 @@ def test_items_are_grouped_into_answers(items: list[Item], expected: list[list[s
     ],
 )
 def test_every_shape_of_an_item_is_read(item: Item, role: str, parts: list[Part]) -> None:
-    one = transcript({"input": [TALK[0], item]})
-    assert (one.messages[1].role, list(one.messages[1].parts)) == (role, parts)
-    assert one.uncounted == 0
+    parsed = transcript({"input": [TALK[0], item]})
+    assert (parsed.messages[1].role, list(parsed.messages[1].parts)) == (role, parts)
+    assert parsed.uncounted == 0
 
 
 def test_training_fields_cost_nothing() -> None:

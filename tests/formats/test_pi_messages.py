@@ -13,15 +13,15 @@ from builders_pi import (
     calls,
     compaction,
     entry,
-    kept,
     lines,
     of,
     result,
+    role_texts,
     says,
     session,
     text,
-    told,
     transcript,
+    trimmed_file,
     user,
 )
 from harness import read, run
@@ -124,13 +124,13 @@ def test_a_command_of_the_person_is_rendered_as_by_pi(more: Value, said: str) ->
 def test_an_entry_excluded_from_context_is_kept_and_not_a_message() -> None:
     ran = {"role": "bashExecution", "command": "ls", "output": "secret", "excludeFromContext": True}
     data = lines({"messages": [user("go"), ran, says("done")]})
-    assert told(transcript(data)) == [("user", "go"), ("assistant", "done")]
-    assert kept(data, 1)[0]["messages"] == [ran, says("done")]
+    assert role_texts(transcript(data)) == [("user", "go"), ("assistant", "done")]
+    assert trimmed_file(data, 1)[0]["messages"] == [ran, says("done")]
 
 
 def test_an_unknown_role_is_reported_as_unsupported() -> None:
-    one = of(user("go"), {"role": "oracle", "content": "?"}, says("done"))
-    assert (len(one.messages), one.uncounted) == (2, 1)
+    parsed = of(user("go"), {"role": "oracle", "content": "?"}, says("done"))
+    assert (len(parsed.messages), parsed.uncounted) == (2, 1)
     assert transcript(session(entry("a", None, {"role": "oracle", "content": "?"}))).uncounted == 1
 
 
@@ -140,8 +140,8 @@ def test_hidden_messages_and_summaries_are_not_prompts_of_the_person() -> None:
     )
     summary = user("[Previous conversation summary]\nAll went well.")
     stands = {"role": "compactionSummary", "summary": "All went well.", "tokensBefore": 9}
-    found = of(unseen, summary, stands, user("go")).messages
-    assert [(message.is_injected, message.is_summary) for message in found] == [
+    messages = of(unseen, summary, stands, user("go")).messages
+    assert [(message.is_injected, message.is_summary) for message in messages] == [
         (True, False),
         (True, True),
         (True, True),
@@ -157,21 +157,21 @@ def test_a_list_with_an_envelope_is_a_context_of_the_pi_library() -> None:
         "tools": tools,
         "model": {"id": "m"},
     }
-    one = transcript(lines(context))
-    assert told(one)[0] == ("system", "Be brief.")
-    assert (one.model, one.tools) == ("m", '[{"name":"bash","parameters":{"type":"object"}}]')
+    parsed = transcript(lines(context))
+    assert role_texts(parsed)[0] == ("system", "Be brief.")
+    assert (parsed.model, parsed.tools) == ("m", '[{"name":"bash","parameters":{"type":"object"}}]')
     assert of(user("go"), says("ok")).model == "claude-opus-4-6"
 
 
 def test_messages_on_separate_lines_form_one_conversation() -> None:
     data = lines(user("go"), calls("c1"), result("c1"), says("done"))
-    assert [role for role, _ in told(transcript(data))] == [
+    assert [role for role, _ in role_texts(transcript(data))] == [
         "user",
         "assistant",
         "tool",
         "assistant",
     ]
-    assert kept(data, 0, 3) == [user("go"), says("done")]
+    assert trimmed_file(data, 0, 3) == [user("go"), says("done")]
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,15 @@ def test_the_live_branch_is_the_path_from_the_last_entry_to_the_root() -> None:
     data = session(
         *STEP, entry("x", "a", says("abandoned")), entry("e", "d", user("go on")), entry("l", "e")
     )
-    one = transcript(data)
-    assert [role for role, _ in told(one)] == ["user", "assistant", "tool", "assistant", "user"]
-    assert (one.id, one.model) == ("s", "claude-opus-4-6")
+    parsed = transcript(data)
+    assert [role for role, _ in role_texts(parsed)] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert (parsed.id, parsed.model) == ("s", "claude-opus-4-6")
 
 
 def test_entries_with_and_without_messages() -> None:
@@ -262,10 +268,14 @@ def test_entries_with_and_without_messages() -> None:
         entry("g", "f", type="model_change", modelId="gpt-5"),
         entry("h", "g", type="label", targetId="c", label="here"),
     )
-    one = transcript(data)
-    assert told(one) == [("user", "from an extension"), ("user", "go"), ("user", "tried in vain")]
-    assert [message.is_injected for message in one.messages] == [True, False, True]
-    assert one.model == "gpt-5"
+    parsed = transcript(data)
+    assert role_texts(parsed) == [
+        ("user", "from an extension"),
+        ("user", "go"),
+        ("user", "tried in vain"),
+    ]
+    assert [message.is_injected for message in parsed.messages] == [True, False, True]
+    assert parsed.model == "gpt-5"
 
 
 def test_interrupted_and_failed_answers_are_not_context() -> None:
@@ -275,18 +285,18 @@ def test_interrupted_and_failed_answers_are_not_context() -> None:
         entry("c", "b", says("oops", stopReason="error", errorMessage="overloaded")),
         entry("d", "c", user("again")),
     )
-    assert told(transcript(data)) == [("user", "go"), ("user", "again")]
+    assert role_texts(transcript(data)) == [("user", "go"), ("user", "again")]
     assert shape(transcript(data).messages).unanswered == ()
 
 
 def test_an_entry_can_select_the_last_live_entry() -> None:
     back = entry("l", "d", type="leaf", targetId="a")
-    assert told(transcript(session(*STEP, back))) == [("user", "list")]
+    assert role_texts(transcript(session(*STEP, back))) == [("user", "list")]
     assert read(session(*STEP, entry("l", "d", type="leaf", targetId=None)))[0].transcripts == ()
-    out = kept(
+    out = trimmed_file(
         session(*STEP, entry("e", "d", user("more")), entry("l", "e", type="leaf", targetId="d")), 0
     )
-    assert [(one["id"], one.get("targetId")) for one in out[1:]] == [
+    assert [(event["id"], event.get("targetId")) for event in out[1:]] == [
         ("a", None),
         ("e", None),
         ("l", "a"),
@@ -300,25 +310,25 @@ def test_an_unknown_parent_means_the_previous_line() -> None:
         entry("c", "c1", result("c1", "M file")),
         entry("d", "c", says("done")),
     )
-    assert [role for role, _ in told(transcript(data))] == [
+    assert [role for role, _ in role_texts(transcript(data))] == [
         "user",
         "assistant",
         "tool",
         "assistant",
     ]
-    assert [one["parentId"] for one in kept(data, 3)[1:]] == ["s"]
+    assert [event["parentId"] for event in trimmed_file(data, 3)[1:]] == ["s"]
 
 
 def test_usage_of_unfinished_answers_and_zero_usage_are_ignored() -> None:
     zeros = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
     some = {"input": 7, "output": 1}
-    one = of(
+    transcript = of(
         user("go"),
         says("a", usage=zeros),
         says("b", usage=some, stopReason="aborted"),
         says("c", usage=some),
     )
-    assert one.usages == (Usage(7, 1, 3, "claude-opus-4-6"),)
+    assert transcript.usages == (Usage(7, 1, 3, "claude-opus-4-6"),)
 
 
 def test_an_edit_changes_its_string_and_nothing_else() -> None:
@@ -331,7 +341,9 @@ def test_an_edit_changes_its_string_and_nothing_else() -> None:
     ran = run(data, [("truncate", {"max_tokens": 32})])
     before, after = data.splitlines(), (ran.data or b"").splitlines()
     assert [
-        place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other
+        position
+        for position, (line, other) in enumerate(zip(before, after, strict=True))
+        if line != other
     ] == [3]
     assert after[3].startswith(line.partition("%s")[0].encode())
     assert after[3].endswith(line.partition("%s")[2].strip().encode())

@@ -17,7 +17,7 @@ def turn(who: str, value: str) -> Turn:
     return {"from": who, "value": value}
 
 
-def spelled(name: str = "look", **arguments: Any) -> str:
+def call_json(name: str = "look", **arguments: Any) -> str:
     return json.dumps({"name": name, "arguments": arguments})
 
 
@@ -29,15 +29,15 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def taken(data: bytes) -> str | None:
-    found = open_reading(BytesIO(data)).format
-    return found.name if found else None
+def detected(data: bytes) -> str | None:
+    file_format = open_reading(BytesIO(data)).format
+    return file_format.name if file_format else None
 
 
 TURNS = (
     turn("system", "be brief"),
     turn("human", "go"),
-    turn("function_call", spelled(at=1)),
+    turn("function_call", call_json(at=1)),
     turn("observation", "seen"),
     turn("gpt", "Done."),
 )
@@ -49,15 +49,15 @@ TURNS = (
         talk(*TURNS),
         json.dumps([{"conversations": TURNS}], indent=2).encode(),
         json.dumps(TURNS).encode(),
-        b"".join(json.dumps(one).encode() + b"\n" for one in TURNS),
+        b"".join(json.dumps(text).encode() + b"\n" for text in TURNS),
         talk(*TURNS[1:], system="be brief"),
     ],
 )
 def test_every_layout_gives_the_same_messages(data: bytes) -> None:
-    assert taken(data) == "sharegpt"
+    assert detected(data) == "sharegpt"
     assert [
-        (one.role, [(part.kind, part.text) for part in one.parts])
-        for one in transcript(data).messages
+        (message.role, [(part.kind, part.text) for part in message.parts])
+        for message in transcript(data).messages
     ] == [
         ("system", [("text", "be brief")]),
         ("user", [("text", "go")]),
@@ -77,14 +77,14 @@ def test_every_layout_gives_the_same_messages(data: bytes) -> None:
     ],
 )
 def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
-    assert taken(json.dumps(value).encode() + b"\n") is None
+    assert detected(json.dumps(value).encode() + b"\n") is None
 
 
 @pytest.mark.parametrize(
     ("value", "calls"),
     [
-        (spelled(at=1), [("look", '{"at": 1}')]),
-        (f"[{spelled('a', x=1)}, {spelled('b')}]", [("a", '{"x": 1}'), ("b", "{}")]),
+        (call_json(at=1), [("look", '{"at": 1}')]),
+        (f"[{call_json('a', x=1)}, {call_json('b')}]", [("a", '{"x": 1}'), ("b", "{}")]),
         (
             '{"name":"f","arguments":{"x":"\\u00e9",  "y":1.10}}',
             [("f", '{"x":"\\u00e9",  "y":1.10}')],
@@ -101,12 +101,12 @@ def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
 def test_calls_are_parsed_from_their_string(
     value: str, calls: list[tuple[str | None, str]]
 ) -> None:
-    found = transcript(talk(turn("human", "go"), turn("function_call", value))).messages[1].calls
-    assert [(part.name, part.text) for part in found] == calls
+    parts = transcript(talk(turn("human", "go"), turn("function_call", value))).messages[1].calls
+    assert [(part.name, part.text) for part in parts] == calls
 
 
 def test_hermes_calls_inside_text_have_results_and_count_as_text() -> None:
-    text = f"Well.\n<tool_call>\n{spelled(at=1)}\n</tool_call>"
+    text = f"Well.\n<tool_call>\n{call_json(at=1)}\n</tool_call>"
     data = talk(turn("human", "go"), turn("gpt", text), turn("tool", "seen"))
     row = run(data, [("check", {})]).rows[0]
     assert row.findings == ()
@@ -140,8 +140,8 @@ def test_single_answers_next_to_the_conversation_are_unchanged() -> None:
         rejected=turn("gpt", "bad " * 99),
         id="t",
     )
-    one = transcript(data)
-    assert ([message.role for message in one.messages], one.id) == (["user"], "t")
+    parsed = transcript(data)
+    assert ([message.role for message in parsed.messages], parsed.id) == (["user"], "t")
     assert run(data, [("trim", {})], limit=20).data == data
 
 
@@ -153,7 +153,7 @@ def test_an_observation_without_a_call_is_reported() -> None:
 
 
 def test_several_calls_in_a_string_share_an_observation_or_have_separate_ones() -> None:
-    calls = turn("function_call", f"[{spelled('a')}, {spelled('b')}]")
+    calls = turn("function_call", f"[{call_json('a')}, {call_json('b')}]")
     for results in (
         [turn("observation", "both")],
         [turn("observation", "1"), turn("observation", "2")],
@@ -182,8 +182,11 @@ def test_a_call_is_dropped_with_its_observation() -> None:
     turns = (
         turn("human", "go"),
         turn("human", "please"),
-        turn("function_call", spelled(at="x" * 400)),
+        turn("function_call", call_json(at="x" * 400)),
         turn("observation", "seen"),
     )
     out = run(talk(*turns, turn("human", "now")), [("trim", {})], limit=30).data or b""
-    assert [one["value"] for one in json.loads(out)["conversations"]] == ["go", "now"]
+    assert [conversation["value"] for conversation in json.loads(out)["conversations"]] == [
+        "go",
+        "now",
+    ]

@@ -12,7 +12,7 @@ from harness import read, run
 from hypothesis import given
 from hypothesis import strategies as st
 from insertions import format_of, written
-from strategies import CONVERSATIONS, EVENTS, budgets, conversations, files, spell, styles
+from strategies import CONVERSATIONS, EVENTS, as_json, budgets, conversations, files, styles
 
 from ctxtrim.calibration import recorded
 from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
@@ -51,20 +51,21 @@ def counter(transcript: Transcript) -> Counter:
     return Binding(tokenizer, None, "chars4").bind(transcript).counter
 
 
-def hiding(one: Transcript, *places: int, **how: Any) -> Transcript:
+def hiding(transcript: Transcript, *places: int, **how: Any) -> Transcript:
     """The transcript with the messages at these positions hidden, or with the metadata `how`."""
     how = how or {"agent_visible": False}
     messages = [
-        replace(message, **how) if place in places else message
-        for place, message in enumerate(one.messages)
+        replace(message, **how) if position in places else message
+        for position, message in enumerate(transcript.messages)
     ]
-    return replace(one, messages=tuple(messages))
+    return replace(transcript, messages=tuple(messages))
 
 
-def without(one: Transcript) -> Transcript:
+def without(transcript: Transcript) -> Transcript:
     """The transcript without its hidden messages."""
     return replace(
-        one, messages=tuple(message for message in one.messages if message.agent_visible)
+        transcript,
+        messages=tuple(message for message in transcript.messages if message.agent_visible),
     )
 
 
@@ -95,11 +96,11 @@ def edited(data: bytes, *places: int, **how: Any) -> bytes:
 def test_s3_4_a_message_has_visibility_and_kind_and_is_visible_by_default(
     metadata: object, seen: tuple[bool, bool, str | None], in_session: bool
 ) -> None:
-    said = user("hi") if metadata is None else user("hi", metadata=metadata)
+    first_message = user("hi") if metadata is None else user("hi", metadata=metadata)
     if in_session:
-        message = transcript(session(entry("a", None, said))).messages[0]
+        message = transcript(session(entry("a", None, first_message))).messages[0]
     else:
-        message = of(said, says("ok")).messages[0]
+        message = of(first_message, says("ok")).messages[0]
     assert (message.agent_visible, message.user_visible, message.kind) == seen
     assert message.is_injected is (seen[1] is False)
 
@@ -107,21 +108,25 @@ def test_s3_4_a_message_has_visibility_and_kind_and_is_visible_by_default(
 @pytest.mark.parametrize("kind", ["custom_message", "branch_summary"])
 def test_s3_4_entries_of_extensions_and_branches_control_visibility(kind: str) -> None:
     body = {"content": "aside", "summary": "aside", "fromId": "x"}
-    one = transcript(
+    parsed = transcript(
         session(entry("a", None, user("go")), entry("b", "a", type=kind, **body, **HIDDEN))
     )
-    assert [message.agent_visible for message in one.messages] == [True, False]
+    assert [message.agent_visible for message in parsed.messages] == [True, False]
 
 
 def test_s3_4_hidden_messages_are_neither_sent_nor_counted() -> None:
     shown = of(TALK[0], *TALK[3:])
     hidden = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:])
-    counts = [counter(one).count(one) for one in (shown, hidden)]
+    counts = [counter(transcript).count(transcript) for transcript in (shown, hidden)]
     assert counts[0] == counts[1]
     assert counter(hidden).costs(hidden.messages)[1].total == 0
     assert counter(hidden).addends(hidden.messages[2], 1) == {}
-    where = shape(hidden.messages)
-    assert (where.steps, where.unanswered, where.step) == (1, (), (0, 0, 0, 0, 1, 1, 1))
+    turn_shape = shape(hidden.messages)
+    assert (turn_shape.steps, turn_shape.unanswered, turn_shape.step) == (
+        1,
+        (),
+        (0, 0, 0, 0, 1, 1, 1),
+    )
     assert hidden.messages != of(*TALK).messages
 
 
@@ -134,10 +139,10 @@ def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
     job = Job((), Binding(tokenizer, None, "chars4"), explains=True)
     (row,) = next(stream("file", open_reading(BytesIO(data)), job)).rows
-    told = [(one.tokens, one.decision, one.reason) for one in row.explained]
-    assert told[1:3] == [(0, "kept", "hidden")] * 2
+    summary = [(row.tokens, row.decision, row.reason) for row in row.explained]
+    assert summary[1:3] == [(0, "kept", "hidden")] * 2
     assert all(
-        tokens > 0 and reason == "nothing to do" for tokens, _, reason in (told[0], *told[3:])
+        tokens > 0 and reason == "nothing to do" for tokens, _, reason in (summary[0], *summary[3:])
     )
 
 
@@ -187,22 +192,24 @@ def test_hiding_uses_the_key_names_of_the_file() -> None:
     first = user("a", metadata={"agent_visible": False, "user_visible": True})
     data = lines({"messages": [first, *TALK]})
     out = json.loads(edited(data, 2, 3, **ARCHIVED))["messages"]
-    told = {"agent_visible": False, "user_visible": True, "kind": "tool_result_archived"}
-    assert [one.get("metadata") for one in out[1:4]] == [None, told, told]
+    fields = {"agent_visible": False, "user_visible": True, "kind": "tool_result_archived"}
+    assert [item.get("metadata") for item in out[1:4]] == [None, fields, fields]
     assert (out[0], out[4:]) == (first, TALK[3:])
 
 
 def test_a_hidden_message_can_be_shown_again() -> None:
-    said = user("a", metadata={"agentVisible": False, "kind": "tool_result_archived"})
-    out = edited(lines({"messages": [said, *TALK]}), 0, agent_visible=True, kind=None)
+    message = user("a", metadata={"agentVisible": False, "kind": "tool_result_archived"})
+    out = edited(lines({"messages": [message, *TALK]}), 0, agent_visible=True, kind=None)
     assert json.loads(out)["messages"][0]["metadata"] == {"agentVisible": True, "kind": None}
 
 
 def digested(data: bytes) -> bytes:
     """A file of `TALK` with the first step archived and a digest after it."""
     chunk = read(data)[0]
-    one = hiding(chunk.transcripts[0], 1, 2, **ARCHIVED)
-    meant = replace(one, messages=(*one.messages[:3], DIGEST, *one.messages[3:]))
+    transcript = hiding(chunk.transcripts[0], 1, 2, **ARCHIVED)
+    meant = replace(
+        transcript, messages=(*transcript.messages[:3], DIGEST, *transcript.messages[3:])
+    )
     return written(chunk, format_of(data), meant)
 
 
@@ -211,19 +218,20 @@ def test_an_archived_step_and_its_digest_in_a_list() -> None:
     hidden = {
         "metadata": {"agentVisible": False, "userVisible": True, "kind": "tool_result_archived"}
     }
-    told = {"metadata": {"agentVisible": True, "userVisible": False, "kind": "tool_summary"}}
-    digest = {"role": "user", "content": [text("bash: ok")]} | told
+    fields = {"metadata": {"agentVisible": True, "userVisible": False, "kind": "tool_summary"}}
+    digest = {"role": "user", "content": [text("bash: ok")]} | fields
     assert out == [TALK[0], TALK[1] | hidden, TALK[2] | hidden, digest, *TALK[3:]]
 
 
 def test_an_archived_step_and_its_digest_in_a_session() -> None:
     entries = [
-        entry(f"e{place}", f"e{place - 1}" if place else None, one)
-        for place, one in enumerate(TALK)
+        entry(f"e{position}", f"e{position - 1}" if position else None, text)
+        for position, text in enumerate(TALK)
     ]
     out = [json.loads(line) for line in digested(session(*entries)).splitlines()[1:]]
     seen = [
-        (one["message"]["role"], one["message"].get("metadata", {}).get("kind")) for one in out[1:5]
+        (finding["message"]["role"], finding["message"].get("metadata", {}).get("kind"))
+        for finding in out[1:5]
     ]
     archived = "tool_result_archived"
     assert seen == [
@@ -232,7 +240,7 @@ def test_an_archived_step_and_its_digest_in_a_session() -> None:
         ("user", "tool_summary"),
         ("assistant", None),
     ]
-    assert [one["parentId"] for one in out[1:]] == [one["id"] for one in out[:-1]]
+    assert [event["parentId"] for event in out[1:]] == [event["id"] for event in out[:-1]]
 
 
 def test_metadata_links_and_visibility_of_an_entry_change_together() -> None:
@@ -243,9 +251,11 @@ def test_metadata_links_and_visibility_of_an_entry_change_together() -> None:
     ]
     data = session(*entries)
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    last = replace(one.messages[2], metadata=(("_truncatedAt", 3),), agent_visible=False)
-    out = written(chunk, format_of(data), replace(one, messages=(one.messages[0], last)))
+    transcript = chunk.transcripts[0]
+    last = replace(transcript.messages[2], metadata=(("_truncatedAt", 3),), agent_visible=False)
+    out = written(
+        chunk, format_of(data), replace(transcript, messages=(transcript.messages[0], last))
+    )
     changed = json.loads(out.splitlines()[-1])
     assert (changed["parentId"], changed["_truncatedAt"]) == ("a", 3)
     assert changed["message"]["metadata"] == {"agentVisible": False, "userVisible": True}
@@ -263,13 +273,17 @@ def test_s3_8_formats_without_visibility_hide_nothing(
     how: dict[str, Any],
 ) -> None:
     chunk = read(OPENAI)[0]
-    (one,) = chunk.transcripts
-    assert not one.hides
+    (transcript,) = chunk.transcripts
+    assert not transcript.hides
     assert of(*TALK).hides
     with pytest.raises(SelfCheckError, match="openai-chat cannot mark a message as hidden"):
-        rewrite(format_of(OPENAI), chunk.lines, [hiding(one, 0, **how)])
+        rewrite(format_of(OPENAI), chunk.lines, [hiding(transcript, 0, **how)])
     with pytest.raises(SelfCheckError, match="openai-chat cannot mark"):
-        rewrite(format_of(OPENAI), chunk.lines, [replace(one, messages=(*one.messages, DIGEST))])
+        rewrite(
+            format_of(OPENAI),
+            chunk.lines,
+            [replace(transcript, messages=(*transcript.messages, DIGEST))],
+        )
 
 
 @pytest.mark.parametrize(
@@ -289,9 +303,9 @@ def test_hiding_an_unsupported_message_is_an_error(data: bytes) -> None:
 
 
 def test_hiding_a_result_alone_leaves_its_call_open() -> None:
-    one = hiding(of(*TALK), 2)
-    assert [position for position, _ in shape(one.messages).unanswered] == [1]
-    mended = Repair(counter(one), Budget(1000, 0))(one).transcript
+    transcript = hiding(of(*TALK), 2)
+    assert [position for position, _ in shape(transcript.messages).unanswered] == [1]
+    mended = Repair(counter(transcript), Budget(1000, 0))(transcript).transcript
     assert [message.role for message in mended.messages] == [
         "user",
         "tool",
@@ -309,7 +323,10 @@ def test_trim_keeps_hidden_messages() -> None:
     ran = run(data, [("trim", {})], limit=40)
     assert json.loads(ran.data or b"")["messages"] == [*talk[1:3], talk[4]]
     (changed,) = ran.rows[0].steps
-    assert [one.change.reason for one in changed.changes][1:3] == ["hidden", "hidden"]
+    assert [measurement.change.reason for measurement in changed.changes][1:3] == [
+        "hidden",
+        "hidden",
+    ]
     full = run(data, [("trim", {})], limit=1)
     (overflow,) = full.rows[0].findings
     assert not any(": ≈0 tokens" in detail for detail in overflow.details)
@@ -331,48 +348,53 @@ def test_trim_ignores_hidden_answers_and_prompts(
     talk: list[Any], limit: int, left: list[int]
 ) -> None:
     ran = run(lines({"messages": talk}), [("trim", {})], limit=limit)
-    assert json.loads(ran.data or b"")["messages"] == [talk[place] for place in left]
+    assert json.loads(ran.data or b"")["messages"] == [talk[position] for position in left]
 
 
 def test_an_exact_count_stays_exact_with_hidden_results() -> None:
-    one = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
-    exact = Binding(tokenizer, "gpt-4o", "o200k_base").bind(one).counter
-    assert (exact.exactness(one), exact.exactness(of(*TALK))) == ("exact", "bounded")
+    transcript = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
+    exact = Binding(tokenizer, "gpt-4o", "o200k_base").bind(transcript).counter
+    assert (exact.exactness(transcript), exact.exactness(of(*TALK))) == ("exact", "bounded")
 
 
 def test_hiding_is_an_edit_for_later_thinking() -> None:
     thought = says("", content=[{"type": "thinking", "thinking": "hmm"}, text("so")])
-    one = of(*TALK[:3], thought, user("more"))
+    transcript = of(*TALK[:3], thought, user("more"))
 
-    def left(after: Transcript, before: Transcript = one) -> int:
+    def left(after: Transcript, before: Transcript = transcript) -> int:
         messages = without_invalid_reasoning(
             before, Outcome(after), "strip-after-edit"
         ).transcript.messages
         return sum(part.kind == "reasoning" for message in messages for part in message.parts)
 
-    assert left(hiding(one, 1, 2)) == 0
-    assert left(hiding(one, 2, kind="tool_result")) == 1
-    hidden = hiding(one, 1, 2)
+    assert left(hiding(transcript, 1, 2)) == 0
+    assert left(hiding(transcript, 2, kind="tool_result")) == 1
+    hidden = hiding(transcript, 1, 2)
     assert left(replace(hidden, messages=(hidden.messages[0], *hidden.messages[3:])), hidden) == 1
-    assert left(hiding(hiding(one, 3), 1, 2)) == 1  # a hidden message keeps its own cost
+    assert left(hiding(hiding(transcript, 3), 1, 2)) == 1  # a hidden message keeps its own cost
 
 
 def test_usage_of_a_hidden_answer_is_not_used_for_calibration() -> None:
     usage = {"usage": {"input": 7, "output": 1}}
-    one = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
-    assert [answer.position for answer in recorded(one, lambda model: True).answers] == [1]
+    transcript = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
+    assert [answer.position for answer in recorded(transcript, lambda model: True).answers] == [1]
 
 
 @st.composite
 def hidden(draw: st.DrawFn) -> Transcript | None:
     """Some transcript with some of its exchanges hidden."""
-    found = [one for chunk in read(draw(files())) for one in chunk.transcripts if one.messages]
-    if not found:
+    transcripts = [
+        transcript
+        for chunk in read(draw(files()))
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
+    if not transcripts:
         return None
-    one = draw(st.sampled_from(found))
-    homes = shape(one.messages).exchange
+    transcript = draw(st.sampled_from(transcripts))
+    homes = shape(transcript.messages).exchange
     gone = draw(st.sets(st.sampled_from(sorted(set(homes))), max_size=4))
-    return hiding(one, *(place for place, home in enumerate(homes) if home in gone))
+    return hiding(transcript, *(position for position, home in enumerate(homes) if home in gone))
 
 
 @given(hidden())
@@ -380,27 +402,31 @@ def test_hidden_messages_do_not_affect_counts_and_checks(one: Transcript | None)
     if one is None:
         return
     less = without(one)
-    places = [place for place, message in enumerate(one.messages) if message.agent_visible]
-    where, bare = shape(one.messages), shape(less.messages)
-    for found, expected in (
-        (where.step, bare.step),
-        (where.turn, bare.turn),
-        (where.fan, bare.fan),
+    places = [position for position, message in enumerate(one.messages) if message.agent_visible]
+    turn_shape, bare = shape(one.messages), shape(less.messages)
+    for indices, expected in (
+        (turn_shape.step, bare.step),
+        (turn_shape.turn, bare.turn),
+        (turn_shape.fan, bare.fan),
     ):
-        assert [found[place] for place in places] == list(expected)
-    assert [where.call[place] for place in places] == list(bare.call)
-    assert [where.exchange[place] for place in places] == [places[home] for home in bare.exchange]
-    assert where.steps == bare.steps
-    assert where.unanswered == tuple((places[position], call) for position, call in bare.unanswered)
+        assert [indices[position] for position in places] == list(expected)
+    assert [turn_shape.call[position] for position in places] == list(bare.call)
+    assert [turn_shape.exchange[position] for position in places] == [
+        places[home] for home in bare.exchange
+    ]
+    assert turn_shape.steps == bare.steps
+    assert turn_shape.unanswered == tuple(
+        (places[position], call) for position, call in bare.unanswered
+    )
     for task in (current_task, opening_task):
-        found = task(less.messages)
-        assert task(one.messages) == (None if found is None else places[found])
-    assert is_alternating(one.messages, where) == is_alternating(less.messages, bare)
+        indices = task(less.messages)
+        assert task(one.messages) == (None if indices is None else places[indices])
+    assert is_alternating(one.messages, turn_shape) == is_alternating(less.messages, bare)
     counts = counter(one)
     assert counts.count(one) == counts.count(less)
     for profile in PROFILES.values():
-        told = list(findings(profile.rules, one, where, True))
-        assert told == list(findings(profile.rules, less, bare, True))
+        parsed_findings = list(findings(profile.rules, one, turn_shape, True))
+        assert parsed_findings == list(findings(profile.rules, less, bare, True))
 
 
 @given(hidden(), budgets)
@@ -415,12 +441,12 @@ def test_stages_treat_visible_messages_as_without_hidden_messages(
         Trim(counter(one), Budget(0, 0, None, budget)),
         Repair(counter(one), Budget(1000, 0)),
     ):
-        found, expected = stage(one), stage(less)
-        assert without(found.transcript) == expected.transcript
+        outcome, expected = stage(one), stage(less)
+        assert without(outcome.transcript) == expected.transcript
         assert [
-            message for message in found.transcript.messages if not message.agent_visible
+            message for message in outcome.transcript.messages if not message.agent_visible
         ] == kept
-        assert found.findings == expected.findings
+        assert outcome.findings == expected.findings
 
 
 @st.composite
@@ -429,7 +455,7 @@ def files_of_pi(draw: st.DrawFn) -> bytes:
     talk, style = draw(conversations()), draw(styles())
     name = draw(st.sampled_from(["list", "pi", "pi, sessions", "pi, old sessions"]))
     values = [CONVERSATIONS["pi"](talk, 1)] if name == "list" else EVENTS[name](talk)
-    return b"".join(spell(value, style) + b"\n" for value in values)
+    return b"".join(as_json(value, style) + b"\n" for value in values)
 
 
 @given(files_of_pi(), st.data())
@@ -437,18 +463,24 @@ def test_a_file_with_hidden_messages_reads_back_unchanged(data: bytes, draw: st.
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
-    (one,) = chunk.transcripts
-    fixed = {place for place, message in enumerate(one.messages) if _is_fixed(message, chunk)}
-    places = draw.draw(st.sets(st.sampled_from(range(len(one.messages))))) - fixed
+    (transcript,) = chunk.transcripts
+    fixed = {
+        position
+        for position, message in enumerate(transcript.messages)
+        if _is_fixed(message, chunk)
+    }
+    places = draw.draw(st.sets(st.sampled_from(range(len(transcript.messages))))) - fixed
     how = draw.draw(
         st.sampled_from([ARCHIVED, {"agent_visible": True, "kind": None}, {"user_visible": False}])
     )
-    meant = hiding(one, *places, **how)
+    meant = hiding(transcript, *places, **how)
     out = rewrite(format_of(data), chunk.lines, [meant])
     check(format_of(data), chunk.lines, out, [meant])
-    pairs = zip(one.messages, meant.messages, strict=True)
+    pairs = zip(transcript.messages, meant.messages, strict=True)
     touched = {span.line for old, new in pairs for span in new.spans if old != new}
-    assert {place for place, line in enumerate(chunk.lines) if line.data != out[place]} == touched
+    assert {
+        position for position, line in enumerate(chunk.lines) if line.data != out[position]
+    } == touched
 
 
 @given(files_of_pi(), st.data())
@@ -458,29 +490,31 @@ def test_digests_follow_archived_messages_while_others_are_dropped(
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
-    (one,) = chunk.transcripts
-    homes = shape(one.messages).exchange
+    (transcript,) = chunk.transcripts
+    homes = shape(transcript.messages).exchange
     steps = {
-        home for home, message in zip(homes, one.messages, strict=True) if message.role == "tool"
+        home
+        for home, message in zip(homes, transcript.messages, strict=True)
+        if message.role == "tool"
     }
-    steps = {home for home in steps if one.messages[home].role == "assistant"}
+    steps = {home for home in steps if transcript.messages[home].role == "assistant"}
     archived = {home for home in steps if draw.draw(st.booleans())}
     gone = {home for home in steps - archived if draw.draw(st.booleans())}
     messages: list[Message] = []
-    for place, (home, message) in enumerate(zip(homes, one.messages, strict=True)):
+    for position, (home, message) in enumerate(zip(homes, transcript.messages, strict=True)):
         if home not in gone:
             messages.append(replace(message, **ARCHIVED) if home in archived else message)
         if (
             home in archived
-            and homes[place + 1 : place + 2] != (home,)
-            and home not in homes[place + 1 :]
+            and homes[position + 1 : position + 2] != (home,)
+            and home not in homes[position + 1 :]
         ):
             messages.append(DIGEST)
-    meant = replace(one, messages=tuple(messages))
+    meant = replace(transcript, messages=tuple(messages))
     out = b"".join(rewrite(format_of(data), chunk.lines, [meant]))
     (again,) = read(out)[0].transcripts
     assert again.messages == meant.messages
-    assert counter(one).count(again) == counter(one).count(without(meant))
+    assert counter(transcript).count(again) == counter(transcript).count(without(meant))
 
 
 def _is_fixed(message: Message, chunk: Chunk) -> bool:

@@ -34,9 +34,10 @@ def test_a_full_disk_for_the_output_is_a_single_line(
     name, *options = words
     ran = ctxtrim(name, *QUICK, *options, tmp_path / "a.jsonl")
     assert ran.code == 1
-    (told,) = [one for one in ran.err.splitlines() if FULL in one]
+    (error,) = [line for line in ran.err.splitlines() if FULL in line]
     assert (
-        "no space left on device" in told or "is a special file where a folder is expected" in told
+        "no space left on device" in error
+        or "is a special file where a folder is expected" in error
     )
 
 

@@ -58,8 +58,8 @@ def appending(path: Path, pause: float) -> Iterator[list[int]]:
 
 def lost(path: Path, count: int) -> set[int]:
     """The numbers of the appended lines that are missing in a file; every line must be complete."""
-    found = {json.loads(text)["content"] for text in path.read_bytes().splitlines()}
-    return {number for number in range(count) if f"line {number}" not in found}
+    names = {json.loads(text)["content"] for text in path.read_bytes().splitlines()}
+    return {number for number in range(count) if f"line {number}" not in names}
 
 
 def wait_until(is_done: Callable[[], bool]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from conftest import COMMAND, ENVIRONMENT, ROOT, Ran, Run
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import chat, line, stuck
+from samples import chat, line, oversized_chat
 
 from ctxtrim.io.spool import Spool
 
@@ -72,7 +72,7 @@ def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path
     """More than memory holds, from a file that is written and from a file that is not."""
     number = 3_000
     good = b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
-    for data, is_written, code in ((good, True, 0), (good + line(stuck()), False, 3)):
+    for data, is_written, code in ((good, True, 0), (good + line(oversized_chat()), False, 3)):
         (tmp_path / "a.jsonl").write_bytes(data)
         words = (
             "--tokenizer",

@@ -140,8 +140,8 @@ def test_the_split_of_a_long_text_does_not_affect_its_count(text: str, size: int
 def test_every_real_text_counts_like_ctok(path: Path) -> None:
     texts = {
         part.text
-        for one in transcripts(path.read_bytes())
-        for message in one.messages
+        for transcript in transcripts(path.read_bytes())
+        for message in transcript.messages
         for part in message.parts
     }
     for version in FAMILIES:

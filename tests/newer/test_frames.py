@@ -5,7 +5,7 @@ API.
 import ctok
 import pytest
 from builders import transcript, user
-from claude_requests import ASKED, SCIENTIST, WEATHER, counted
+from claude_requests import QUESTION, SCIENTIST, WEATHER, counted
 
 MODELS = {"3.0": "claude-opus-4-5", "4.7": "claude-opus-4-7"}
 
@@ -17,7 +17,7 @@ def test_documented_examples_are_counted_exactly() -> None:
     The 403 has a prompt of 346 tokens, which later documentation and recorded requests give as 313.
     """
     assert counted(transcript(SCIENTIST), name="claude-v3").tokens == 14
-    count = counted(transcript(ASKED, tools=WEATHER), name="claude-v3")
+    count = counted(transcript(QUESTION, tools=WEATHER), name="claude-v3")
     assert count.tokens - count.tools_schema == 403 - 346 - 41
     assert count.beside["tool_prompt"] == 313
     assert 41 <= count.beside["schemas"] <= 80
@@ -29,9 +29,9 @@ def test_every_recorded_message_counts_like_the_api_and_its_bound_no_less(
 ) -> None:
     """For each piece of its vocabularies, ctok contains a message and the API's count for it."""
     recorded = {
-        one["probe"]: one["raw"]
-        for one in ctok.pieces(version).values()
-        if one.get("raw") is not None
+        value["probe"]: value["raw"]
+        for value in ctok.pieces(version).values()
+        if value.get("raw") is not None
     }
     assert len(recorded) > 10_000
     talks = {probe: transcript([user(probe)]) for probe in list(recorded)[::7]}

@@ -16,10 +16,10 @@ ROWS = "a row of the ledger\n"
 
 def agent_run(steps: int, text: str = ROWS * 40) -> list[dict[str, Any]]:
     """A single prompt and many steps, as in most recordings of agents."""
-    found = [{"role": "system", "content": "Be brief."}, user("Sort the ledger.")]
+    values = [{"role": "system", "content": "Be brief."}, user("Sort the ledger.")]
     for number in range(steps):
-        found += step(f"c{number}", f"{number}: {text}", command=f"sort part-{number}")
-    return [*found, says("The ledger is sorted.")]
+        values += step(f"c{number}", f"{number}: {text}", command=f"sort part-{number}")
+    return [*values, says("The ledger is sorted.")]
 
 
 def count(ctxtrim: Run, data: bytes) -> dict[str, Any]:
@@ -36,16 +36,16 @@ def test_s3_2_the_preset_fits_a_single_prompt_to_the_budget(ctxtrim: Run, budget
     )
     assert ran.code == 0
     assert budget / 4 < count(ctxtrim, ran.out)["tokens"] <= budget
-    (one,) = read(ran.out)[0].transcripts
-    assert not shape(one.messages).unanswered
-    assert one.messages[-1].parts[0].text == "The ledger is sorted."
+    (transcript,) = read(ran.out)[0].transcripts
+    assert not shape(transcript.messages).unanswered
+    assert transcript.messages[-1].parts[0].text == "The ledger is sorted."
     again = ctxtrim("run", "--preset", "compact", "--budget", budget, *CHARS, stdin=ran.out)
     assert again.out == ran.out
 
 
 def test_s3_2_protected_messages_are_listed_with_exit_code_3(ctxtrim: Run) -> None:
-    said = conversation([user("word " * 2000), says("so"), user("Sum it up: " + "word " * 3000)])
-    ran = ctxtrim("run", "--preset", "compact", "--budget", "2000", *CHARS, stdin=said)
+    output = conversation([user("word " * 2000), says("so"), user("Sum it up: " + "word " * 3000)])
+    ran = ctxtrim("run", "--preset", "compact", "--budget", "2000", *CHARS, stdin=output)
     assert (ran.code, ran.out) == (3, b"")
     assert "message 2 (user), line 1: " in ran.err
 

@@ -21,13 +21,13 @@ from ctxtrim.summaries import Reply
 from ctxtrim.tokenizers import tokenizer
 
 
-def told(said: list[dict[str, Any]], **more: Any) -> list[Event]:
-    (one,) = read(conversation(said))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
+def emitted_events(messages: list[dict[str, Any]], **more: Any) -> list[Event]:
+    (transcript,) = read(conversation(messages))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(transcript)
     events: list[Event] = []
     try:
         run(
-            one,
+            transcript,
             [complete("compact", {}, "")],
             bound.counter,
             bound.budget,
@@ -40,7 +40,7 @@ def told(said: list[dict[str, Any]], **more: Any) -> list[Event]:
 
 
 def test_s3_12_a_compaction_emits_start_and_end_events() -> None:
-    start, end = told(talk(30))
+    start, end = emitted_events(talk(30))
     assert (start.event, end.event) == ("start", "end")
     assert start.trigger == end.trigger
     assert "tokens >= the limit of 8000" in start.trigger
@@ -58,10 +58,10 @@ def test_s3_12_a_compaction_emits_start_and_end_events() -> None:
 
 
 def test_s3_12_no_event_is_emitted_unless_compaction_is_due() -> None:
-    assert told([user("hi"), says("ok")]) == []
-    assert [event.trigger for event in told(talk(3), cause="context length exceeded")] == [
-        "context length exceeded"
-    ] * 2
+    assert emitted_events([user("hi"), says("ok")]) == []
+    assert [
+        event.trigger for event in emitted_events(talk(3), cause="context length exceeded")
+    ] == ["context length exceeded"] * 2
 
 
 class Broken:
@@ -84,10 +84,10 @@ class Full:
 
 
 def test_s3_12_the_end_event_holds_the_error() -> None:
-    _, end = told(talk(30), summarizer=Broken())
+    _, end = emitted_events(talk(30), summarizer=Broken())
     assert "broken: no answer in time" in (end.error or "")
     assert end.tokens_after is not None
-    _, end = told(talk(30), keeper=Full())
+    _, end = emitted_events(talk(30), keeper=Full())
     assert (end.error, end.tokens_after) == ("no space left", None)
 
 

@@ -58,9 +58,9 @@ def test_s3_2_auto_then_tokens_then_messages(
     assert (trigger.is_due, trigger.rule) == expected
 
 
-def said(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
+def trigger_message(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
     (step,) = run(data, [("compact", settings)], **binding).rows[0].steps
-    return next(one.message for one in step.findings if one.code == "trigger")
+    return next(finding.message for finding in step.findings if finding.code == "trigger")
 
 
 @pytest.mark.parametrize(
@@ -98,22 +98,22 @@ def said(data: bytes, settings: dict[str, Any], **binding: Any) -> str:
 def test_s3_2_the_report_names_the_deciding_rule_and_no_window_is_assumed(
     settings: dict[str, Any], binding: dict[str, Any], expected: str
 ) -> None:
-    assert said(conversation(steps(10, "a" * 1598)), settings, **binding) == expected
+    assert trigger_message(conversation(steps(10, "a" * 1598)), settings, **binding) == expected
 
 
 def test_s3_13_without_usage_four_characters_are_a_token_and_an_image_1200() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     talk = [user("abcde"), call("c1", text="xx"), result("c1", [{"type": "text", "text": "ok"}])]
     talk.append({"role": "user", "content": [{"type": "text", "text": "look"}, picture]})
-    one = transcript(talk)
+    parsed = transcript(talk)
     arguments = len(json.dumps({"text": "xx"}))
-    assert [rough(message) for message in one.messages] == [
+    assert [rough(message) for message in parsed.messages] == [
         2,
         -(-(arguments + len("bash")) // 4),
         1,
         1201,
     ]
-    assert estimate(one) == Estimate(sum(map(rough, one.messages)), 4)
+    assert estimate(parsed) == Estimate(sum(map(rough, parsed.messages)), 4)
 
 
 def test_s3_13_the_estimate_includes_the_names_of_calls() -> None:
@@ -129,7 +129,7 @@ def test_s3_13_the_estimate_includes_the_names_of_calls() -> None:
 def test_s3_13_a_recorded_total_is_enough(usage: dict[str, int]) -> None:
     entries = [pi_user("go"), pi_says("b" * 400, usage=usage), pi_user("a" * 400)]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries))
+        *(entry(f"e{at}", f"e{at - 1}" if at else None, text) for at, text in enumerate(entries))
     )
     assert estimate(pi_transcript(data)) == Estimate(5100, 3, 5000)
     plain = [user("go"), says("b" * 400) | {"usage": {"total_tokens": 700}}, user("a" * 400)]
@@ -141,10 +141,10 @@ def test_s3_13_hidden_messages_cost_nothing_and_reasoning_is_counted() -> None:
         "", content=[{"type": "thinking", "thinking": "t" * 40}, {"type": "text", "text": "so"}]
     )
     hidden = pi_user("a" * 400, metadata={"agentVisible": False})
-    one = pi_transcript(
+    transcript = pi_transcript(
         session(entry("a", None, hidden), entry("b", "a", pi_user("go")), entry("c", "b", thought))
     )
-    assert estimate(one) == Estimate(1 + 11, 2)
+    assert estimate(transcript) == Estimate(1 + 11, 2)
 
 
 def test_s3_13_later_messages_are_added_to_the_last_recorded_usage() -> None:
@@ -152,7 +152,7 @@ def test_s3_13_later_messages_are_added_to_the_last_recorded_usage() -> None:
     broken = pi_says("no", usage={"input": 90_000, "output": 1}, stopReason="aborted")
     entries = [pi_user("go"), answered, broken, pi_user("a" * 400)]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries))
+        *(entry(f"e{at}", f"e{at - 1}" if at else None, text) for at, text in enumerate(entries))
     )
     assert estimate(pi_transcript(data)) == Estimate(6150, 3, 6050)
 
@@ -187,19 +187,21 @@ def test_s3_13_usage_before_a_compaction_does_not_trigger_the_next() -> None:
     )
     assert "≈90751 tokens, 90750 of them recorded" in str(first.rows[0].steps[0].findings)
     assert first.data != conversation(talk)
-    assert said(first.data or b"", {}, tokenizer="o200k_base").startswith("no compaction: ")
+    assert trigger_message(first.data or b"", {}, tokenizer="o200k_base").startswith(
+        "no compaction: "
+    )
 
 
 def test_s3_3_kept_tokens_cover_whole_exchanges_and_always_the_last() -> None:
-    one = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
-    exchange = shape(one.messages).exchange
+    parsed = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
+    exchange = shape(parsed.messages).exchange
     costs = [10] * 6
     starts = [
-        kept_from(one.messages, exchange, costs, tokens, 0)
+        kept_from(parsed.messages, exchange, costs, tokens, 0)
         for tokens in (5, 10, 20, 30, 40, 50, 60)
     ]
     assert starts == [5, 5, 3, 3, 2, 1, 0]
-    assert [kept_from(one.messages, exchange, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
+    assert [kept_from(parsed.messages, exchange, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
         5,
         5,
         3,

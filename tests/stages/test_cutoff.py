@@ -31,22 +31,22 @@ KEY = "sk-" + "abc123DEF456" * 4
 
 def talk(number: int, text: str = LONG) -> list[dict[str, Any]]:
     """A prompt, and steps after it that each contain text."""
-    found = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
-    for place in range(1, number + 1):
-        found += step(f"c{place}", f"{place}: {text}", command=f"ls {place}")
-        found[-2]["content"] = f"Now number {place}."
-    return [*found, says("Done.")]
+    values = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
+    for position in range(1, number + 1):
+        values += step(f"c{position}", f"{position}: {text}", command=f"ls {position}")
+        values[-2]["content"] = f"Now number {position}."
+    return [*values, says("Done.")]
 
 
-def spelled(form: str, plain: list[dict[str, Any]]) -> bytes:
+def encoded(form: str, plain: list[dict[str, Any]]) -> bytes:
     """A plain conversation as a file of a format."""
     values = [CONVERSATIONS[form](plain, 0)] if form in CONVERSATIONS else EVENTS[form](plain)
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
 def visible(data: bytes | None) -> int:
-    (one,) = read(data or b"")[0].transcripts
-    return sum(message.role == "tool" and message.agent_visible for message in one.messages)
+    (transcript,) = read(data or b"")[0].transcripts
+    return sum(message.role == "tool" and message.agent_visible for message in transcript.messages)
 
 
 def test_s3_8_results_up_to_the_cutoff_are_unchanged() -> None:
@@ -68,18 +68,18 @@ def test_s3_8_a_digest_replaces_the_oldest_step() -> None:
 
 
 def test_s3_8_the_step_is_hidden_in_formats_with_visibility() -> None:
-    said = [
+    messages = [
         pi_user("list"),
         pi_calls("c1", content=[pi_text("First."), *pi_calls("c1")["content"]]),
         pi_result("c1", [pi_text(LONG)]),
     ]
-    said += [pi_calls("c2"), pi_result("c2"), pi_says("done")]
-    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 1})]).data or b"")[
-        "messages"
-    ]
+    messages += [pi_calls("c2"), pi_result("c2"), pi_says("done")]
+    out = json.loads(
+        run(lines({"messages": messages}), [("cutoff", {"tool_cutoff": 1})]).data or b""
+    )["messages"]
     hidden = {"agentVisible": False, "userVisible": True}
-    assert out[1] == said[1] | {"metadata": hidden}
-    assert out[2] == said[2] | {"metadata": hidden | {"kind": "tool_result_archived"}}
+    assert out[1] == messages[1] | {"metadata": hidden}
+    assert out[2] == messages[2] | {"metadata": hidden | {"kind": "tool_result_archived"}}
     assert out[3]["role"] == "user"
     assert out[3]["metadata"] == {
         "agentVisible": True,
@@ -87,20 +87,20 @@ def test_s3_8_the_step_is_hidden_in_formats_with_visibility() -> None:
         "kind": "tool_summary",
     }
     assert out[3]["content"][0]["text"].startswith(f"{TITLE}> First.\n[✓ bash: ls | 60 lines]\n")
-    assert [out[0], *out[4:]] == [said[0], *said[3:]]
+    assert [out[0], *out[4:]] == [messages[0], *messages[3:]]
 
 
 def test_s3_8_a_result_hidden_from_the_person_stays_hidden() -> None:
     private = {"metadata": {"userVisible": False}}
-    said = [
+    messages = [
         pi_user("list"),
         pi_calls("c1"),
         pi_result("c1", [pi_text(LONG)], **private),
         pi_says("ok"),
     ]
-    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 0})]).data or b"")[
-        "messages"
-    ]
+    out = json.loads(
+        run(lines({"messages": messages}), [("cutoff", {"tool_cutoff": 0})]).data or b""
+    )["messages"]
     assert out[2]["metadata"] == {
         "userVisible": False,
         "agentVisible": False,
@@ -114,13 +114,16 @@ def test_s3_8_parallel_calls_are_archived_together() -> None:
     ran = run(data, [("cutoff", {"tool_cutoff": 4})])
     assert visible(ran.data) == 2
     assert contents(ran.data)[1].count("[✓ bash | 60 lines]") == 3
-    (one,) = read(ran.data or b"")[0].transcripts
-    assert list(findings(PROFILES["openai"].rules, one, shape(one.messages), False)) == []
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    assert (
+        list(findings(PROFILES["openai"].rules, transcript, shape(transcript.messages), False))
+        == []
+    )
 
 
 @pytest.mark.parametrize("place", ["in-place", "append"])
 def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(place: str) -> None:
-    said = [
+    messages = [
         user("one"),
         *step("a", LONG),
         says("first"),
@@ -130,9 +133,9 @@ def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(place: str) 
         user("three"),
     ]
     out = contents(
-        run(conversation(said), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data
+        run(conversation(messages), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data
     )
-    assert [one.split("\n")[0] for one in out] == (
+    assert [item.split("\n")[0] for item in out] == (
         ["one", markers.STEP, "first", "two", markers.STEP, "second", "three"]
         if place == "in-place"
         else ["one", "first", "two", "second", markers.STEP, "three"]
@@ -142,17 +145,17 @@ def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(place: str) 
 def test_s3_8_no_digest_follows_the_newest_prompt_as_a_prompt() -> None:
     for place in ("in-place", "append"):
         ran = run(conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": place})])
-        (one,) = read(ran.data or b"")[0].transcripts
-        task = current_task(one.messages)
+        (transcript,) = read(ran.data or b"")[0].transcripts
+        task = current_task(transcript.messages)
         assert task is not None
-        assert one.messages[task].parts[0].text == "Look at everything."
+        assert transcript.messages[task].parts[0].text == "Look at everything."
 
 
 def test_s3_8_a_digest_without_a_prompt_next_to_it_is_a_client_message() -> None:
-    said = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
-    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
-    (one,) = read(ran.data or b"")[0].transcripts
-    assert [message.role for message in one.messages] == [
+    messages = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
+    ran = run(conversation(messages), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    assert [message.role for message in transcript.messages] == [
         "user",
         "assistant",
         "tool",
@@ -160,15 +163,17 @@ def test_s3_8_a_digest_without_a_prompt_next_to_it_is_a_client_message() -> None
         "assistant",
         "user",
     ]
-    assert one.messages[3].is_injected
-    assert not one.messages[3].is_summary
-    assert current_task(one.messages) == 5
+    assert transcript.messages[3].is_injected
+    assert not transcript.messages[3].is_summary
+    assert current_task(transcript.messages) == 5
 
 
 def kept(ran: Any) -> dict[int, str]:
     (told,) = ran.rows[0].steps
     return {
-        one.change.message: one.change.reason for one in told.changes if one.change.action == "kept"
+        change.change.message: change.change.reason
+        for change in told.changes
+        if change.change.action == "kept"
     }
 
 
@@ -223,13 +228,13 @@ def test_s3_8_digests_begin_the_next_answer_where_roles_alternate(form: str, wor
         )
         plain.append({"role": "tool", "id": name, "texts": [LONG], "image": False, "error": None})
     plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
-    data = spelled(form, plain)
+    data = encoded(form, plain)
     ran = run(data, [("cutoff", {"tool_cutoff": 1})])
     assert ran.findings == ()
-    (one,) = read(ran.data or b"")[0].transcripts
-    messages = [message for message in one.messages if message.role != "system"]
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    messages = [message for message in transcript.messages if message.role != "system"]
     assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
-    assert is_alternating(one.messages, shape(one.messages))
+    assert is_alternating(transcript.messages, shape(transcript.messages))
     assert messages[0].parts[0].text == "go"
     text = "".join(part.text for part in messages[1].parts if part.kind == "text")
     assert text.startswith(TITLE)
@@ -251,7 +256,7 @@ def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:
         {"role": "assistant", "texts": [], "calls": [{"id": "c", "name": "bash", "input": {}}]}
     )
     plain.append({"role": "tool", "id": "c", "texts": [LONG], "image": False, "error": None})
-    data = spelled("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
+    data = encoded("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
     ran = run(data, [("cutoff", {"tool_cutoff": 0})])
     assert ran.data == data
     assert "no answer follows that can begin with its digest" in kept(ran).values()
@@ -267,14 +272,14 @@ def test_s3_8_the_total_size_of_digests_is_bounded(form: str) -> None:
             {"role": "tool", "id": f"c{number}", "texts": [LONG], "image": False, "error": None}
         )
     plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
-    data = spelled(form, plain)
+    data = encoded(form, plain)
     for cutoff in (100, 90, 3):
         data = run(data, [("cutoff", {"tool_cutoff": cutoff})], limit=8000).data or b""
         assert visible(data) == cutoff
-        (one,) = read(data)[0].transcripts
+        (transcript,) = read(data)[0].transcripts
         texts = [
             part.text
-            for message in one.messages
+            for message in transcript.messages
             for part in message.parts
             if markers.STEP in part.text
         ]
@@ -308,11 +313,11 @@ def digested(
     answer: str | SummaryError, text: str = LONG, **settings: Any
 ) -> tuple[str, Any, list[str]]:
     """The digest of a step, the outcome, and the prompts of the summarizer."""
-    (one,) = read(conversation(talk(1, text)))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
-    asked = Answers(answer, [])
-    outcome = Cutoff(bound.counter, bound.budget, asked, tool_cutoff=0, **settings)(one)
-    return outcome.transcript.messages[2].parts[0].text, outcome, asked.prompts
+    (transcript,) = read(conversation(talk(1, text)))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(transcript)
+    answers = Answers(answer, [])
+    outcome = Cutoff(bound.counter, bound.budget, answers, tool_cutoff=0, **settings)(transcript)
+    return outcome.transcript.messages[2].parts[0].text, outcome, answers.prompts
 
 
 def test_s3_9_an_llm_writes_digests_of_at_most_1200_characters_from_at_most_12000() -> None:
@@ -353,19 +358,19 @@ def test_s3_9_keys_are_masked_in_prompts_and_digests() -> None:
 
 def test_a_key_is_masked_before_a_digest_is_clipped() -> None:
     command = "echo " + "x" * 60 + f" {KEY}"
-    said = [user("go"), *step("a", LONG, command=command), says("ok")]
-    (one,) = read(conversation(said))[0].transcripts
-    bound = Binding(tokenizer, None, "chars4").bind(one)
+    messages = [user("go"), *step("a", LONG, command=command), says("ok")]
+    (transcript,) = read(conversation(messages))[0].transcripts
+    bound = Binding(tokenizer, None, "chars4").bind(transcript)
     outcome = Cutoff(
         bound.counter, bound.budget, Answers("fine", []), tool_cutoff=0, tool_summary="heuristic"
-    )(one)
+    )(transcript)
     text = "".join(part.text for message in outcome.transcript.messages for part in message.parts)
     assert "sk-abc" not in text
 
 
 def test_s3_8_a_result_that_looks_like_a_digest_end_does_not_end_it() -> None:
-    said = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
-    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])
+    messages = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
+    ran = run(conversation(messages), [("cutoff", {"tool_cutoff": 0})])
     assert contents(ran.data)[0] == "go"
     assert markers.END not in contents(ran.data)[1]
 
@@ -376,15 +381,15 @@ def test_s3_8_thousands_of_steps_are_archived() -> None:
 
 
 def test_s3_8_the_newest_results_are_kept_even_if_older_results_are_tiny() -> None:
-    said = [user("go")]
+    messages = [user("go")]
     for number in range(30):
-        said += step(
+        messages += step(
             f"c{number}", "ok" if number < 12 else f"{number}: {LONG}", command=f"ls {number}"
         )
-    ran = run(conversation([*said, says("Done.")]), [("cutoff", {})])
+    ran = run(conversation([*messages, says("Done.")]), [("cutoff", {})])
     kept = [
-        one["tool_call_id"]
-        for one in json.loads(ran.data or b"")["messages"]
-        if one["role"] == "tool"
+        message["tool_call_id"]
+        for message in json.loads(ran.data or b"")["messages"]
+        if message["role"] == "tool"
     ]
     assert kept == [f"c{number}" for number in range(20, 30)]

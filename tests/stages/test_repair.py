@@ -52,8 +52,8 @@ def test_a_message_with_only_an_unanswered_call_is_dropped() -> None:
 
 
 def test_a_message_with_text_is_kept_without_its_unanswered_call() -> None:
-    said = call("a") | {"content": "Looking."}
-    assert repaired([user("go"), said, user("and?"), says("so")])[1] == {
+    message = call("a") | {"content": "Looking."}
+    assert repaired([user("go"), message, user("and?"), says("so")])[1] == {
         "role": "assistant",
         "content": "Looking.",
     }
@@ -66,26 +66,29 @@ def test_a_placeholder_result_is_inserted_next_to_its_siblings() -> None:
 
 def test_the_report_lists_every_repair() -> None:
     row = run(conversation([*ORPHAN, *LOST]), [("repair", {"repair": "synthesize"})]).rows[0]
-    told = [
-        (one.change.message, one.change.before, one.change.action) for one in row.steps[0].changes
+    summary = [
+        (measurement.change.message, measurement.change.before, measurement.change.action)
+        for measurement in row.steps[0].changes
     ]
-    assert told == [(1, None, "repaired"), (None, 7, "repaired")]
+    assert summary == [(1, None, "repaired"), (None, 7, "repaired")]
     assert row.steps[0].changes[1].tokens_after > 0
 
 
 def _pairs(transcript: Transcript) -> tuple[int, int]:
     """Results without a call, and calls without a result that are not the last."""
-    where = shape(transcript.messages)
+    turn_shape = shape(transcript.messages)
     spoken = [
-        place
-        for place, one in enumerate(transcript.messages)
-        if one.role in ("user", "assistant") and one.agent_visible
+        position
+        for position, message in enumerate(transcript.messages)
+        if message.role in ("user", "assistant") and message.agent_visible
     ]
     orphans = sum(
-        one.role == "tool" and one.agent_visible and where.call[place] is None
-        for place, one in enumerate(transcript.messages)
+        message.role == "tool" and message.agent_visible and turn_shape.call[position] is None
+        for position, message in enumerate(transcript.messages)
     )
-    return orphans, sum(place != max(spoken, default=-1) for place, _ in where.unanswered)
+    return orphans, sum(
+        position != max(spoken, default=-1) for position, _ in turn_shape.unanswered
+    )
 
 
 @given(files(), st.sampled_from(["drop", "synthesize"]))
@@ -93,12 +96,12 @@ def test_after_repair_every_call_has_a_result_and_a_second_run_changes_nothing(
     data: bytes, how: str
 ) -> None:
     ran = run(data, [("repair", {"repair": how})])
-    assert [one for one in ran.findings if one.code == "self-check"] == []
+    assert [finding for finding in ran.findings if finding.code == "self-check"] == []
     assert all(
-        _pairs(one) == (0, 0)
+        _pairs(transcript) == (0, 0)
         for chunk in read(ran.data or b"")
-        for one in chunk.transcripts
-        if one.records_calls
+        for transcript in chunk.transcripts
+        if transcript.records_calls
     )
     assert run(ran.data or b"", [("repair", {"repair": how})]).data == ran.data
 

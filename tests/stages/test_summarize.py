@@ -13,7 +13,7 @@ from builders import contents, conversation, result, says, step, user
 from conftest import Run
 from fake_server import Server, breaks_off, completion, local, sends
 from harness import read, run
-from strategies import CONVERSATIONS, EVENTS, spell
+from strategies import CONVERSATIONS, EVENTS, as_json
 
 from ctxtrim.archive.summary_store import Store
 from ctxtrim.model import Transcript
@@ -40,7 +40,7 @@ def turn(number: int) -> list[dict[str, Any]]:
 
 
 def session(turns: int) -> list[dict[str, Any]]:
-    return [SYSTEM, *(one for number in range(1, turns + 1) for one in turn(number))]
+    return [SYSTEM, *(message for number in range(1, turns + 1) for message in turn(number))]
 
 
 TALK = [*session(4), user("And now?")]
@@ -69,7 +69,12 @@ FACTS = """\
 
 
 def transcripts(data: bytes) -> list[Transcript]:
-    return [one for chunk in read(data) for one in chunk.transcripts if one.messages]
+    return [
+        transcript
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
 
 
 def tokens(messages: list[dict[str, Any]]) -> int:
@@ -111,10 +116,10 @@ def test_s1_6_a_summary_that_saves_nothing_is_not_written_and_reported(
 ) -> None:
     ran = ctxtrim(*ONE, "--report", tmp_path / "r.json", stdin=conversation(talk))
     assert (ran.code, ran.out) == (0, conversation(talk))
-    (found,) = json.loads((tmp_path / "r.json").read_bytes())["transcripts"][0]["steps"][0][
+    (value,) = json.loads((tmp_path / "r.json").read_bytes())["transcripts"][0]["steps"][0][
         "findings"
     ]
-    assert found["message"] == f"nothing was summarized: {why}"
+    assert value["message"] == f"nothing was summarized: {why}"
 
 
 def test_s1_6_a_command_writes_the_summary(ctxtrim: Run) -> None:
@@ -161,14 +166,14 @@ def test_s1_6_a_model_at_an_endpoint_writes_the_summary(
     assert headers["authorization"] == f"Bearer {SECRET}"
     assert (body["model"], body["path"]) == ("small", "/v1/chat/completions")
     assert "Please mend gate 1" in body["messages"][0]["content"]
-    told = (
+    output = (
         ran.out
         + ran.err.encode()
         + (tmp_path / "log").read_bytes()
         + (tmp_path / "r.json").read_bytes()
     )
-    assert SECRET.encode() not in told
-    assert b"by small" in told
+    assert SECRET.encode() not in output
+    assert b"by small" in output
 
 
 @local
@@ -197,16 +202,16 @@ def test_s1_6_without_a_key_the_summary_consists_of_facts(ctxtrim: Run) -> None:
 def test_s1_6_the_prompt_of_a_summarizer_fits_its_budget(
     ctxtrim: Run, tmp_path: Path, budget: int
 ) -> None:
-    asked = tmp_path / "asked"
+    prompt_file = tmp_path / "asked"
     keep = python(
-        f"import sys; open({str(asked)!r}, 'w').write(sys.stdin.read()); print('Mended.')"
+        f"import sys; open({str(prompt_file)!r}, 'w').write(sys.stdin.read()); print('Mended.')"
     )
     talk = [*session(40), user("And now?")]
     words = ("trim", "--summarize", "--budget", budget, *CHARS, "--llm-command", keep)
     ran = ctxtrim(*words, stdin=conversation(talk))
     assert ran.code == 0
     assert f"{markers.TITLE}\nMended." in ran.out.decode().replace("\\n", "\n")
-    assert tokenizer("chars4").count(asked.read_text()) <= budget
+    assert tokenizer("chars4").count(prompt_file.read_text()) <= budget
 
 
 def test_s1_6_no_summarizer_is_called_if_the_budget_is_too_small(
@@ -290,12 +295,12 @@ def test_s1_6_invalid_options_are_reported_before_any_edit(
     assert said.format(tmp=tmp_path) in ran.err
     assert ran.err.count("\n") == 1
     assert path.read_bytes() == conversation(TALK)
-    assert [one.name for one in tmp_path.iterdir()] == ["t.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
 
 
 def entry(store: Path) -> dict[str, Any]:
-    (found,) = json.loads(store.read_bytes())["conversation_summary"].values()
-    return dict(found)
+    (value,) = json.loads(store.read_bytes())["conversation_summary"].values()
+    return dict(value)
 
 
 def test_s1_7_a_stored_summary_is_inserted_after_the_system_prompt(
@@ -362,7 +367,7 @@ def test_s1_7_transcripts_without_an_id_are_distinguished_by_path_and_position(
     path.write_bytes(conversation(TALK) + conversation([*session(3), user("And?")]))
     ctxtrim(*ONE, "--summary-store", store, path, "-o", tmp_path / "out.jsonl")
     stored = json.loads(store.read_bytes())["conversation_summary"]
-    assert [one["messages_included"] for one in stored.values()] == [24, 18]
+    assert [value["messages_included"] for value in stored.values()] == [24, 18]
     assert all(key.startswith(f"{path}#") for key in stored)
 
 
@@ -438,8 +443,8 @@ def test_conversations_with_the_same_id_have_separate_summaries(
             )[0]
             assert "not used" not in ran.err
     stored = json.loads(store.read_bytes())["conversation_summary"]
-    assert [(one["id"], one["version"]) for one in stored.values()] == [("1", 1), ("1", 1)]
-    assert len({one["fingerprint"] for one in stored.values()}) == 2
+    assert [(value["id"], value["version"]) for value in stored.values()] == [("1", 1), ("1", 1)]
+    assert len({value["fingerprint"] for value in stored.values()}) == 2
 
 
 def test_text_never_reaches_another_conversation_with_the_same_id(
@@ -486,7 +491,9 @@ def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(
     grown["messages"] += [*turn(3), user("And?")]
     ctxtrim(*words, stdin=json.dumps(grown).encode() + b"\n")
     stored = json.loads(store.read_bytes())["conversation_summary"]
-    assert [(one["version"], one["messages_included"]) for one in stored.values()] == [(2, 19)]
+    assert [(value["version"], value["messages_included"]) for value in stored.values()] == [
+        (2, 19)
+    ]
 
 
 def test_the_store_is_written_once_per_run(tmp_path: Path) -> None:
@@ -522,7 +529,7 @@ def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 
 def leads(data: bytes | None) -> str | None:
     """The summary that a conversation begins with, after its system messages."""
-    text = next(one for one in contents(data) if one != "You are terse.")
+    text = next(content for content in contents(data) if content != "You are terse.")
     return markers.split_summary(text)[0]
 
 
@@ -609,10 +616,10 @@ def plain(turns: int) -> list[dict[str, Any]]:
 
 FORMS = {
     **{
-        f"{name}, a line": (lambda talk, one=one: [one(talk, 0)])
-        for name, one in CONVERSATIONS.items()
+        f"{name}, a line": (lambda talk, one=item: [one(talk, 0)])
+        for name, item in CONVERSATIONS.items()
     },
-    **{f"{name}, lines": one for name, one in EVENTS.items()},
+    **{f"{name}, lines": item for name, item in EVENTS.items()},
 }
 
 
@@ -622,7 +629,7 @@ def test_s1_8_every_format_has_one_merged_summary_and_a_second_run_changes_nothi
     form: str, stage: str
 ) -> None:
     data = b"".join(
-        spell(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
+        as_json(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
     )
     before = run(data, tokenizer="o200k_base").rows[0].count.tokens
     for keep, share in ((16, 2), (4, 4)):
@@ -631,17 +638,24 @@ def test_s1_8_every_format_has_one_merged_summary_and_a_second_run_changes_nothi
         )
         limit = before // share if stage == "trim" else before
         ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")
-        assert [one.code for one in ran.findings if one.severity == "error"] == []
+        assert [finding.code for finding in ran.findings if finding.severity == "error"] == []
         assert ran.data is not None
         assert (
             ran.rows[0].count.tokens == run(ran.data, tokenizer="o200k_base").rows[0].count.tokens
         )
         assert run(ran.data, [(stage, how)], limit=limit, tokenizer="o200k_base").data == ran.data
         (transcript,) = transcripts(ran.data)
-        first = next(at for at, one in enumerate(transcript.messages) if one.role != "system")
-        assert [at for at, one in enumerate(transcript.messages) if has_summary(one)] == [first]
+        first = next(
+            at for at, message in enumerate(transcript.messages) if message.role != "system"
+        )
+        assert [at for at, message in enumerate(transcript.messages) if has_summary(message)] == [
+            first
+        ]
         texts = [
-            part.text for one in transcript.messages if one.agent_visible for part in one.parts
+            part.text
+            for message in transcript.messages
+            if message.agent_visible
+            for part in message.parts
         ]
         assert sum(text.count("[Summary of ") for text in texts) == 1
         assert "gate " in split_message(transcript.messages[first])[0].parts[0].text.lower()
@@ -664,7 +678,7 @@ def test_s1_9_no_output_exceeds_the_budget(ctxtrim: Run, tmp_path: Path) -> None
         assert "message 0 (system), line 1: ≈8 tokens (system)" in ran.err
         assert f"message 7 (user), line 1: ≈{least - 11} tokens (current task)" in ran.err
         assert "Split the input into several transcripts, or raise the budget." in ran.err
-        assert [one.name for one in tmp_path.iterdir()] == ["t.jsonl"]
+        assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
         assert path.read_bytes() == conversation(talk)
 
 
@@ -722,7 +736,11 @@ def test_s1_14_an_output_of_five_megabytes(ctxtrim: Run) -> None:
     "how", [{}, {"summarize": True}, {"strategy": "middle"}, {"target": "0.5", "summarize": True}]
 )
 def test_s1_14_ten_thousand_messages(how: dict[str, Any]) -> None:
-    talk = [SYSTEM, *(one for number in range(1667) for one in turn(number)), user("And now?")]
+    talk = [
+        SYSTEM,
+        *(message for number in range(1667) for message in turn(number)),
+        user("And now?"),
+    ]
     assert len(talk) > 10_000
     ran = run(conversation(talk), [("trim", how)], limit=8000)
     assert ran.rows[0].count.tokens <= 8000
@@ -756,20 +774,20 @@ def test_s1_8_an_answer_between_two_prompts_is_not_summarized() -> None:
 
 def agent_run(steps: int) -> list[dict[str, Any]]:
     """A single prompt and many steps, as in most recordings of agents."""
-    found = [SYSTEM, user("Mend all gates.")]
+    values = [SYSTEM, user("Mend all gates.")]
     for number in range(steps):
-        found += step(
+        values += step(
             f"c{number}", f"gate {number} creaks\n" * 30, "bash", command=f"look --gate {number}"
         )
-    return found
+    return values
 
 
 def test_s1_6_by_default_a_session_with_a_single_prompt_is_summarized(ctxtrim: Run) -> None:
     ran = ctxtrim("summarize", *CHARS, stdin=conversation(agent_run(300)))
     kept = [
-        one["tool_calls"][0]["id"]
-        for one in json.loads(ran.out)["messages"]
-        if one.get("tool_calls")
+        message["tool_calls"][0]["id"]
+        for message in json.loads(ran.out)["messages"]
+        if message.get("tool_calls")
     ]
     assert kept == [f"c{number}" for number in range(300 - len(kept), 300)]
     left = tokens(agent_run(300)[-2 * len(kept) :])
@@ -783,15 +801,19 @@ def test_s1_6_recent_messages_use_at_most_half_the_budget_except_three_exchanges
     ctxtrim: Run, budget: int, steps: int
 ) -> None:
     ran = ctxtrim("summarize", "--budget", budget, *CHARS, stdin=conversation(agent_run(40)))
-    assert sum(one["role"] == "tool" for one in json.loads(ran.out)["messages"]) == steps
+    assert sum(message["role"] == "tool" for message in json.loads(ran.out)["messages"]) == steps
 
 
 def test_s1_6_the_shorter_of_turns_and_tokens_decides_what_is_recent(ctxtrim: Run) -> None:
     talk = [*session(30), user("And now?")]
     five = ctxtrim("summarize", *CHARS, stdin=conversation(talk))
-    assert [one["role"] for one in json.loads(five.out)["messages"]].count("user") == 5
+    assert [message["role"] for message in json.loads(five.out)["messages"]].count("user") == 5
     fewer = ctxtrim("summarize", "--keep-recent-tokens", "700", *CHARS, stdin=conversation(talk))
-    assert 3 <= [one["role"] for one in json.loads(fewer.out)["messages"]].count("assistant") < 9
+    assert (
+        3
+        <= [message["role"] for message in json.loads(fewer.out)["messages"]].count("assistant")
+        < 9
+    )
 
 
 def test_s1_6_standard_error_explains_why_nothing_is_summarized(ctxtrim: Run) -> None:

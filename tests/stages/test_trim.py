@@ -42,18 +42,18 @@ TALK = [
 
 
 def test_a_transcript_that_fits_is_unchanged() -> None:
-    assert kept(TALK, tokens(TALK)) == [one["content"] for one in TALK]
+    assert kept(TALK, tokens(TALK)) == [message["content"] for message in TALK]
 
 
 def test_the_oldest_exchange_is_clipped_first_and_then_dropped() -> None:
     messages = kept(TALK, tokens(TALK) - 1)
     assert "... [truncated" in messages.pop(3)
-    assert messages == [one["content"] for one in (*TALK[:3], *TALK[4:])]
+    assert messages == [message["content"] for message in (*TALK[:3], *TALK[4:])]
     least = tokens(
         [*TALK[:2], call("a"), result("a", "[content truncated - 2 steps ago]"), *TALK[4:]]
     )
     assert kept(TALK, least)[3] == "[content truncated - 2 steps ago]"
-    assert kept(TALK, least - 1) == [one["content"] for one in (*TALK[:2], *TALK[4:])]
+    assert kept(TALK, least - 1) == [message["content"] for message in (*TALK[:2], *TALK[4:])]
 
 
 def test_the_opening_task_is_dropped_after_all_history_except_the_current_task() -> None:
@@ -132,7 +132,7 @@ def test_without_a_user_message_the_last_exchange_is_kept() -> None:
 def test_a_single_turn_of_two_hundred_steps_is_trimmed() -> None:
     talk = [
         user("go"),
-        *(message for place in range(200) for message in step(f"c{place}", "text " * 20)),
+        *(message for position in range(200) for message in step(f"c{position}", "text " * 20)),
     ]
     left = kept(talk, 500)
     assert left[0] == "go"
@@ -152,7 +152,7 @@ def test_the_output_begins_with_a_user_message_if_the_input_does(
 def test_ten_thousand_messages_are_trimmed_in_one_pass(budget: int) -> None:
     talk = [
         user("go"),
-        *(message for place in range(5000) for message in step(f"c{place}", "text")),
+        *(message for position in range(5000) for message in step(f"c{position}", "text")),
     ]
     row = run(conversation(talk), [("truncate", {}), ("trim", {})], limit=budget).rows[0]
     assert row.fits
@@ -172,8 +172,8 @@ def test_a_summary_is_dropped_after_the_history_and_before_the_opening_task() ->
     assert [message.index for message in kept] == [0, 1, 9, 10, 11]
     for limit in range(20, budget.available):
         kept = Trim(counter, replace(budget, limit=limit))(transcript).transcript.messages
-        found = {message.index for message in kept}
-        assert 1 in found or 0 not in found
+        names = {message.index for message in kept}
+        assert 1 in names or 0 not in names
 
 
 def test_every_message_is_explained_with_its_reason() -> None:

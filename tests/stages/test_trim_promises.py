@@ -10,7 +10,7 @@ from depth import examples
 from harness import Ran, read, run, unpaired
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
+from strategies import CONVERSATIONS, EVENTS, as_json, budgets, files, summaries, texts, trims
 
 from ctxtrim.conversation.pins import pinned
 from ctxtrim.conversation.turns import shape
@@ -46,8 +46,8 @@ def sessions(draw: st.DrawFn) -> bytes:
             ids = [f"t{turn}s{step}n{number}" for number in range(draw(st.integers(1, 2)))]
             path = draw(st.sampled_from(["a.py", "b.py"]))
             calls = [
-                {"id": one, "name": draw(TOOLS), "input": {"x": "look", "path": path}}
-                for one in ids
+                {"id": call_id, "name": draw(TOOLS), "input": {"x": "look", "path": path}}
+                for call_id in ids
             ]
             talk.append(
                 {
@@ -57,8 +57,14 @@ def sessions(draw: st.DrawFn) -> bytes:
                 }
             )
             talk += (
-                {"role": "tool", "id": one, "texts": [draw(texts)], "image": False, "error": None}
-                for one in ids
+                {
+                    "role": "tool",
+                    "id": call_id,
+                    "texts": [draw(texts)],
+                    "image": False,
+                    "error": None,
+                }
+                for call_id in ids
             )
         talk.append({"role": "assistant", "texts": [f"Answer {turn}. " + draw(texts)], "calls": []})
     if draw(st.booleans()):
@@ -66,7 +72,7 @@ def sessions(draw: st.DrawFn) -> bytes:
     form = draw(st.sampled_from([*CONVERSATIONS, *EVENTS]))
     is_line = form in CONVERSATIONS and (form not in EVENTS or draw(st.booleans()))
     values = [CONVERSATIONS[form](talk, 0)] if is_line else EVENTS[form](talk)
-    return b"".join(spell(value, {"ensure_ascii": False}) + b"\n" for value in values)
+    return b"".join(as_json(value, {"ensure_ascii": False}) + b"\n" for value in values)
 
 
 TOOLS = st.sampled_from(["bash", "read_file", "edit_file"])
@@ -75,14 +81,19 @@ edits = st.one_of(st.tuples(st.just("trim"), trims), st.tuples(st.just("summariz
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
-    return [one for chunk in read(data or b"") for one in chunk.transcripts if one.messages]
+    return [
+        transcript
+        for chunk in read(data or b"")
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
 
 
 def within(ran: Ran, budget: int, **binding: Any) -> None:
     """The output fits, by the reported count and by a new count; a transcript that was not written
     has a reason.
     """
-    assert [one.code for one in ran.findings if one.code == "self-check"] == []
+    assert [finding.code for finding in ran.findings if finding.code == "self-check"] == []
     for row in ran.rows:
         assert row.count.tokens <= budget or row.overflows
         assert not (row.is_written and row.overflows)
@@ -120,23 +131,23 @@ def test_s1_9_pairs_and_pins_are_kept_and_no_new_finding_appears(
     for old, new in zip(before, after, strict=True):
         assert unpaired(new) <= unpaired(old)
         assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
-        said = [(one.role, split_message(one)[-1].parts) for one in new.messages]
-        for place in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
-            message = old.messages[place]
+        said = [(message.role, split_message(message)[-1].parts) for message in new.messages]
+        for position in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
+            message = old.messages[position]
             assert (message.role, split_message(message)[-1].parts) in said
 
 
 def refused(profile: str, transcript: Transcript) -> bool:
     """Whether a provider would refuse a conversation."""
-    found = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
-    return any(one.severity == "error" for one in found)
+    parts = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
+    return any(finding.severity == "error" for finding in parts)
 
 
 def session(first: str | None, last: str) -> bytes:
     """A session in which only the two answers name a model; `last` is the model of a long
     answer.
     """
-    told = [
+    summary = [
         ("user", "Paint the hull blue and list what is needed for it.", None),
         ("assistant", "Two pots of blue paint.", first),
         ("user", "And the mast?", None),
@@ -144,7 +155,7 @@ def session(first: str | None, last: str) -> bytes:
         ("user", "Now write the shopping list, please.", None),
     ]
     events = []
-    for at, (role, text, model) in enumerate(told):
+    for at, (role, text, model) in enumerate(summary):
         message = {"role": role, "content": [{"type": "text", "text": text}]} | (
             {"model": model} if model else {}
         )

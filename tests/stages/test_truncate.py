@@ -19,7 +19,7 @@ from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
 LONG = "a line of the output\n" * 100
-GONE = "[content truncated - {} steps ago]"
+PLACEHOLDER = "[content truncated - {} steps ago]"
 O200K = tokenizer("o200k_base")
 
 
@@ -37,11 +37,11 @@ def aged(*first: dict[str, Any], by: int = 7) -> list[dict[str, Any]]:
 def turns(number: int) -> list[dict[str, Any]]:
     """Turns of two steps each."""
     made = []
-    for place in range(number):
+    for position in range(number):
         made += [
-            user(f"turn {place}"),
-            *step(f"a{place}", LONG),
-            *step(f"b{place}", LONG),
+            user(f"turn {position}"),
+            *step(f"a{position}", LONG),
+            *step(f"b{position}", LONG),
             says("done"),
         ]
     return made
@@ -49,23 +49,23 @@ def turns(number: int) -> list[dict[str, Any]]:
 
 def test_the_clock_counts_steps_or_turns() -> None:
     assert results(turns(4), max_age=1) == [
-        *[GONE.format(age) for age in range(7, 1, -1)],
+        *[PLACEHOLDER.format(age) for age in range(7, 1, -1)],
         LONG,
         LONG,
     ]
     assert results(turns(4), clock="turns", max_age=1) == [
-        *[GONE.format(3)] * 2,
-        *[GONE.format(2)] * 2,
+        *[PLACEHOLDER.format(3)] * 2,
+        *[PLACEHOLDER.format(2)] * 2,
         *[LONG] * 4,
     ]
 
 
 def test_now_is_a_setting_on_either_clock() -> None:
     assert results(turns(2), clock="turns", max_age=1, current_turn=3) == [
-        *[GONE.format(2)] * 2,
+        *[PLACEHOLDER.format(2)] * 2,
         *[LONG] * 2,
     ]
-    assert results(turns(2), max_age=4, current_step=6) == [GONE.format(5), *[LONG] * 3]
+    assert results(turns(2), max_age=4, current_step=6) == [PLACEHOLDER.format(5), *[LONG] * 3]
     assert results(turns(2), max_age=4, current_turn=90) == [LONG] * 4  # the other clock
 
 
@@ -80,7 +80,7 @@ def test_with_ages_in_turns_a_file_is_active_for_five_steps() -> None:
         return results([user("go"), *first, *later], clock="turns", max_age=1)[0]
 
     assert read(5) == LONG
-    assert read(6) == GONE.format(6)
+    assert read(6) == PLACEHOLDER.format(6)
 
 
 def test_a_tool_can_have_its_own_settings() -> None:
@@ -108,7 +108,7 @@ def test_a_tool_can_have_its_own_settings() -> None:
 def test_the_later_of_two_rules_for_a_tool_applies() -> None:
     rules = ("bash:max-tokens=40,max-age=0", "bash:max-tokens=60")
     clip, last = results([user("go"), *step("a", LONG), *step("b", LONG)], tool=rules)
-    assert clip == GONE.format(1)
+    assert clip == PLACEHOLDER.format(1)
     assert 40 < O200K.count(last) <= 60
 
 
@@ -137,7 +137,7 @@ def test_a_pinned_exchange_is_never_shortened(pin: str) -> None:
     calls = [*call("p", name="keep")["tool_calls"], *call("q")["tool_calls"]]
     both = {"role": "assistant", "content": "now ring the harbour", "tool_calls": calls}
     messages = aged(both, result("p", LONG * 30), result("q", LONG))
-    assert results(messages)[:2] == [GONE.format(7)] * 2
+    assert results(messages)[:2] == [PLACEHOLDER.format(7)] * 2
     assert results(messages, pin=[pin])[:2] == [LONG * 30, LONG]
     assert results(messages, pin=["nothing like it", pin])[:2] == [LONG * 30, LONG]
 
@@ -168,15 +168,15 @@ def test_a_pinned_message_above_the_budget_is_an_overflow() -> None:
 
 def test_repair_keeps_pinned_messages() -> None:
     messages = [user("go"), result("lost", "ring the harbour"), call("open"), user("so?")]
-    assert [one["role"] for one in _repaired(messages)] == ["user", "user"]
+    assert [message["role"] for message in _repaired(messages)] == ["user", "user"]
     assert _repaired(messages, pin=["ring", "id:open"]) == messages
 
 
 def _repaired(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
+    values: list[dict[str, Any]] = json.loads(
         run(conversation(messages), [("repair", settings)]).data or b""
     )["messages"]
-    return found
+    return values
 
 
 @pytest.mark.parametrize("stage", ["truncate", "trim", "repair"])
@@ -192,7 +192,7 @@ def test_results_of_kept_tools_do_not_age_but_have_limits() -> None:
         *step("a", LONG, "mcp__tides"), *step("b", LONG * 30, "mcp__log"), *step("c", LONG, "tides")
     )
     kept, clip, gone = results(messages, keep_tools=["mcp__.*"])[:3]
-    assert (kept, gone) == (LONG, GONE.format(7))
+    assert (kept, gone) == (LONG, PLACEHOLDER.format(7))
     assert O200K.count(clip) <= 2000 and clip.startswith("a line of the output\n")
 
 
@@ -209,7 +209,7 @@ def test_only_the_newest_of_equal_results_stays_in_full() -> None:
     assert results(messages, dedupe=True, pin=["id:a"]) == [LONG, pointer, LONG, LONG]
 
 
-TOLD = {
+KEY_VALUES = {
     "{age}": "7",
     "{N}": "7",
     "{tokens}": f"≈{O200K.count(LONG)}",
@@ -221,9 +221,9 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("key", TOLD)
+@pytest.mark.parametrize("key", KEY_VALUES)
 def test_every_key_of_a_template_is_filled_in(key: str) -> None:
-    value = TOLD[key]
+    value = KEY_VALUES[key]
     messages = aged(*step("call_7", LONG, "read_file", path="/app/a.py"))
     assert results(messages, placeholder=f"<gone: {key}>")[0] == f"<gone: {value}>"
     head = results(messages, replace="head", pointer=f"<rest: {key}>", head_lines=1)[0]
@@ -265,9 +265,9 @@ def test_json_stays_json() -> None:
     text = json.dumps({"rows": rows, "next": None})
     clip = results([user("go"), *step("a", text)], max_tokens=300)[0]
     assert O200K.count(clip) <= 300
-    found = json.loads(clip)
-    assert set(found) == {"rows", "next"}
-    assert found["rows"][0]["name"] == "harbour 0"
+    value = json.loads(clip)
+    assert set(value) == {"rows", "next"}
+    assert value["rows"][0]["name"] == "harbour 0"
 
 
 @pytest.mark.parametrize("mode", ["head", "tail", "head-tail"])
@@ -284,7 +284,10 @@ def test_no_clip_cuts_a_character_in_two(seen: str, mode: str) -> None:
 def test_several_texts_of_a_result_are_clipped_together_and_images_are_kept() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts = [{"type": "text", "text": LONG}, image, {"type": "text", "text": LONG}]
-    assert results(aged(*step("a", parts)))[0] == [{"type": "text", "text": GONE.format(7)}, image]
+    assert results(aged(*step("a", parts)))[0] == [
+        {"type": "text", "text": PLACEHOLDER.format(7)},
+        image,
+    ]
 
 
 def test_a_result_of_images_alone_is_kept() -> None:

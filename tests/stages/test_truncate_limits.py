@@ -76,7 +76,7 @@ def test_s3_6_only_outputs_that_are_not_spilled_are_limited() -> None:
     )
     assert ran.kept[name] == HUGE.encode()
     assert "showing 10/5000 lines" in clip
-    actions = [one.change.action for one in ran.rows[0].steps[0].changes]
+    actions = [measurement.change.action for measurement in ran.rows[0].steps[0].changes]
     assert actions == ["archived", "truncated"]
 
 
@@ -183,7 +183,7 @@ def test_s3_7_images_and_other_fields_are_kept() -> None:
         "messages"
     ]
     assert now[2]["content"][1] == image
-    assert [set(one) for one in now] == [set(one) for one in messages]
+    assert [set(item) for item in now] == [set(message) for message in messages]
 
 
 def test_s3_5_a_clip_to_tokens_respects_the_line_limit() -> None:

@@ -32,7 +32,9 @@ def broken(
     row = run(
         conversation(messages, **envelope), [("check", {"profile": profile, "as_": how})]
     ).rows[0]
-    return [one.code + ("?" if one.severity == "warning" else "") for one in row.findings]
+    return [
+        finding.code + ("?" if finding.severity == "warning" else "") for finding in row.findings
+    ]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -76,9 +78,9 @@ def test_openai_accepts_empty_content_next_to_calls(how: str) -> None:
 def test_the_strict_profile_includes_the_rules_of_every_provider(
     messages: list[dict[str, Any]], expected: set[str]
 ) -> None:
-    found = set(broken("strict", messages, "request", tools=TOOLS))
-    assert expected <= found
-    assert found - expected <= {"reasoning-without-follower", "ends-with-assistant"}
+    names = set(broken("strict", messages, "request", tools=TOOLS))
+    assert expected <= names
+    assert names - expected <= {"reasoning-without-follower", "ends-with-assistant"}
 
 
 @pytest.mark.parametrize(
@@ -111,16 +113,16 @@ def test_a_finding_names_the_message_and_the_error_of_the_provider() -> None:
     row = run(
         conversation([user("go"), result("x", "text")]), [("check", {"profile": "openai"})]
     ).rows[0]
-    assert [(one.index, one.line) for one in row.findings] == [(1, 1)]
+    assert [(finding.index, finding.line) for finding in row.findings] == [(1, 1)]
     assert "must be a response to a preceeding message" in row.findings[0].details[0]
 
 
 def _errors(profile: str, transcript: Transcript) -> set[str]:
-    where = shape(transcript.messages)
+    turn_shape = shape(transcript.messages)
     return {
-        one.code
-        for one in findings(PROFILES[profile].rules, transcript, where)
-        if one.severity == "error"
+        finding.code
+        for finding in findings(PROFILES[profile].rules, transcript, turn_shape)
+        if finding.severity == "error"
     }
 
 
@@ -130,8 +132,18 @@ def test_no_stage_breaks_a_rule_that_the_input_satisfied(
     profile: str, data: bytes, names: list[str], budget: int
 ) -> None:
     ran = run(data, [(name, {}) for name in names], limit=budget)
-    before = [one for chunk in read(data) for one in chunk.transcripts if one.messages]
-    after = [one for chunk in read(ran.data or b"") for one in chunk.transcripts if one.messages]
+    before = [
+        transcript
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
+    after = [
+        transcript
+        for chunk in read(ran.data or b"")
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
     if len(before) == len(after):
         for old, new in zip(before, after, strict=True):
             assert _errors(profile, old) or not _errors(profile, new)

@@ -27,7 +27,7 @@ def python(code: str, timeout: float = 30.0) -> Command:
     return Command(f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", timeout)
 
 
-def trouble(command: Command, prompt: str = "") -> str:
+def command_error(command: Command, prompt: str = "") -> str:
     with pytest.raises(SummaryError) as caught:
         command.summarize(prompt, 100)
     return str(caught.value)
@@ -71,19 +71,19 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
     ],
 )
 def test_a_failing_command_reports_its_reason(code: str, said: str) -> None:
-    assert trouble(python(code)) == said
+    assert command_error(python(code)) == said
 
 
 def test_endless_standard_error_of_a_command_is_only_a_timeout() -> None:
     code = "import sys\nwhile True: sys.stderr.write('x' * 10000)"
-    assert trouble(python(code, 0.5)) == "--llm-command did not end within 0.5 seconds"
+    assert command_error(python(code, 0.5)) == "--llm-command did not end within 0.5 seconds"
 
 
 def test_a_missing_or_invalid_command_is_an_error() -> None:
-    assert trouble(Command("no-such-command-anywhere")).startswith(
+    assert command_error(Command("no-such-command-anywhere")).startswith(
         "--llm-command ended with status 127: "
     )
-    assert trouble(Command("a\0b")) == "--llm-command cannot be started: embedded null byte"
+    assert command_error(Command("a\0b")) == "--llm-command cannot be started: embedded null byte"
 
 
 def test_a_late_command_is_killed_with_its_children(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_late_command_is_killed_with_its_children(tmp_path: Path) -> None:
         "time.sleep(60)"
     )
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    assert trouble(python(code, 3.0)) == "--llm-command did not end within 3 seconds"
+    assert command_error(python(code, 3.0)) == "--llm-command did not end within 3 seconds"
     number = int((tmp_path / "child").read_text())
     for _ in range(500):
         if is_gone(number):
@@ -114,7 +114,7 @@ def test_the_name_of_a_command_hides_its_arguments() -> None:
     assert Command("/opt/bin/llm --key hunter2").name == "llm"
 
 
-def refused(endpoint: Endpoint) -> str:
+def endpoint_error(endpoint: Endpoint) -> str:
     with pytest.raises(SummaryError) as caught:
         endpoint.summarize("Sum it up.", 100)
     seen: BaseException | None = caught.value
@@ -195,7 +195,7 @@ def test_an_invalid_answer_of_an_endpoint_is_an_error(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     server.answers = [answer]
-    message = refused(Endpoint("small", server.url, retries=0))
+    message = endpoint_error(Endpoint("small", server.url, retries=0))
     assert message.startswith(said.format(server.url))
     assert len(message) < 400
     assert "\n" not in message
@@ -205,10 +205,10 @@ def test_an_invalid_answer_of_an_endpoint_is_an_error(
 def test_a_slow_or_endless_endpoint_is_an_error(server: Server) -> None:
     late = f"the endpoint {server.url} did not answer within 0.3 seconds"
     server.answers = [server.hangs, server.drips, server.floods]
-    assert refused(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
-    assert refused(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
     flood = f"the endpoint {server.url} sent more than 1048576 bytes"
-    assert refused(Endpoint("small", server.url, timeout=30, retries=0)) == flood
+    assert endpoint_error(Endpoint("small", server.url, timeout=30, retries=0)) == flood
 
 
 @local
@@ -216,13 +216,15 @@ def test_a_slow_or_endless_endpoint_is_an_error(server: Server) -> None:
     "url", ["http://127.0.0.1:1/v1", "nonsense", "http://[bad", "ftp://127.0.0.1/"]
 )
 def test_an_invalid_endpoint_is_an_error(server: Server, url: str) -> None:
-    assert refused(Endpoint("small", url, retries=0)).startswith(f"the endpoint {url} cannot be ")
+    assert endpoint_error(Endpoint("small", url, retries=0)).startswith(
+        f"the endpoint {url} cannot be "
+    )
 
 
 @local
 def test_the_address_is_shown_without_a_login(server: Server) -> None:
     url = "http://me:hunter2@127.0.0.1:1/v1?key=hunter2"
-    message = refused(Endpoint("small", url, retries=0))
+    message = endpoint_error(Endpoint("small", url, retries=0))
     assert "hunter2" not in message
     assert message.startswith("the endpoint http://127.0.0.1:1/v1 cannot be reached")
 
@@ -236,7 +238,7 @@ def test_a_redirect_to_another_origin_is_refused_and_nothing_is_sent_there(
     other.answers = [completion("stolen")]
     server.answers = [redirects(f"{other.url}/chat/completions")]
     try:
-        message = refused(Endpoint("small", server.url, retries=0))
+        message = endpoint_error(Endpoint("small", server.url, retries=0))
     finally:
         other.close()
     assert message.startswith(
@@ -258,7 +260,7 @@ def test_a_redirect_within_the_origin_is_followed(
     ]
     server.asked.clear()
     server.answers = [redirects("/v1/chat/completions")]
-    assert "redirects" in refused(Endpoint("small", server.url, retries=0))  # in a circle
+    assert "redirects" in endpoint_error(Endpoint("small", server.url, retries=0))  # in a circle
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_the_key_is_not_sent_unencrypted_to_another_machine(
     bare: None, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    assert refused(Endpoint("small", url, retries=0)) == (
+    assert endpoint_error(Endpoint("small", url, retries=0)) == (
         f"the endpoint {url} would get the key unencrypted; use https:// or unset the key"
     )
 
@@ -285,7 +287,7 @@ def test_requests_to_this_machine_use_no_proxy(
 
 
 def test_without_a_key_openai_is_not_called(bare: None) -> None:
-    assert refused(Endpoint("gpt-5-mini")) == (
+    assert endpoint_error(Endpoint("gpt-5-mini")) == (
         "no key for gpt-5-mini: set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY, or name a local endpoint"
     )
 
@@ -295,7 +297,7 @@ def test_without_the_package_the_error_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     assert (
-        refused(Endpoint("small", "http://127.0.0.1:1/v1"))
+        endpoint_error(Endpoint("small", "http://127.0.0.1:1/v1"))
         == "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
     )
 

@@ -45,9 +45,9 @@ def test_head_and_tail_keep_clusters_whole_within_the_limit(
 @pytest.mark.parametrize("unit", ["e\u0301", "🇩🇪", "👨‍👩‍👧", "क्ष", "❤️", "日", "가"])
 def test_a_cut_in_a_long_text_of_a_single_script_is_found(unit: str) -> None:
     text = unit * 20_000
-    for place in (len(text) // 2, len(text) // 2 + 1):
-        assert cut_before(text, place) % len(unit) == 0
-        assert 0 <= place - cut_before(text, place) < len(unit)
+    for position in (len(text) // 2, len(text) // 2 + 1):
+        assert cut_before(text, position) % len(unit) == 0
+        assert 0 <= position - cut_before(text, position) < len(unit)
 
 
 @given(

@@ -31,11 +31,11 @@ settings.load_profile("ctxtrim")
     ],
 )
 def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> None:
-    found = split(line, 3)
-    assert [record.value for record in found] == values
-    assert b"".join(record.data for record in found) == line
-    assert all(record.number == 3 for record in found)
-    assert all((record.problem is not None) == (record.value is NOT_JSON) for record in found)
+    records = split(line, 3)
+    assert [record.value for record in records] == values
+    assert b"".join(record.data for record in records) == line
+    assert all(record.number == 3 for record in records)
+    assert all((record.problem is not None) == (record.value is NOT_JSON) for record in records)
 
 
 @pytest.mark.parametrize(

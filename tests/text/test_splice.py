@@ -54,8 +54,12 @@ def test_a_byte_order_mark_is_kept() -> None:
 @pytest.mark.parametrize("removed", [[], [("a", 1)], [("a", 0)], [("a", 1), ("a", 3)]])
 def test_an_array_is_cut_between_two_kept_elements(removed: list[Any]) -> None:
     cut = {("a",): [(2, "], 7, [")]}
-    kept = [place for place in range(4) if ("a", place) not in removed]
-    wanted = [[place for place in kept if place < 2], 7, [place for place in kept if place >= 2]]
+    kept = [position for position in range(4) if ("a", position) not in removed]
+    wanted = [
+        [position for position in kept if position < 2],
+        7,
+        [position for position in kept if position >= 2],
+    ]
     out = splice('{"a": [0 , 1,2,\n3], "b": 1.10}', remove=removed, cut=cut)
     assert json.loads(out.replace('{"a": [', '{"a": [[').replace(', "b"', '], "b"')) == {
         "a": wanted,

@@ -60,13 +60,14 @@ def piece(text: str, score: float, kind: int) -> bytes:
 def pieces(model: int = 2) -> bytes:
     """A SentencePiece file of a control piece, 256 bytes, eight characters and three merges."""
     control, byte, normal = 3, 6, 1
-    found = piece("<unk>", 0, 2) + piece("<s>", 0, control)
-    found += b"".join(piece(f"<0x{number:02X}>", 0, byte) for number in range(256))
-    found += b"".join(
-        piece(text, -place, normal) for place, text in enumerate(("ti", "de", "tide", *"▁tides<>"))
+    output = piece("<unk>", 0, 2) + piece("<s>", 0, control)
+    output += b"".join(piece(f"<0x{number:02X}>", 0, byte) for number in range(256))
+    output += b"".join(
+        piece(text, -position, normal)
+        for position, text in enumerate(("ti", "de", "tide", *"▁tides<>"))
     )
     return (
-        found
+        output
         + field(2, field(3, model) + field(35, 1))
         + field(3, field(3, 1) + field(4, 0) + field(5, 1))
     )

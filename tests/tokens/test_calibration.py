@@ -56,7 +56,7 @@ def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -
     """
     lines = []
     for index, message in enumerate(messages):
-        said = {"role": message["role"], "content": message["content"]}
+        first_message = {"role": message["role"], "content": message["content"]}
         if "usage" in message:
             prompt = message["usage"]["prompt_tokens"]
             usage = {
@@ -64,8 +64,17 @@ def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -
                 "cache_creation_input_tokens": 99,
                 "cache_read_input_tokens": prompt - 100,
             }
-            said |= {"id": f"m{index}", "model": model, "usage": usage | {"output_tokens": 1}}
-        event = {"type": message["role"], "uuid": f"u{index}", "message": said, "sessionId": "s"}
+            first_message |= {
+                "id": f"m{index}",
+                "model": model,
+                "usage": usage | {"output_tokens": 1},
+            }
+        event = {
+            "type": message["role"],
+            "uuid": f"u{index}",
+            "message": first_message,
+            "sessionId": "s",
+        }
         lines.append(
             event | {"parentUuid": f"u{index - 1}" if index else None} | message.get("event", {})
         )
@@ -75,10 +84,10 @@ def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -
 def notes(ran: Ran) -> dict[str, str]:
     """The notes about recorded usage, by their codes."""
     return {
-        one.code: one.message
+        finding.code: finding.message
         for row in ran.rows
-        for one in row.findings
-        if one.code != "unknown-model"
+        for finding in row.findings
+        if finding.code != "unknown-model"
     }
 
 
@@ -120,12 +129,12 @@ def test_a_claude_code_session_gives_the_same_factor() -> None:
 
 def test_tokens_around_arguments_are_not_multiplied() -> None:
     """A call to Claude costs tokens for each argument, with any content."""
-    arguments = json.dumps({f"argument_{place}": "abcd" for place in range(100)})
+    arguments = json.dumps({f"argument_{position}": "abcd" for position in range(100)})
     messages = [user("go")]
-    for place in range(20):
-        called, answered = step(f"c{place}", text(200))
+    for position in range(20):
+        called, answered = step(f"c{position}", text(200))
         called["tool_calls"][0]["function"]["arguments"] = arguments
-        messages += [called | {"usage": {"prompt_tokens": 100 + 2500 * place}}, answered]
+        messages += [called | {"usage": {"prompt_tokens": 100 + 2500 * position}}, answered]
     (transcript,) = read(conversation(messages))[0].transcripts
     counter = (
         Binding(tokenizer, "claude-opus-4-5", "chars4", calibrates=True).bind(transcript).counter
@@ -194,10 +203,10 @@ SHORT = (
 )
 
 
-def abridged(said: str) -> list[dict[str, Any]]:
+def abridged(text: str) -> list[dict[str, Any]]:
     """The request had more content than the file has now."""
     messages = grown(talk([500] * 40, 1.1), 900, 31)
-    messages[30:30] = step("c", said)
+    messages[30:30] = step("c", text)
     return messages
 
 
@@ -219,10 +228,10 @@ def test_no_window_spans_a_change_of_models() -> None:
     messages = grown(talk([500] * 24), 700, 25)  # the other counts the same texts otherwise
     data = as_session(messages[:24], "claude-haiku-4-5") + as_session(messages[24:])
     lines = [json.loads(line) for line in data.splitlines()]
-    for place, line in enumerate(lines):
-        line |= {"uuid": f"u{place}", "parentUuid": f"u{place - 1}" if place else None}
+    for position, line in enumerate(lines):
+        line |= {"uuid": f"u{position}", "parentUuid": f"u{position - 1}" if position else None}
         if "id" in line["message"]:
-            line["message"]["id"] = f"m{place}"
+            line["message"]["id"] = f"m{position}"
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     ran = run(data, COUNT, tokenizer="chars4", calibrates=True)
     assert "1.502 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
@@ -303,8 +312,10 @@ def test_usage_of_messages_kept_by_a_compaction_is_ignored(
     """
     spoken = (("user", True), ("assistant", False), ("user", False), ("assistant", False))
     messages = tuple(
-        Message(role, (Part("text", "x"),), is_summary=is_summary, index=place, spans=(Span(line),))
-        for place, ((role, is_summary), line) in enumerate(zip(spoken, lines, strict=True))
+        Message(
+            role, (Part("text", "x"),), is_summary=is_summary, index=position, spans=(Span(line),)
+        )
+        for position, ((role, is_summary), line) in enumerate(zip(spoken, lines, strict=True))
     )
     transcript = Transcript(
         messages, Source((), messages), usages=(Usage(90_000, 1, 1), Usage(200, 1, 3))
@@ -361,7 +372,9 @@ def test_without_usage_the_count_applies_with_a_note() -> None:
         data = conversation([user("hello"), says("good day")], model="gpt-4o", **envelope)
         row = run(data, COUNT, tokenizer="usage").rows[0]
         assert row.count == run(data, COUNT, tokenizer=None).rows[0].count
-        assert [(one.code, one.severity) for one in row.findings] == [("not-anchored", "warning")]
+        assert [(finding.code, finding.severity) for finding in row.findings] == [
+            ("not-anchored", "warning")
+        ]
         assert "no answer has recorded usage" in row.findings[0].message
 
 
@@ -464,26 +477,26 @@ def recordings(draw: st.DrawFn, is_one_task: bool = False) -> bytes:
         [{"role": "system", "content": "Be kind."}] if draw(st.booleans()) else []
     )
     prompt = draw(st.integers(1, 3000))
-    for place, (asked, said, came, factor) in enumerate(
+    for position, (asked, expected, came, factor) in enumerate(
         draw(st.lists(exchanges, min_size=4, max_size=30))
     ):
-        turn = [user(text(asked))] if place == 0 or not is_one_task else []
+        turn = [user(text(asked))] if position == 0 or not is_one_task else []
         if came is not None:
-            turn += step(f"c{place}", text(came))
+            turn += step(f"c{position}", text(came))
         if not is_one_task:
-            turn.append(says(text(said)))
+            turn.append(says(text(expected)))
         prompt = max(1, prompt + draw(st.sampled_from([0, 0, 0, 0, -900, 5000])))
         for message in turn:
             if message["role"] == "assistant" and draw(st.integers(0, 9)):
                 message["usage"] = {"prompt_tokens": prompt, "completion_tokens": 3}
-            tokens = {"user": asked, "assistant": said, "tool": came or 0}[message["role"]]
+            tokens = {"user": asked, "assistant": expected, "tool": came or 0}[message["role"]]
             prompt += FRAME + int(factor * tokens)
         messages += turn
     style = "openai" if is_one_task else draw(st.sampled_from(["openai", "claude"]))
     calls_free = [
-        one
-        for one in messages
-        if one["role"] in ("user", "assistant") and not one.get("tool_calls")
+        message
+        for message in messages
+        if message["role"] in ("user", "assistant") and not message.get("tool_calls")
     ]
     return conversation(messages) if style == "openai" else as_session(calls_free)
 
@@ -563,12 +576,12 @@ def windows(transcript: Transcript, counter: Counter) -> Iterator[tuple[Usage, U
             first, second = transcript.usages[start : start + 2]
             step = range(first.message, second.message)
             size = sum(
-                len(part.text) for place in step for part in transcript.messages[place].parts
+                len(part.text) for position in step for part in transcript.messages[position].parts
             )
             if (
                 not 0
                 <= second.prompt_tokens - first.prompt_tokens
-                <= size + sum(costs[place].frame for place in step)
+                <= size + sum(costs[position].frame for position in step)
             ):
                 break
             if sum(sum(cost.parts) for cost in costs[first.message : last.message]) >= WINDOW:

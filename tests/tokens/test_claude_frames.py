@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from builders import conversation, says, transcript, user
-from claude_requests import ASKED, SCIENTIST, WEATHER, counted
+from claude_requests import QUESTION, SCIENTIST, WEATHER, counted
 from harness import read
 from test_corpus import CORPUS, needs_corpus
 
@@ -21,7 +21,7 @@ LOGS = sorted((CORPUS / "litellm-log").glob("*claude*"))
 @pytest.mark.parametrize("name", ["claude-v3", "claude-v3-bound"])
 def test_no_documented_example_is_counted_too_low(name: str) -> None:
     assert counted(transcript(SCIENTIST), name=name).tokens >= 14
-    assert counted(transcript(ASKED, tools=WEATHER), name=name).tokens >= 403
+    assert counted(transcript(QUESTION, tools=WEATHER), name=name).tokens >= 403
 
 
 @pytest.mark.parametrize("name", ANTHROPIC)

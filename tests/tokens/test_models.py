@@ -32,16 +32,16 @@ NAMES = [model.name for model in known_models()]
 
 
 def named(name: str) -> str | None:
-    found = find_model(name)
-    return found.name if found else None
+    model = find_model(name)
+    return model.name if model else None
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_registry_name_is_found_with_any_prefix_or_suffix(name: str) -> None:
-    found = find_model(name)
-    assert found is not None
-    twins = {found.name, name}
-    assert find_model(found.name) == found
+    model = find_model(name)
+    assert model is not None
+    twins = {model.name, name}
+    assert find_model(model.name) == model
     for dressed in (
         name.upper(),
         f"openai/{name}",
@@ -54,7 +54,7 @@ def test_every_registry_name_is_found_with_any_prefix_or_suffix(name: str) -> No
     for suffix in ("", "-latest", "-20991231", "@20991231", ":free", "-v1:0", "-2099-12-31"):
         again = find_model(f"us.anthropic.{name}{suffix}")
         assert again is not None
-        assert len(again.name) >= len(found.name.replace("-latest", ""))
+        assert len(again.name) >= len(model.name.replace("-latest", ""))
 
 
 def test_equivalent_names_have_the_same_limits() -> None:
@@ -171,8 +171,8 @@ def test_unknown_names_have_no_model(name: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_accepted_as_a_name(name: str) -> None:
-    found = find_model(name)
-    assert found is None or found.name in NAMES
+    model = find_model(name)
+    assert model is None or model.name in NAMES
     assert assumed_model(name).context_window > 0
     assert all(near in NAMES for near in nearest_models(name))
 
@@ -218,15 +218,15 @@ def test_the_long_window_mark_of_claude_code_is_recognized() -> None:
 def test_the_limits_match_their_sources(
     name: str, limits: tuple[int, int | None, int | None]
 ) -> None:
-    found = find_model(name)
-    assert found is not None
-    assert (found.context_window, found.max_input, found.max_output) == limits
+    model = find_model(name)
+    assert model is not None
+    assert (model.context_window, model.max_input, model.max_output) == limits
 
 
 def test_gemini_2_5_pro_uses_the_smaller_of_two_limits() -> None:
-    found = find_model("gemini-2.5-pro")
-    assert found is not None
-    assert (found.context_window, found.max_output) == (1_048_576, 65_535)
+    model = find_model("gemini-2.5-pro")
+    assert model is not None
+    assert (model.context_window, model.max_output) == (1_048_576, 65_535)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def test_gemini_2_5_pro_uses_the_smaller_of_two_limits() -> None:
 def test_a_model_has_its_own_tokenizer_framing_and_image_costs(
     name: str, tokenizer: str, framing: str, image: int
 ) -> None:
-    found = find_model(name)
-    assert found is not None
-    assert (found.tokenizer, found.framing, found.image) == (tokenizer, framing, image)
+    model = find_model(name)
+    assert model is not None
+    assert (model.tokenizer, model.framing, model.image) == (tokenizer, framing, image)
 
 
 def test_every_model_is_complete() -> None:
@@ -335,11 +335,11 @@ def test_the_framing_of_claude_depends_on_version_and_bound() -> None:
         "claude-opus-5": 6,
     }  # of a single message
     for name, tokens in frames.items():
-        found = find_model(name)
-        assert found is not None
-        framing = framing_of(found, "reconstructed")[1]
+        model = find_model(name)
+        assert model is not None
+        framing = framing_of(model, "reconstructed")[1]
         assert framing.priming + framing.message == tokens
-        assert framing_of(found, "bounded")[1].message == 12
+        assert framing_of(model, "bounded")[1].message == 12
     assert framing_of(assumed_model("gpt-5"), "bounded")[0] == "openai-gpt-5"
 
 
@@ -412,8 +412,8 @@ def test_a_single_model_is_explained(ctxtrim: Run) -> None:
 
 
 def test_models_as_json(ctxtrim: Run) -> None:
-    (one,) = json.loads(ctxtrim("models", "gpt-4o", "--json").out)["models"]
-    assert (one["name"], one["max_input"], one["max_output"], one["exactness"]) == (
+    (item,) = json.loads(ctxtrim("models", "gpt-4o", "--json").out)["models"]
+    assert (item["name"], item["max_input"], item["max_output"], item["exactness"]) == (
         "gpt-4o",
         128_000,
         16_384,
@@ -422,7 +422,7 @@ def test_models_as_json(ctxtrim: Run) -> None:
     every = json.loads(ctxtrim("models", "--json").out)
     assert every["version"] == 1
     assert [model["name"] for model in every["models"]] == NAMES
-    assert all(model.keys() == one.keys() for model in every["models"])
+    assert all(model.keys() == item.keys() for model in every["models"])
 
 
 def test_an_unknown_name_lists_the_nearest_names_and_exits_with_1(ctxtrim: Run) -> None:

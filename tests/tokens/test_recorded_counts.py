@@ -46,15 +46,15 @@ pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no recorded counts ne
 @pytest.fixture(scope="module")
 def recorded() -> list[Pair]:
     bindings: dict[str, Binding] = {}
-    found = pairs(FILE, lambda model: bindings.setdefault(model, Binding(tokenizer, model)))
-    return [pair for pair in found if pair.id not in ODD]
+    parts = pairs(FILE, lambda model: bindings.setdefault(model, Binding(tokenizer, model)))
+    return [pair for pair in parts if pair.id not in ODD]
 
 
-def over(found: Sequence[Pair]) -> tuple[float, float]:
+def over(pairs: Sequence[Pair]) -> tuple[float, float]:
     """The median and the 95th percentile of how far counts are above the recorded
     ones, in percent.
     """
-    shares = sorted(100 * pair.difference / pair.recorded for pair in found)
+    shares = sorted(100 * pair.difference / pair.recorded for pair in pairs)
     return statistics.median(shares), shares[int(0.95 * len(shares))]
 
 

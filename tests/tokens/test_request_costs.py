@@ -122,7 +122,7 @@ def test_options_of_anthropic_cost_once() -> None:
         )
         for blocks in (documents, cited)
     ]
-    assert [one.beside.get("citations", 0) for one in counts] == [0, 560]
+    assert [count.beside.get("citations", 0) for count in counts] == [0, 560]
     assert counts[0].by_kind["attachment"] > 2 * 12
 
 
@@ -217,7 +217,9 @@ def test_encrypted_reasoning_has_a_cost() -> None:
     answer = says("y") | {
         "reasoning_details": [{"type": "reasoning.encrypted", "data": "A" * 1000}]
     }
-    plain, sealed = (count({"messages": [user("x"), one]}, "gpt-5") for one in (says("y"), answer))
+    plain, sealed = (
+        count({"messages": [user("x"), text]}, "gpt-5") for text in (says("y"), answer)
+    )
     assert sealed.tokens - plain.tokens == 100
     assert sealed.exactness == "estimated"
 

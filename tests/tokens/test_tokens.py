@@ -112,8 +112,8 @@ def test_all_engines_agree_on_real_texts(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], path: Path
 ) -> None:
     _, fast, light, small = engines
-    for one in transcripts(path.read_bytes()):
-        for part in (part for message in one.messages for part in message.parts):
+    for parsed in transcripts(path.read_bytes()):
+        for part in (part for message in parsed.messages for part in message.parts):
             assert fast(part.text) == light(part.text) == small(part.text)
 
 
@@ -227,9 +227,9 @@ def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
         text = tokenizer(name).count
         bound = Binding(tokenizer, model).bind(transcript(messages))
         count = bound.counter.count(transcript(messages))
-        assert count.tokens == 3 + sum(4 + text(one["content"]) for one in messages) + 1 + text(
-            "mate_1"
-        )
+        assert count.tokens == 3 + sum(
+            4 + text(message["content"]) for message in messages
+        ) + 1 + text("mate_1")
         assert count.exactness == "exact"
 
 
@@ -265,7 +265,7 @@ def test_arguments_with_line_breaks_cost_more() -> None:
         {"a": "x", "b": ["p"], "c": "flat"}
     )
     counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
-    frames = [counter.count(transcript([user("x"), one])).framing for one in (plain, broken)]
+    frames = [counter.count(transcript([user("x"), text])).framing for text in (plain, broken)]
     assert frames[1] - frames[0] == 12
 
 
@@ -320,8 +320,8 @@ def test_the_budget_is_the_window_minus_the_reserve_up_to_max_input() -> None:
     ],
 )
 def test_a_model_is_the_longest_name_it_begins_with(name: str, known: str | None) -> None:
-    found = find_model(name)
-    assert (found.name if found else None) == known
+    model = find_model(name)
+    assert (model.name if model else None) == known
 
 
 def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:

@@ -65,7 +65,8 @@ def harmony() -> Iterator[HarmonyEncoding]:
 def described(tools: Dicts) -> list[ToolDescription]:
     functions = [tool["function"] for tool in tools]
     return [
-        ToolDescription.new(one["name"], one["description"], one["parameters"]) for one in functions
+        ToolDescription.new(function["name"], function["description"], function["parameters"])
+        for function in functions
     ]
 
 
@@ -87,7 +88,9 @@ def instructions(text: str, tools: Dicts) -> Message:
     )
 
 
-def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[Message]:
+def harmony_messages(
+    message: dict[str, Any], names: dict[str, str], kind: str
+) -> Iterator[Message]:
     """The harmony messages for a message; `names` are tools by call, `kind` is the content type of
     a call.
     """
@@ -111,10 +114,10 @@ def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[
             yield Message.from_role_and_content(Role.ASSISTANT, message["content"]).with_channel(
                 channel
             )
-        for one in calls:
-            names[one["id"]] = one["function"]["name"]
-            content = Message.from_role_and_content(Role.ASSISTANT, one["function"]["arguments"])
-            to = f"functions.{one['function']['name']}"
+        for call in calls:
+            names[call["id"]] = call["function"]["name"]
+            content = Message.from_role_and_content(Role.ASSISTANT, call["function"]["arguments"])
+            to = f"functions.{call['function']['name']}"
             yield content.with_channel("commentary").with_recipient(to).with_content_type(kind)
 
 
@@ -122,17 +125,17 @@ def as_documented(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
     """System prompts are the developer's instructions; tools are in the first of them, or
     separate.
     """
-    found = [system(["analysis", "commentary", "final"])]
+    values = [system(["analysis", "commentary", "final"])]
     if tools and messages[0]["role"] != "system":
         content = DeveloperContent.new().with_function_tools(described(tools))
-        found.append(Message.from_role_and_content(Role.DEVELOPER, content))
+        values.append(Message.from_role_and_content(Role.DEVELOPER, content))
     names: dict[str, str] = {}
-    for place, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if message["role"] == "system":
-            found.append(instructions(message["content"], tools if place == 0 else []))
+            values.append(instructions(message["content"], tools if position == 0 else []))
         else:
-            found += said(message, names, kind)
-    return found
+            values += harmony_messages(message, names, kind)
+    return values
 
 
 def as_vllm(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
@@ -145,15 +148,15 @@ def as_vllm(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
         if tools
         else DeveloperContent.new()
     )
-    found = [system(["analysis", *(["commentary"] if tools else []), "final"])]
-    found.append(Message.from_role_and_content(Role.DEVELOPER, content))
+    values = [system(["analysis", *(["commentary"] if tools else []), "final"])]
+    values.append(Message.from_role_and_content(Role.DEVELOPER, content))
     names: dict[str, str] = {}
     for message in messages:
         if message["role"] == "system":
-            found.append(Message.from_role_and_content(Role.SYSTEM, message["content"]))
+            values.append(Message.from_role_and_content(Role.SYSTEM, message["content"]))
         else:
-            found += said(message, names, kind)
-    return found
+            values += harmony_messages(message, names, kind)
+    return values
 
 
 def tokens(harmony: HarmonyEncoding, messages: list[Message]) -> int:
@@ -172,10 +175,12 @@ def counted(messages: Dicts, tools: Dicts) -> int:
 @st.composite
 def steps(draw: st.DrawFn, text: st.SearchStrategy[str], extra: bool) -> Dicts:
     """An assistant message with calls, and their results; `extra` adds reasoning and text."""
-    ids = [f"c{draw(st.integers(0, 10**9))}-{place}" for place in range(draw(st.integers(1, 3)))]
+    ids = [
+        f"c{draw(st.integers(0, 10**9))}-{position}" for position in range(draw(st.integers(1, 3)))
+    ]
     asks = call(*ids)
-    for one in asks["tool_calls"]:
-        one["function"] |= {
+    for tool_call in asks["tool_calls"]:
+        tool_call["function"] |= {
             "name": draw(names),
             "arguments": json.dumps({"a": draw(text)}, ensure_ascii=False),
         }
@@ -190,18 +195,18 @@ def steps(draw: st.DrawFn, text: st.SearchStrategy[str], extra: bool) -> Dicts:
 def talks(
     draw: st.DrawFn, text: st.SearchStrategy[str], calls: bool = False, extra: bool = False
 ) -> Dicts:
-    found: Dicts = [
-        {"role": "system", "content": one}
-        for one in draw(st.lists(text, max_size=2 if extra else 1))
+    values: Dicts = [
+        {"role": "system", "content": text}
+        for text in draw(st.lists(text, max_size=2 if extra else 1))
     ]
     for _ in range(draw(st.integers(0, 3))):
-        found.append(user(draw(text)))
+        values.append(user(draw(text)))
         for step in draw(st.lists(steps(text, extra), max_size=2)) if calls else ():
-            found += step
-        found.append(says(draw(text)))
+            values += step
+        values.append(says(draw(text)))
         if extra and draw(st.booleans()):
-            found[-1]["reasoning_content"] = draw(text)
-    return [*found, user(draw(text))]
+            values[-1]["reasoning_content"] = draw(text)
+    return [*values, user(draw(text))]
 
 
 @st.composite
@@ -220,17 +225,17 @@ def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
         None,
     ]
     kind = draw(st.sampled_from(kinds if depth < 3 else kinds[:5]))
-    found: dict[str, Any] = {} if kind is None else {"type": kind}
+    result: dict[str, Any] = {} if kind is None else {"type": kind}
     inner = schemas(depth + 1)
     if kind == "object":
-        found["properties"] = draw(
+        result["properties"] = draw(
             st.dictionaries(st.sampled_from(("city", "max_results", "é", "x-y")), inner)
         )
-        found["required"] = draw(st.lists(st.sampled_from(("city", "x-y")), max_size=2))
+        result["required"] = draw(st.lists(st.sampled_from(("city", "x-y")), max_size=2))
     if kind == "array" and draw(st.booleans()):
-        found["items"] = draw(inner)
+        result["items"] = draw(inner)
     if depth < 3 and draw(st.integers(0, 5)) == 0:
-        found["oneOf"] = draw(st.lists(inner, max_size=3))
+        result["oneOf"] = draw(st.lists(inner, max_size=3))
     value = st.sampled_from(("a", 'say "b"', "é", 3, 1.5, None, True, [1, "a"], {"k": "v"}))
     more: dict[str, st.SearchStrategy[Any]] = {
         "description": st.one_of(plain, st.just("")),
@@ -242,10 +247,10 @@ def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
         "additionalProperties": st.just(False),
         "anyOf": st.just([{"type": "string"}]),
     }
-    return found | draw(st.fixed_dictionaries({}, optional=more))
+    return result | draw(st.fixed_dictionaries({}, optional=more))
 
 
-objects = schemas().map(lambda found: found | {"type": "object"})
+objects = schemas().map(lambda value: value | {"type": "object"})
 
 
 @st.composite
@@ -289,7 +294,9 @@ def test_calls_and_results_cost_as_much_as_rendered_plus_quotes(
     calls = sum(len(message.get("tool_calls", ())) for message in talk)
     kinds = {"<|constrain|>json": 2, "json": 2 + 2 * calls}
     for kind, more in kinds.items():
-        renderings = [tokens(harmony, as_documented(one, [], kind)) for one in (talk, quoted(talk))]
+        renderings = [
+            tokens(harmony, as_documented(text, [], kind)) for text in (talk, quoted(talk))
+        ]
         assert counted(talk, []) >= max(renderings) + more
         if sum(message["role"] == "tool" for message in talk) <= 1:
             assert counted(talk, []) == max(renderings) + more
@@ -313,9 +320,9 @@ def test_no_conversation_is_counted_too_low(
 ) -> None:
     count = counted(talk, tools)
     for kind in ("json", "<|constrain|>json", "<|constrain|> json"):
-        for one in (talk, quoted(talk)):
-            assert tokens(harmony, as_documented(one, tools, kind)) <= count
-            assert tokens(harmony, as_vllm(one, tools, kind)) <= count
+        for text in (talk, quoted(talk)):
+            assert tokens(harmony, as_documented(text, tools, kind)) <= count
+            assert tokens(harmony, as_vllm(text, tools, kind)) <= count
 
 
 @pytest.mark.parametrize(

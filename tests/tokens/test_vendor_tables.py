@@ -59,11 +59,11 @@ PLAIN = transcript([user("x")])
 ANSWERED = transcript([user("x"), says("y"), user("z")])
 
 
-def asks(talk: Transcript, **options: Any) -> Transcript:
+def with_options(talk: Transcript, **options: Any) -> Transcript:
     return replace(talk, options=RequestOptions(**options))
 
 
-def chooses(choice: Any) -> Transcript:
+def with_tool_choice(choice: Any) -> Transcript:
     return transcript([user("x")], tools=TOOLS, tool_choice=choice)
 
 
@@ -75,18 +75,18 @@ TALKS = {
     "parallel": transcript([user("x"), call("a", "b"), result("a", "é"), result("b", "y")]),
     "sealed": replace(PLAIN, messages=(*PLAIN.messages, SEALED)),
     "media": replace(PLAIN, messages=(MEDIA,)),
-    "tools": chooses(None),
+    "tools": with_tool_choice(None),
     "own tools": transcript([user("x")], tools=OWN),
-    "no tool": chooses("none"),
-    "any tool": chooses("required"),
-    "one tool": chooses({"type": "function", "function": {"name": "look"}}),
-    "output": asks(ANSWERED, api="chat", output=OUTPUT),
-    "output, own API": asks(PLAIN, api="anthropic", output=OUTPUT),
-    "thinking": asks(PLAIN, reasoning="enabled"),
-    "adaptive": asks(PLAIN, reasoning="adaptive"),
-    "pro": asks(ANSWERED, reasoning="pro"),
-    "task budget": asks(PLAIN, task_budget=True),
-    "citations": asks(PLAIN, citations=True),
+    "no tool": with_tool_choice("none"),
+    "any tool": with_tool_choice("required"),
+    "one tool": with_tool_choice({"type": "function", "function": {"name": "look"}}),
+    "output": with_options(ANSWERED, api="chat", output=OUTPUT),
+    "output, own API": with_options(PLAIN, api="anthropic", output=OUTPUT),
+    "thinking": with_options(PLAIN, reasoning="enabled"),
+    "adaptive": with_options(PLAIN, reasoning="adaptive"),
+    "pro": with_options(ANSWERED, reasoning="pro"),
+    "task budget": with_options(PLAIN, task_budget=True),
+    "citations": with_options(PLAIN, citations=True),
 }
 
 EXPECTED = {
@@ -157,11 +157,11 @@ def changed(value: Any) -> Iterator[Any]:
             yield (*value[:at], (kind, cost + 1), *value[at + 1 :])
 
 
-def others(name: str, field: str) -> Iterator[Framing]:
+def changed_framings(name: str, field: str) -> Iterator[Framing]:
     """A framing with a changed fact."""
     framing = FRAMINGS[name]
     for value in changed(TABLES[name][field].value):
-        if field in {one.name for one in fields(RequestFraming)}:
+        if field in {field.name for field in fields(RequestFraming)}:
             yield replace(framing, request=replace(framing.request, **{field: value}))
         else:
             yield replace(framing, **{field: value})
@@ -175,7 +175,7 @@ LABELS = ("is_verified", "estimates")
 def test_every_constant_affects_a_count(name: str) -> None:
     """A constant that is off by one changes a number above."""
     for field in TABLES[name].keys() - set(LABELS):
-        framings = list(others(name, field))
+        framings = list(changed_framings(name, field))
         assert framings, field
         for framing in framings:
             assert counts(framing) != EXPECTED[name], field
@@ -192,10 +192,10 @@ def test_a_count_is_the_sum_of_its_addends(name: str, talk: Transcript) -> None:
     messages = [
         sum(counter.addends(message, fan[at]).values()) for at, message in enumerate(talk.messages)
     ]
-    found = counter.count(talk)
+    count = counter.count(talk)
     assert (
-        counter.tokens(talk) == found.tokens == sum(messages) + sum(counter.beside(talk).values())
+        counter.tokens(talk) == count.tokens == sum(messages) + sum(counter.beside(talk).values())
     )
     assert [cost.total for cost in counter.costs(talk.messages)] == messages
-    assert found.tokens == sum(found.by_role.values()) + found.framing + found.tools_schema
-    assert counter.bound().tokens(talk) >= found.tokens
+    assert count.tokens == sum(count.by_role.values()) + count.framing + count.tools_schema
+    assert counter.bound().tokens(talk) >= count.tokens

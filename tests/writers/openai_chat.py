@@ -31,6 +31,6 @@ def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     """A conversation as a value."""
     return {
         "id": str(number),
-        "messages": [openai_message(one) for one in talk],
+        "messages": [openai_message(message) for message in talk],
         "tools": [{"type": "function"}],
     }

@@ -17,7 +17,7 @@ USAGE = {
 }
 
 
-def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
+def pi_message(message: dict[str, Any], position: int = 0) -> dict[str, Any]:
     """A message in pi's format."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
@@ -25,12 +25,12 @@ def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
     value: dict[str, Any] = {
         "role": message["role"],
         "content": blocks,
-        "timestamp": 1_700_000_000_000 + place,
+        "timestamp": 1_700_000_000_000 + position,
     }
     if message.get("hidden"):
         value["metadata"] = {"agentVisible": False, "kind": "tool_result_archived"}
     if message["role"] == "tool":
-        content = message["texts"][0] if len(blocks) == 1 and place % 2 else blocks
+        content = message["texts"][0] if len(blocks) == 1 and position % 2 else blocks
         value |= {
             "role": "toolResult",
             "toolCallId": message["id"],
@@ -58,8 +58,8 @@ def conversation(messages: list[dict[str, Any]], number: int) -> dict[str, Any]:
     hidden from the agent.
     """
     spelled = [
-        pi_message(message, place)
-        for place, message in enumerate(messages)
+        pi_message(message, position)
+        for position, message in enumerate(messages)
         if message["role"] != "system"
     ]
     if number % 2 or not spelled:
@@ -101,14 +101,14 @@ def sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         },
     ]
     parent, said = "p0", []
-    for place, body in enumerate(_bodies(messages)):
+    for position, body in enumerate(_bodies(messages)):
         name = f"p{len(entries)}"
         if "keeps" in body:
             body["firstKeptEntryId"] = [*said, name][-1 - body.pop("keeps")]
-        entries.append({"id": name, "parentId": parent, "timestamp": _time(place)} | body)
+        entries.append({"id": name, "parentId": parent, "timestamp": _time(position)} | body)
         parent = name
         said.append(name)
-        if place % 3 == 2:
+        if position % 3 == 2:
             parent = f"p{len(entries)}"
             entries.append(
                 {"type": "label", "id": parent, "parentId": name, "targetId": name, "label": "here"}
@@ -123,15 +123,19 @@ def old_sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = [
         {"type": "session", "id": "s", "timestamp": _time(0), "cwd": "/x"}
     ]
-    said: list[int] = []
-    for place, body in enumerate(_bodies(messages)):
+    expected: list[int] = []
+    for position, body in enumerate(_bodies(messages)):
         if "keeps" in body:
-            body["firstKeptEntryIndex"] = [*said, len(entries)][-1 - body.pop("keeps")]
-        said.append(len(entries))
-        entries.append({"timestamp": _time(place)} | body)
-        if place % 3 == 2:
+            body["firstKeptEntryIndex"] = [*expected, len(entries)][-1 - body.pop("keeps")]
+        expected.append(len(entries))
+        entries.append({"timestamp": _time(position)} | body)
+        if position % 3 == 2:
             entries.append(
-                {"type": "thinking_level_change", "timestamp": _time(place), "thinkingLevel": "low"}
+                {
+                    "type": "thinking_level_change",
+                    "timestamp": _time(position),
+                    "thinkingLevel": "low",
+                }
             )
     return entries
 
@@ -141,8 +145,8 @@ def _bodies(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     entries were kept, or none.
     """
     bodies: list[dict[str, Any]] = [
-        {"type": "message", "message": pi_message(message, place)}
-        for place, message in enumerate(messages)
+        {"type": "message", "message": pi_message(message, position)}
+        for position, message in enumerate(messages)
         if message["role"] != "system"
     ]
     if len(bodies) > 5:
@@ -154,5 +158,5 @@ def _bodies(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return bodies
 
 
-def _time(place: int) -> str:
-    return f"2025-12-01T00:00:00.{place:03}Z"
+def _time(position: int) -> str:
+    return f"2025-12-01T00:00:00.{position:03}Z"

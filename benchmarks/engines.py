@@ -58,11 +58,11 @@ def _texts(path: Path) -> Iterable[str]:
         if not file.is_file():
             continue
         data = file.read_bytes()
-        found = open_reading(BytesIO(data))
-        if found.format:
+        reading = open_reading(BytesIO(data))
+        if reading.format:
             messages = (
                 message
-                for chunk in found.chunks
+                for chunk in reading.chunks
                 for transcript in chunk.transcripts
                 for message in transcript.messages
             )

@@ -273,9 +273,9 @@ def main() -> None:
         _settle(Path(folder), {case.stage for case in cases})
         for number, ((text, position), group) in enumerate(groups.items(), 1):
             screen = Screen(Path(folder), sizes, options.further, options.timeout, options.memory)
-            found = screen.outcomes(group)
-            outcomes += found
-            for outcome in filter(lambda one: one.is_listed, found):
+            measured = screen.outcomes(group)
+            outcomes += measured
+            for outcome in filter(lambda one: one.is_listed, measured):
                 print(_row(outcome, sizes), file=sys.stderr, flush=True)
             print(f"{number} of {len(groups)}: {text}, {position}", file=sys.stderr, flush=True)
     _show(outcomes, sizes, options.show)
@@ -334,16 +334,16 @@ class Screen:
 
     def outcomes(self, cases: list[Case]) -> list[Outcome]:
         """The measurements of each case."""
-        found = {case: Outcome(case, {}) for case in cases}
+        outcomes = {case: Outcome(case, {}) for case in cases}
         for position, size in enumerate(self.sizes):
-            left = [case for case in cases if self._goes_on(found[case], position)]
+            left = [case for case in cases if self._goes_on(outcomes[case], position)]
             if left:
-                self._measure(found, left, size)
+                self._measure(outcomes, left, size)
             if position == 1 and self.further:  # a suspicious exponent can be noise
-                doubtful = [case for case in left if self._goes_on(found[case], 2)]
+                doubtful = [case for case in left if self._goes_on(outcomes[case], 2)]
                 for again in self.sizes[:2] if doubtful else ():
-                    self._measure(found, doubtful, again)
-        return list(found.values())
+                    self._measure(outcomes, doubtful, again)
+        return list(outcomes.values())
 
     def _goes_on(self, outcome: Outcome, position: int) -> bool:
         """Whether this size is measured at this position."""
@@ -379,7 +379,7 @@ class Screen:
             os._exit(code)
         os.close(writing)
         with os.fdopen(reading, "rb") as pipe:
-            told = pipe.read()
+            answer = pipe.read()
         _, status, usage = os.wait4(child, 0)
         seconds = usage.ru_utime + usage.ru_stime
         if os.WIFSIGNALED(status):
@@ -391,7 +391,7 @@ class Screen:
             last = errors.read_text(errors="replace").strip().split("\n")[-1]
             return Measured(seconds, trouble=f"exit {code}: {last[:100]}")
         edits = not out.exists() or not filecmp.cmp(source, out, shallow=False)
-        return Measured(seconds, *json.loads(told), edits)
+        return Measured(seconds, *json.loads(answer), edits)
 
 
 @lru_cache(2)

@@ -116,14 +116,14 @@ def main() -> None:
     parser.add_argument("--save", type=Path)
     parser.add_argument("--against", type=Path)
     options = parser.parse_args()
-    found = list(sessions(options.folder, options.most))
+    selected = list(sessions(options.folder, options.most))
     if options.half:
-        found = found[options.half == "decide" :: 2]
+        selected = selected[options.half == "decide" :: 2]
     names = options.only or [
         name for name in CONTENDERS if trim_messages or not name.startswith("LangChain")
     ]
     points = {name: [] for name in names}
-    for session in found:
+    for session in selected:
         for prompt in prompts(session, options.budgets):
             for name in names:
                 points[name].append(measured(session, prompt, CONTENDERS[name]))
@@ -136,7 +136,7 @@ def main() -> None:
         points |= {
             f"{name}, before": [Point(**item) for item in each] for name, each in saved.items()
         }
-    report(len(found), points, options.budgets)
+    report(len(selected), points, options.budgets)
 
 
 def sessions(folder: Path, most: int) -> Iterator[Session]:
@@ -241,7 +241,7 @@ def _langchain(**settings: str) -> Contender:
             else makes[message.role](content="", id=str(at))
             for at, message in enumerate(prompt.messages)
         ]
-        found = trim_messages(
+        kept = trim_messages(
             given,
             max_tokens=prompt.budget,
             token_counter=lambda some: (
@@ -251,7 +251,7 @@ def _langchain(**settings: str) -> Contender:
             include_system=True,
             **settings,
         )
-        return [prompt.messages[int(item.id)] for item in found]
+        return [prompt.messages[int(item.id)] for item in kept]
 
     return left
 
@@ -260,19 +260,20 @@ def _last_ten_results(prompt: Prompt) -> Sequence[Message]:
     """Placeholders replace all results but the last ten; then exchanges are dropped, oldest
     first.
     """
-    messages, where = list(prompt.messages), shape(prompt.messages)
+    messages, turn_shape = list(prompt.messages), shape(prompt.messages)
     results = [at for at, message in enumerate(messages) if message.role == "tool"]
     for at in results[:-10]:
         messages[at] = replace(
             messages[at], parts=(Part("tool_result", "[cleared]", messages[at].result.call_id),)
         )
     costs = [
-        prompt.counter.cost(item, fan).total for item, fan in zip(messages, where.fan, strict=True)
+        prompt.counter.cost(item, fan).total
+        for item, fan in zip(messages, turn_shape.fan, strict=True)
     ]
     task = current_task(messages)
     homes = [
         home
-        for home in dict.fromkeys(where.exchange)
+        for home in dict.fromkeys(turn_shape.exchange)
         if home != task and messages[home].role != "system"
     ]
     return _without(prompt, messages, costs, homes)
@@ -298,10 +299,10 @@ def _oracle(prompt: Prompt) -> Sequence[Message]:
     """System messages, the current task, and exchange after exchange with the most new references a
     token that fits.
     """
-    messages, where = prompt.messages, shape(prompt.messages)
+    messages, turn_shape = prompt.messages, shape(prompt.messages)
     task = current_task(messages)
     exchanges: dict[int, list[int]] = {}
-    for at, home in enumerate(where.exchange):
+    for at, home in enumerate(turn_shape.exchange):
         exchanges.setdefault(home, []).append(at)
     held = [home for home in exchanges if messages[home].role == "system" or home == task]
     room = (
@@ -322,7 +323,7 @@ def _oracle(prompt: Prompt) -> Sequence[Message]:
         fitting = [home for home in exchanges if home not in kept and cost[home] <= room]
         best = max(fitting, key=lambda home: len(left[home] & wanted) / cost[home], default=None)
         if best is None:
-            return [item for at, item in enumerate(messages) if where.exchange[at] in kept]
+            return [item for at, item in enumerate(messages) if turn_shape.exchange[at] in kept]
         kept.add(best)
         room -= cost[best]
         wanted -= left[best]

@@ -111,13 +111,13 @@ class Check:
         """The deficit in tokens of the counts of each source, with the value from the other
         sources.
         """
-        found = {}
+        deficits = {}
         for source in self.sources if len(self.sources) > 1 else ():
             lower = self.value - self.without(source)
             mine = (use for use in self.pairs if use.source == source)
             missing = (lower * use.times - (use.counted - use.recorded) for use in mine)
-            found[source] = [tokens for tokens in missing if tokens > 0]
-        return found
+            deficits[source] = [tokens for tokens in missing if tokens > 0]
+        return deficits
 
     def margin(self) -> int:
         """The margin of the value above the smallest sufficient value."""

@@ -168,9 +168,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("wheel", type=Path, help="a litellm wheel")
     options.add_argument("--date", required=True, help="the day it was released, YYYY-MM-DD")
-    asked = options.parse_args()
-    version = asked.wheel.name.split("-")[1]
-    with ZipFile(asked.wheel) as wheel:
+    arguments = options.parse_args()
+    version = arguments.wheel.name.split("-")[1]
+    with ZipFile(arguments.wheel) as wheel:
         entries = json.loads(wheel.read(LIST))
     hand = json.loads((HERE / "overrides.json").read_text())
     rows = merged(
@@ -178,12 +178,12 @@ def main() -> None:
         [dict(zip(hand["columns"], row, strict=True)) for row in hand["models"]],
     )
     listing = f"litellm {version}'s model list (MIT)"
-    sources = {"litellm": {"text": listing, "date": asked.date}}
+    sources = {"litellm": {"text": listing, "date": arguments.date}}
     for name, source in hand["sources"].items():
         sources[name] = source
         both = f"{listing}; {source['text']}; the smaller limit where they disagree"
-        sources[f"litellm+{name}"] = {"text": both, "date": max(asked.date, source["date"])}
-    TARGET.write_text(spelled(rows, sources, asked.date))
+        sources[f"litellm+{name}"] = {"text": both, "date": max(arguments.date, source["date"])}
+    TARGET.write_text(spelled(rows, sources, arguments.date))
     for vendor in ORDER:
         sys.stdout.write(f"{vendor:10} {sum(row['provider'] == vendor for row in rows):4}\n")
     sys.stdout.write(f"{'all':10} {len(rows):4}, {TARGET.stat().st_size:,} bytes\n")

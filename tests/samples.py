@@ -13,7 +13,7 @@ def step_text(number: int) -> str:
 
 
 def messages(steps: int = 7) -> list[dict[str, Any]]:
-    """A conversation of `number` steps, each a call and its result."""
+    """A conversation of `steps` steps, each a call and its result."""
     values: list[dict[str, Any]] = [
         {"role": "user", "content": "Look at everything, one after the other."}
     ]

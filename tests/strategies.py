@@ -62,8 +62,8 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
     if draw(st.integers(0, 5)) == 0:
         messages.append({"role": "assistant", "texts": ["Hello!"], "calls": []})
     for _ in range(draw(st.integers(0, 3))):
-        said = {"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))}
-        messages.append(said | {"image": draw(st.integers(0, 4)) == 0})
+        prompt = {"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))}
+        messages.append(prompt | {"image": draw(st.integers(0, 4)) == 0})
         for _ in range(draw(st.integers(0, 4))):
             hidden = draw(st.integers(0, 7)) == 0
             ids = draw(st.lists(call_ids, max_size=3, unique=True))

@@ -32,10 +32,10 @@ def plain(path: Path) -> Iterator[Count]:
     kind = path.parent.name
     if kind == "gemini-cli":
         entries = result[0].get("messages", result)
-        said = [entry for entry in entries if entry.get("type") in ("user", "gemini", "model")]
-        calls = [call for item in said for call in item.get("toolCalls", ())]
+        messages = [entry for entry in entries if entry.get("type") in ("user", "gemini", "model")]
+        calls = [call for item in messages for call in item.get("toolCalls", ())]
         results = [call for call in calls if call.get("result")]
-        yield len(said) + len(results), len(calls), len(results)
+        yield len(messages) + len(results), len(calls), len(results)
     elif kind == "google-adk":
         parts = [
             part for message in result[0].get("events", ()) for part in message["content"]["parts"]
@@ -47,8 +47,8 @@ def plain(path: Path) -> Iterator[Count]:
         yield len(result[0].get("events", ())), len(calls), len(results)
     elif kind == "qwen":
         by_id = {event["uuid"]: event for event in reversed(result)}
-        told = [item for item in result if item.get("subtype") != "session_artifact_snapshot"]
-        name, chain = told[-1]["uuid"], []
+        sent = [item for item in result if item.get("subtype") != "session_artifact_snapshot"]
+        name, chain = sent[-1]["uuid"], []
         while name:
             chain.append(name)
             name = by_id[name]["parentUuid"]
@@ -58,13 +58,13 @@ def plain(path: Path) -> Iterator[Count]:
             if finding["uuid"] in chain
             for part in finding.get("message", {}).get("parts", ())
         ]
-        said = {
+        messages = {
             event["uuid"]
             for event in result
             if event["uuid"] in chain and event["type"] != "system"
         }
         yield (
-            len(said),
+            len(messages),
             sum("functionCall" in part for part in parts),
             sum("functionResponse" in part for part in parts),
         )

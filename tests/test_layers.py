@@ -85,18 +85,18 @@ def room(path: Path) -> str:
 
 def imports(path: Path) -> set[str]:
     """All modules that a file imports, at any position."""
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found.add(node.module or "")
+            modules.add(node.module or "")
             if node.module == "ctxtrim":
-                found |= {
+                modules |= {
                     f"ctxtrim.{alias.name}" for alias in node.names if alias.name != "__version__"
                 }
-    return found
+    return modules
 
 
 @pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])

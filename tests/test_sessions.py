@@ -52,13 +52,15 @@ def test_agreement_the_output_reads_back_as_intended(
 
 @given(files(), ours, tokenizers)
 def test_s3_8_and_s3_11_calls_keep_results_and_roles_keep_their_order(
-    data: bytes, one: tuple[str, dict[str, Any]], name: str
+    data: bytes, stage: tuple[str, dict[str, Any]], name: str
 ) -> None:
-    ran = run(data, [one], tokenizer=name, model=MODEL, limit=one[1].get("session_tokens") or None)
+    ran = run(
+        data, [stage], tokenizer=name, model=MODEL, limit=stage[1].get("session_tokens") or None
+    )
     for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
         assert unpaired(after) <= unpaired(before)
         takes_turns = is_alternating(before.messages, shape(before.messages))
-        is_joined = before.must_alternate and one[0] == "cutoff"
+        is_joined = before.must_alternate and stage[0] == "cutoff"
         assert not (takes_turns and is_joined) or is_alternating(
             after.messages, shape(after.messages)
         )
@@ -81,10 +83,10 @@ def test_no_growth_neither_stage_makes_a_transcript_longer(
 
 @given(files(), ours, tokenizers)
 def test_s3_11_idempotence_a_second_run_changes_nothing(
-    data: bytes, one: tuple[str, dict[str, Any]], name: str
+    data: bytes, stage: tuple[str, dict[str, Any]], name: str
 ) -> None:
-    once = run(data, [one], tokenizer=name, model=MODEL).data or b""
-    assert run(once, [one], tokenizer=name, model=MODEL).data == once
+    once = run(data, [stage], tokenizer=name, model=MODEL).data or b""
+    assert run(once, [stage], tokenizer=name, model=MODEL).data == once
 
 
 @given(files(), compactions, st.integers(10, 3000))

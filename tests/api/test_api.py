@@ -406,7 +406,7 @@ def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "error"),
     [
         ({"maxContextToken": 5}, "maxContextToken: unknown key (did you mean maxContextTokens?)"),
         (
@@ -424,14 +424,15 @@ def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
         ),
     ],
 )
-def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], told: str) -> None:
+def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], error: str) -> None:
     assert (
-        error_text(UsageError, [], config, call=build_final_prompt) == f"build_final_prompt: {told}"
+        error_text(UsageError, [], config, call=build_final_prompt)
+        == f"build_final_prompt: {error}"
     )
 
 
 @pytest.mark.parametrize(
-    ("messages", "told"),
+    ("messages", "error"),
     [
         (["hello"], "message 0: expected an object with a role, found hello"),
         (
@@ -445,9 +446,9 @@ def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], told: str) 
         ),
     ],
 )
-def test_an_invalid_message_is_named_in_the_error(messages: Any, told: str) -> None:
+def test_an_invalid_message_is_named_in_the_error(messages: Any, error: str) -> None:
     for call in (estimate_tokens, build_final_prompt, summarize_context):
-        assert error_text(InputError, messages, call=call) == told
+        assert error_text(InputError, messages, call=call) == error
 
 
 def test_only_anthropic_has_a_separate_system_prompt() -> None:

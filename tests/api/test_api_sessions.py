@@ -107,8 +107,8 @@ def test_s3_11_a_compacted_session_is_a_summary_and_recent_messages(shape: str) 
     assert done.summary.startswith("[Previous conversation summary]")
     assert "keep the north light burning" in done.summary
     assert done.tokens_after < done.tokens_before
-    beside = {key: request[key] for key in ("system", "tools") if key in request}
-    assert estimate_tokens(done.messages, **beside) == done.tokens_after
+    members = {key: request[key] for key in ("system", "tools") if key in request}
+    assert estimate_tokens(done.messages, **members) == done.tokens_after
     text = json.dumps(done.messages)
     assert text.count("[Previous conversation summary]") == 1
     assert done.messages[-4:] == request["messages"][-4:]
@@ -347,7 +347,7 @@ def test_s3_12_a_retried_request_fits_the_reported_window(
     talk: list[dict[str, Any]], shape: str, window: int
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
-    beside = {key: spelled[key] for key in ("system", "tools") if spelled.get(key)}
+    members = {key: spelled[key] for key in ("system", "tools") if spelled.get(key)}
     sent: list[Messages] = []
 
     def send(prompt: Messages) -> str:
@@ -358,9 +358,9 @@ def test_s3_12_a_retried_request_fits_the_reported_window(
 
     try:
         assert (
-            with_recovery(send, spelled["messages"], {"tokenizer": "chars4"}, **beside) == "Fine."
+            with_recovery(send, spelled["messages"], {"tokenizer": "chars4"}, **members) == "Fine."
         )
     except ContextOverflowError:
         assert len(sent) == 1
     else:
-        assert estimate_tokens(sent[1], **beside, tokenizer="chars4") <= window
+        assert estimate_tokens(sent[1], **members, tokenizer="chars4") <= window

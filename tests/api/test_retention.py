@@ -61,7 +61,7 @@ def pipeline(data: bytes) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def own(ctxtrim: Run, tmp_path: Path) -> Run:
+def archiving(ctxtrim: Run, tmp_path: Path) -> Run:
     """The command of somebody whose data folder is empty."""
 
     def ran(*words: object, stdin: bytes = b"") -> Ran:
@@ -166,7 +166,7 @@ def test_s4_4_records_round_trip_through_messages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "error"),
     [
         ({"traceId": None}, "record 2: traceId: expected a text, found None"),
         ({"traceId": ""}, "record 2: traceId: expected a text, found ''"),
@@ -181,10 +181,10 @@ def test_s4_4_records_round_trip_through_messages() -> None:
         ({"turn": True}, "record 2: turn: expected a whole number, found True"),
     ],
 )
-def test_s4_4_an_invalid_record_is_named_in_the_error(change: dict[str, Any], told: str) -> None:
+def test_s4_4_an_invalid_record_is_named_in_the_error(change: dict[str, Any], error: str) -> None:
     with pytest.raises(InputError) as raised:
         ContextWindow.of([record("user", 1), record("tool_result", 1, traceId="t") | change])
-    assert told in str(raised.value)
+    assert error in str(raised.value)
 
 
 def test_s4_4_a_tool_result_requires_a_trace_id() -> None:
@@ -198,10 +198,10 @@ def test_s4_4_an_empty_text_is_valid() -> None:
     assert ContextWindow.of([record("user", 1, "")]).messages == (UserMessage("user-1", "", 1),)
 
 
-def test_s4_4_a_missing_trace_id_is_reported_with_its_line(own: Run) -> None:
+def test_s4_4_a_missing_trace_id_is_reported_with_its_line(archiving: Run) -> None:
     records = turns(1, 2)
     del records[3]["traceId"]
-    ran = own("run", "--preset", "retention", stdin=lines(records))
+    ran = archiving("run", "--preset", "retention", stdin=lines(records))
     assert (ran.code, ran.out) == (1, lines(records))
     assert (
         "line 4" in ran.err.replace(":4:", " line 4")
@@ -210,17 +210,17 @@ def test_s4_4_a_missing_trace_id_is_reported_with_its_line(own: Run) -> None:
     )
 
 
-def test_s4_4_ids_are_assigned_by_option(own: Run) -> None:
+def test_s4_4_ids_are_assigned_by_option(archiving: Run) -> None:
     records = turns(1, 2)
     del records[3]["traceId"]
-    ran = own("run", "--preset", "retention", "--assign-ids", stdin=lines(records))
+    ran = archiving("run", "--preset", "retention", "--assign-ids", stdin=lines(records))
     assert ran.code == 0
     pointer = json.loads(ran.out.splitlines()[3])["content"].splitlines()[-1]
     name = pointer.removeprefix(
         '[TRUNCATED — full output in get_task_trace(traceId="'
     ).removesuffix('")]')
     assert name == f"trace-{sha256(LONG.encode()).hexdigest()[:16]}"
-    assert own("trace", "get", name).out == LONG.encode()
+    assert archiving("trace", "get", name).out == LONG.encode()
 
 
 def test_s4_5_turns_1_2_3_at_turn_4() -> None:
@@ -238,12 +238,12 @@ def test_s4_5_turns_1_2_3_at_turn_4() -> None:
     assert values == [False, False, True]
 
 
-def test_s4_6_the_original_is_restored_byte_for_byte(own: Run, tmp_path: Path) -> None:
+def test_s4_6_the_original_is_restored_byte_for_byte(archiving: Run, tmp_path: Path) -> None:
     text = "zwölf Boote\r\n" + "ein Seil\t\u2028\n" * 200
-    ran = own("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
+    ran = archiving("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
     assert ran.code == 0 and b"TRUNCATED" in ran.out
-    assert own("trace", "get", "trace-1").out == text.encode()
-    elsewhere = own(
+    assert archiving("trace", "get", "trace-1").out == text.encode()
+    elsewhere = archiving(
         "run",
         "--preset",
         "retention",
@@ -252,69 +252,71 @@ def test_s4_6_the_original_is_restored_byte_for_byte(own: Run, tmp_path: Path) -
         stdin=lines(turns(1, text=text)),
     )
     assert elsewhere.out == ran.out
-    assert own("trace", "get", "trace-1", "--archive", tmp_path / "a").out == text.encode()
-    assert own("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == lines(
+    assert archiving("trace", "get", "trace-1", "--archive", tmp_path / "a").out == text.encode()
+    assert archiving("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == lines(
         turns(1, text=text)
     )
 
 
-def test_s4_6_unknown_and_empty_ids_are_different_errors(own: Run) -> None:
-    own("run", "--preset", "retention", stdin=lines(turns(1)))
+def test_s4_6_unknown_and_empty_ids_are_different_errors(archiving: Run) -> None:
+    archiving("run", "--preset", "retention", stdin=lines(turns(1)))
     for name, code, error in (
         ("trace-9", 1, "TRACE_NOT_FOUND"),
         ("", 2, "INVALID_INPUT"),
         (" \t", 2, "INVALID_INPUT"),
     ):
-        ran = own("trace", "get", name)
+        ran = archiving("trace", "get", name)
         assert (ran.code, ran.out) == (code, b"")
         assert error in ran.err
 
 
 @pytest.mark.parametrize("named", [(), ("--archive", "missing")])
 def test_s4_6_an_unknown_id_is_not_found_before_an_archive_exists(
-    own: Run, named: tuple[str, ...]
+    archiving: Run, named: tuple[str, ...]
 ) -> None:
-    ran = own("trace", "get", "trace-9", *named)
+    ran = archiving("trace", "get", "trace-9", *named)
     assert (ran.code, ran.out) == (1, b"")
     assert ran.err.startswith("ctxtrim: TRACE_NOT_FOUND: trace-9: ")
     assert "there is no archive here; name the folder that --archive was given" in ran.err
 
 
-def test_s4_6_a_hash_selects_one_of_several_originals(own: Run) -> None:
+def test_s4_6_a_hash_selects_one_of_several_originals(archiving: Run) -> None:
     texts = [f"the {word} report\n" * 300 for word in ("first", "second")]
     for text in texts:
-        own("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
-    ran = own("trace", "get", "trace-1")
+        archiving("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
+    ran = archiving("trace", "get", "trace-1")
     assert (ran.code, ran.out) == (1, b"")
     for text in texts:
         name = sha256(text.encode()).hexdigest()
         assert name in ran.err
-        assert own("trace", "get", "trace-1", "--sha256", name).out == text.encode()
-        assert own("trace", "get", "trace-1", "--sha256", name[:12]).out == text.encode()
-    ran = own("trace", "get", "trace-1", "--sha256", "0" * 64)
+        assert archiving("trace", "get", "trace-1", "--sha256", name).out == text.encode()
+        assert archiving("trace", "get", "trace-1", "--sha256", name[:12]).out == text.encode()
+    ran = archiving("trace", "get", "trace-1", "--sha256", "0" * 64)
     assert (ran.code, "TRACE_NOT_FOUND" in ran.err) == (1, True)
 
 
-def test_s4_6_a_result_that_cannot_be_stored_stays_whole(own: Run, tmp_path: Path) -> None:
+def test_s4_6_a_result_that_cannot_be_stored_stays_whole(archiving: Run, tmp_path: Path) -> None:
     (tmp_path / "own").write_bytes(b"a file where a folder should be")
     data = lines(turns(1))
-    ran = own("run", "--preset", "retention", stdin=data)
+    ran = archiving("run", "--preset", "retention", stdin=data)
     assert ran.code == 1
     assert ran.out in (b"", data) and b"TRUNCATED" not in ran.out
     (tmp_path / "own").unlink()
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "packs").write_bytes(b"in the way")
-    ran = own("run", "--preset", "retention", "--archive", tmp_path / "a", stdin=data)
+    ran = archiving("run", "--preset", "retention", "--archive", tmp_path / "a", stdin=data)
     assert (ran.code, ran.out) == (1, b"")
 
 
 @pytest.mark.parametrize("words", [("--dry-run",), ("--dry-run", "--json")])
-def test_s4_6_a_dry_run_stores_nothing(own: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
-    assert own("run", "--preset", "retention", *words, stdin=lines(turns(1))).code == 0
+def test_s4_6_a_dry_run_stores_nothing(
+    archiving: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    assert archiving("run", "--preset", "retention", *words, stdin=lines(turns(1))).code == 0
     assert not (tmp_path / "own").exists()
 
 
-def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(own: Run) -> None:
+def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(archiving: Run) -> None:
     data = (FIXTURES / "turns.jsonl").read_bytes()
     originals = {
         message["traceId"]: message["content"]
@@ -323,7 +325,7 @@ def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(own: Run) -> None
     }
     seen = {}
     for now in (1, 2, 3, 4):
-        ran = own("run", "--preset", "retention", "--current-turn", now, stdin=data)
+        ran = archiving("run", "--preset", "retention", "--current-turn", now, stdin=data)
         value = {
             message["traceId"]: message["content"]
             for message in map(json.loads, ran.out.splitlines())
@@ -337,4 +339,4 @@ def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(own: Run) -> None
         4: ["harbour-3"],
     }
     for name in ("harbour-1", "harbour-2"):
-        assert own("trace", "get", name).out == originals[name].encode()
+        assert archiving("trace", "get", name).out == originals[name].encode()

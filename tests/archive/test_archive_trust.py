@@ -234,7 +234,7 @@ def test_a_spill_folder_that_is_not_private_is_refused_and_nothing_is_lost(
     assert list(elsewhere.iterdir()) == []
 
 
-def test_spilled_results_go_to_a_folder_of_the_user(ctxtrim: Run, tmp_path: Path) -> None:
+def test_results_are_spilled_to_a_folder_of_the_user(ctxtrim: Run, tmp_path: Path) -> None:
     code, out, _ = spilling(ctxtrim, tmp_path)
     assert code == 0
     assert (tmp_path / SPILLS).stat().st_mode & 0o777 == 0o700

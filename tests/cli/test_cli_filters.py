@@ -107,7 +107,7 @@ def test_a_filter_after_an_overflow_never_succeeds(ctxtrim: Run) -> None:
     assert ctxtrim("truncate", stdin=first.out).code == 1
 
 
-def test_trim_never_goes_above_its_budget_in_the_count_it_reports(ctxtrim: Run) -> None:
+def test_trim_never_exceeds_its_budget_in_the_reported_count(ctxtrim: Run) -> None:
     for options in (("--model", "claude-sonnet-4-5"), ("--tokenizer", "chars4")):
         out = ctxtrim("trim", *options, "--budget", "420", stdin=line(long_chat())).out
         row = json.loads(ctxtrim("check", *options, "--budget", "420", "--json", stdin=out).out)[
@@ -242,18 +242,20 @@ def test_a_short_transcript_is_checked_without_a_vocabulary() -> None:
     assert vocabularies("check", "--budget", "6000", "--json")
 
 
-@pytest.mark.parametrize("where", [">/dev/full", ">&-", "<&-"])
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "<&-"])
 @pytest.mark.parametrize("command", ["run", "count"])
-def test_a_closed_or_full_stream_exits_with_1_and_one_clear_line(command: str, where: str) -> None:
+def test_a_closed_or_full_stream_exits_with_1_and_one_clear_line(
+    command: str, redirection: str
+) -> None:
     words = [
         *COMMAND,
         command,
         "--tokenizer",
         "chars4",
-        *(["fixtures/agent.jsonl"] if ">" in where else []),
+        *(["fixtures/agent.jsonl"] if ">" in redirection else []),
     ]
     done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {where}', "sh", *words],
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *words],
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
         cwd=ROOT,

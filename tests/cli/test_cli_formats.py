@@ -50,7 +50,7 @@ def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "error"),
     [
         (("--messages-path", "runs[*].nothing"), 2, "no message list at this path in <stdin>"),
         (
@@ -68,11 +68,11 @@ def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
     ],
 )
 def test_an_option_that_does_not_match_the_file_is_one_clear_line(
-    ctxtrim: Run, words: tuple[str, ...], code: int, told: str
+    ctxtrim: Run, words: tuple[str, ...], code: int, error: str
 ) -> None:
     ran = ctxtrim("trim", *words, stdin=conversation(TALK))
     assert ran.code == code
-    assert told in ran.err
+    assert error in ran.err
     assert code == 1 or ran.out == b""
 
 

@@ -24,7 +24,7 @@ ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "numbers": (line(chat(), '"x": 1.10, "y": 1e5, "z": 123456789012345678901234567890'), None),
     "a number of 5,000 digits": (line(chat(), f'"x": {BIG}'), None),
     "duplicate keys": (line(chat(), '"x": 1, "x": 2, "x": 1'), None),
-    "JSON that nobody understands": (b'{"event": "tick"}\n[1, 2]\n42\n"text"\nnull\n', None),
+    "unknown JSON": (b'{"event": "tick"}\n[1, 2]\n42\n"text"\nnull\n', None),
     "nested 500 deep": (line(chat(), '"x": ' + "[" * 500 + "]" * 500), None),
     "an empty conversation": (b'{"messages": []}\n', None),
     "bad UTF-8": (b'{"messages": [{"role": "user", "content": "caf\xe9"}]}\n', "not UTF-8"),
@@ -83,9 +83,7 @@ def test_deep_nesting_next_to_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path
     assert (ran.code, path.read_bytes()) in ((0, shortened(data)), (1, data))
 
 
-def test_values_without_a_separator_are_read_and_kept_without_one(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_values_without_a_separator_are_read_and_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     glued = line(end="") + line(chat())
     (tmp_path / "glued.jsonl").write_bytes(
         line(chat()) + glued + line(oversized_chat(), end="") + line(long_chat())

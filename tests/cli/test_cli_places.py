@@ -47,18 +47,18 @@ def test_an_output_is_never_an_input(ctxtrim: Run, tmp_path: Path, option: str, 
     assert "--in-place" in err
 
 
-@pytest.mark.parametrize(("one", "other"), list(combinations(OUTPUTS, 2)))
+@pytest.mark.parametrize(("option", "other"), list(combinations(OUTPUTS, 2)))
 @pytest.mark.parametrize("exists", [True, False])
 def test_two_outputs_are_never_the_same_file(
-    ctxtrim: Run, tmp_path: Path, one: str, other: str, exists: bool
+    ctxtrim: Run, tmp_path: Path, option: str, other: str, exists: bool
 ) -> None:
     path, link = tmp_path / "out", tmp_path / "link"
     if exists:
         path.write_bytes(b"")
     link.symlink_to("out")
-    words = () if one == "-o" else ("-o", tmp_path / "other")
-    err = refusal(ctxtrim, tmp_path, *words, one, path, other, link, stdin=line())
-    assert f"{one} {path} and {other} {link} are the same file; give each its own path" in err
+    words = () if option == "-o" else ("-o", tmp_path / "other")
+    err = refusal(ctxtrim, tmp_path, *words, option, path, other, link, stdin=line())
+    assert f"{option} {path} and {other} {link} are the same file; give each its own path" in err
 
 
 @pytest.mark.parametrize("option", OUTPUTS)

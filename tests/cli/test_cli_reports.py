@@ -248,13 +248,13 @@ def test_quiet_prints_only_errors(ctxtrim: Run, tmp_path: Path) -> None:
     assert "Cannot fit request within context limit." in stuck_.err
 
 
-@pytest.mark.parametrize("where", ["-o", "--in-place"])
+@pytest.mark.parametrize("destination", ["-o", "--in-place"])
 def test_summaries_and_errors_of_files_are_on_standard_error(
-    ctxtrim: Run, tmp_path: Path, where: str
+    ctxtrim: Run, tmp_path: Path, destination: str
 ) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line(long_chat()) + line(oversized_chat()) + b"{cut\n")
-    words = ("-o", tmp_path / "out.jsonl") if where == "-o" else (where,)
+    words = ("-o", tmp_path / "out.jsonl") if destination == "-o" else (destination,)
     ran = ctxtrim("trim", *TIGHT, path, *words)
     assert ran.code == 1
     assert f"{path}:2: error: Cannot fit request" in ran.err
@@ -386,9 +386,9 @@ USAGE = {
     "format unknown": (("count", "--format", "codex9"), ("codex9", "openai-chat")),
     "tokenizer unknown": (("count", "--tokenizer", "o201k"), ("o201k", "o200k_base")),
     "report format unknown": (("count", "--report-format", "xml"), ("xml", "jsonl")),
-    "JSON beside the transcript": (("truncate", "--json"), ("-o",)),
-    "report beside the transcript": (("trim", "--report", "-"), ("-o",)),
-    "report format beside the transcript": (("run", "--report-format", "json"), ("-o",)),
+    "JSON and transcript": (("truncate", "--json"), ("-o",)),
+    "report and transcript": (("trim", "--report", "-"), ("-o",)),
+    "report format and transcript": (("run", "--report-format", "json"), ("-o",)),
     "in place with stdin": (("trim", "--in-place"), ("--in-place",)),
     "in place and output": (("trim", "--in-place", "-o", "x", "a.jsonl"), ("--in-place", "-o")),
     "stdin twice": (("run", "-", "-"), ("twice",)),

@@ -98,10 +98,10 @@ MEANT = {  # the addends of each message, for every tokenizer
 
 def number(text: str, mark: str) -> int:
     """A number that carries its mark, and no other."""
-    found = re.fullmatch(r"([≤≈]?)([\d,]+)", text)
-    assert found, text
-    assert found[1] == mark
-    return int(found[2].replace(",", ""))
+    match = re.fullmatch(r"([≤≈]?)([\d,]+)", text)
+    assert match, text
+    assert match[1] == mark
+    return int(match[2].replace(",", ""))
 
 
 def added(text: str, mark: str) -> dict[str, int]:

@@ -34,8 +34,8 @@ def bounded(*words: object, stdin: int | None = None) -> Ran:
 
 def zeros(compressor: Callable[[], "zlib._Compress"], mebibytes: int) -> bytes:
     """That many MiB of zeros, compressed."""
-    one, block = compressor(), bytes(1 << 20)
-    return b"".join([one.compress(block) for _ in range(mebibytes)] + [one.flush()])
+    stream, block = compressor(), bytes(1 << 20)
+    return b"".join([stream.compress(block) for _ in range(mebibytes)] + [stream.flush()])
 
 
 BOMBS = {

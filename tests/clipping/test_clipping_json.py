@@ -37,9 +37,9 @@ def test_a_long_string_is_shortened_with_a_marker_of_the_amount(mode: Mode, expe
 
 
 def test_a_long_array_is_shortened_with_a_marker_of_the_amount() -> None:
-    one = json.loads(clip(json.dumps({"ids": list(range(5000))}), 100, O200K, "head"))["ids"]
-    assert one[:-1] == list(range(len(one) - 1))
-    assert one[-1] == f"[{5000 - len(one) + 1} more items truncated]"
+    ids = json.loads(clip(json.dumps({"ids": list(range(5000))}), 100, O200K, "head"))["ids"]
+    assert ids[:-1] == list(range(len(ids) - 1))
+    assert ids[-1] == f"[{5000 - len(ids) + 1} more items truncated]"
     both = json.loads(clip(json.dumps({"ids": list(range(5000))}), 100, O200K))["ids"]
     assert (both[0], both[-1]) == (0, 4999)
 
@@ -182,9 +182,9 @@ def test_json_is_recognized_like_by_the_decoder(text: str, data: st.DataObject) 
         is_valid = isinstance(json.loads(text), list | dict)
     except ValueError:
         is_valid = False
-    found = document(text)
-    assert (found is not None) == is_valid
-    for begin, value, end in found[0] if found else ():
+    parsed = document(text)
+    assert (parsed is not None) == is_valid
+    for begin, value, end in parsed[0] if parsed else ():
         if value > begin:
             json.loads(f"{{{text[begin:end]}}}")
         else:

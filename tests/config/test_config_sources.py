@@ -272,23 +272,25 @@ OWN_FILE = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), OWN_FILE.items())
-def test_an_error_in_a_ctxtrim_file_is_named(sources: Sources, text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "error"), OWN_FILE.items())
+def test_an_error_in_a_ctxtrim_file_is_named(sources: Sources, text: str, error: str) -> None:
     (sources.project / "ctxtrim.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
         sources.config()
-    assert str(caught.value).startswith(f"ctxtrim.toml: {told}")
+    assert str(caught.value).startswith(f"ctxtrim.toml: {error}")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [item for item in OWN_FILE.items() if "invalid TOML" not in item[1]]
+    ("text", "error"), [item for item in OWN_FILE.items() if "invalid TOML" not in item[1]]
 )
-def test_an_error_in_pyproject_toml_names_the_table(sources: Sources, text: str, told: str) -> None:
+def test_an_error_in_pyproject_toml_names_the_table(
+    sources: Sources, text: str, error: str
+) -> None:
     table = "[tool.ctxtrim." + text[1:] if text.startswith("[") else f"[tool.ctxtrim]\n{text}"
     (sources.project / "pyproject.toml").write_text(table)
     with pytest.raises(UsageError) as caught:
         sources.config()
-    assert str(caught.value).startswith(f"pyproject.toml: tool.ctxtrim.{told}")
+    assert str(caught.value).startswith(f"pyproject.toml: tool.ctxtrim.{error}")
 
 
 AGENTS = {
@@ -306,14 +308,14 @@ AGENTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), AGENTS.items(), ids=range(len(AGENTS)))
+@pytest.mark.parametrize(("text", "warning"), AGENTS.items(), ids=range(len(AGENTS)))
 def test_an_error_in_a_file_of_another_program_is_a_warning(
-    sources: Sources, text: str, told: str
+    sources: Sources, text: str, warning: str
 ) -> None:
     (sources.project / "agents.config.json").write_bytes(text.encode("latin-1"))
     [(path, note)] = sources.config().notes
     assert (path, note.severity) == ("agents.config.json", "warning")
-    assert note.message.startswith(told)
+    assert note.message.startswith(warning)
     assert age(sources) == (5, "default")
 
 
@@ -337,7 +339,7 @@ def test_a_pyproject_without_a_ctxtrim_table_is_not_parsed(sources: Sources) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "error"),
     [
         ("CTXTRIM_MAX_AGES", "3", "CTXTRIM_MAX_AGES: unknown key (did you mean max-age?)"),
         ("CTXTRIM_MAX_AGE", "three", "CTXTRIM_MAX_AGE three: expected a whole number"),
@@ -346,12 +348,12 @@ def test_a_pyproject_without_a_ctxtrim_table_is_not_parsed(sources: Sources) -> 
     ],
 )
 def test_an_error_in_the_environment_is_named(
-    sources: Sources, name: str, text: str, told: str
+    sources: Sources, name: str, text: str, error: str
 ) -> None:
     sources.variables[name] = text
     with pytest.raises(UsageError) as caught:
         sources.config()
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(error)
 
 
 def test_an_empty_variable_is_ignored(sources: Sources) -> None:

@@ -80,11 +80,11 @@ def test_every_setting_for_a_path_or_service_is_restricted() -> None:
 def test_a_restricted_setting_of_a_discovered_file_is_ignored_with_a_warning(
     ctxtrim: Run, tmp_path: Path, write: Write, key: str
 ) -> None:
-    file, place = write(tmp_path, key, PLACES[key])
+    file, setting = write(tmp_path, key, PLACES[key])
     before = sorted(tmp_path.iterdir())
     ran = ctxtrim("trim", "--summarize", "--budget", "900", stdin=LONG, cwd=tmp_path)
     assert ran.code == 0
-    assert ran.err.splitlines()[0].startswith(f"{file}: warning: {place} is ignored, ")
+    assert ran.err.splitlines()[0].startswith(f"{file}: warning: {setting} is ignored, ")
     assert "use `--config FILE` to allow it" in ran.err.splitlines()[0]
     assert sorted(tmp_path.iterdir()) == before
 

@@ -53,7 +53,7 @@ def test_other_models_are_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         (
             "[models.m]\ncontext_windows = 5\n",
@@ -74,9 +74,9 @@ def test_other_models_are_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     ],
 )
 def test_an_error_in_the_file_is_named_with_its_key(
-    ctxtrim: Run, tmp_path: Path, text: str, told: str
+    ctxtrim: Run, tmp_path: Path, text: str, error: str
 ) -> None:
     write(tmp_path, text)
     ran = ctxtrim("trim", "--model", "m", stdin=TALK, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, b"")
-    assert f"ctxtrim.toml: {told}" in ran.err
+    assert f"ctxtrim.toml: {error}" in ran.err

@@ -104,23 +104,23 @@ words = st.text(ALPHABET, max_size=70)
 def test_s0_13_runs_equal_an_exhaustive_search(
     parts: list[tuple[bool, str, int]], shared: str
 ) -> None:
-    results, said = {}, {}
+    results, prompts = {}, {}
     for position, (is_result, text, cut) in enumerate(parts):
-        (results if is_result else said)[position] = text[:cut] + shared[: 20 + cut] + text[cut:]
+        (results if is_result else prompts)[position] = text[:cut] + shared[: 20 + cut] + text[cut:]
     naive = set()
     for position, text in results.items():
-        later = [other for place, other in said.items() if place > position]
+        later = [other for place, other in prompts.items() if place > position]
         windows = (
             start for start in range(len(text) - 39) if run_has_content(text, start, start + 40, ())
         )
         if any(text[start : start + 40] in other for start in windows for other in later):
             naive.add(position)
-    result = quoted_runs(results, said, {})
+    result = quoted_runs(results, prompts, {})
     assert set(result) == naive
     for position, (start, end) in result.items():
         run = results[position][start:end]
         assert len(run) >= 40
-        assert any(run in other for place, other in said.items() if place > position)
+        assert any(run in other for place, other in prompts.items() if place > position)
 
 
 @pytest.mark.parametrize("offset", range(21))

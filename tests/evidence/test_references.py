@@ -45,12 +45,12 @@ def test_an_answer_refers_to_the_first_source_of_an_atom() -> None:
         says("src/lamp.py"),
     ]
     talk += [says("gates/north.cfg and src/lamp.py")]
-    found = references(talk)
-    assert [(reference.answer, reference.atom) for reference in found.to(3, [3, 4])] == [
+    actual = references(talk)
+    assert [(reference.answer, reference.atom) for reference in actual.to(3, [3, 4])] == [
         (3, "src/lamp.py"),
         (4, "gates/north.cfg"),
     ]
-    assert [reference.atom for reference in found.to(2, [3, 4])] == [
+    assert [reference.atom for reference in actual.to(2, [3, 4])] == [
         "src/lamp.py"
     ]  # messages after the prompt are not lost by it
 

@@ -61,7 +61,7 @@ def test_s0_10_chains_have_depth_one() -> None:
 
 
 VALUES = st.sampled_from(["alpha1", "beta22", "gamma3/d", "short", "delta4.", "alpha1/x"])
-said = st.lists(VALUES, max_size=4).map(" ".join)
+any_text = st.lists(VALUES, max_size=4).map(" ".join)
 
 
 def tokens(text: str) -> set[str]:
@@ -71,7 +71,7 @@ def tokens(text: str) -> set[str]:
     }
 
 
-@given(st.lists(st.tuples(st.sampled_from(["user", "step"]), said, said), max_size=8))
+@given(st.lists(st.tuples(st.sampled_from(["user", "step"]), any_text, any_text), max_size=8))
 def test_s0_10_chains_equal_an_exhaustive_search(
     parts: list[tuple[str, str, str]],
 ) -> None:

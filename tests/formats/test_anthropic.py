@@ -335,7 +335,7 @@ def test_inserted_results_without_neighbours_share_a_new_element() -> None:
     )
 
 
-def test_an_inserted_text_is_an_element_before_what_follows() -> None:
+def test_an_inserted_text_is_an_element_before_the_next() -> None:
     assert elements(written(line(*TALK), lambda messages: (SUMMARY, *messages))) == [SHORT, *TALK]
     assert elements(written(line(*TALK), lambda messages: (*messages, SUMMARY))) == [*TALK, SHORT]
     data = line(*TALK[:2], user([*TALK[2]["content"], text("and now")]))

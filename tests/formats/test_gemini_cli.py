@@ -24,8 +24,8 @@ def gemini(name: str, content: Any = "", **more: Any) -> Entry:
 
 
 def response(call: str, text: Any, **more: Any) -> Entry:
-    told = text if isinstance(text, dict) else {"output": text}
-    return {"functionResponse": {"id": call, "name": "look", "response": told}} | more
+    response = text if isinstance(text, dict) else {"output": text}
+    return {"functionResponse": {"id": call, "name": "look", "response": response}} | more
 
 
 def call(name: str, *result: Any, **more: Any) -> Entry:
@@ -264,13 +264,16 @@ def test_only_the_response_is_edited() -> None:
     )
     ran = run(data, [("truncate", {"max_tokens": 50, "metadata": True})])
     before, after = json.loads(data)["messages"][1], json.loads(ran.data or b"")["messages"][1]
-    told = after["toolCalls"][0]["result"][0]
-    assert (told["_originalLength"], told["functionResponse"]["response"]["output"][:5]) == (
+    shortened = after["toolCalls"][0]["result"][0]
+    assert (
+        shortened["_originalLength"],
+        shortened["functionResponse"]["response"]["output"][:5],
+    ) == (
         2500,
         "long ",
     )
-    told["functionResponse"]["response"] = {"output": "long " * 500}
-    assert after["toolCalls"][0].pop("result") == [told]
+    shortened["functionResponse"]["response"] = {"output": "long " * 500}
+    assert after["toolCalls"][0].pop("result") == [shortened]
     assert before["toolCalls"][0].pop("result") == [response("c1", "long " * 500)]
     assert before == after
 

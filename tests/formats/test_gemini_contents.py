@@ -160,8 +160,8 @@ def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
 )
 def test_every_kind_of_part_of_the_model_is_read(part: Any, kind: str, text: str) -> None:
     answer = {"role": "model", "parts": [part]}
-    (found,) = transcript(request(user("go"), answer)).messages[1].parts
-    assert (found.kind, found.text) == (kind, text)
+    (parsed,) = transcript(request(user("go"), answer)).messages[1].parts
+    assert (parsed.kind, parsed.text) == (kind, text)
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_a_response_consists_of_its_text_and_the_rest(
     (message,) = transcript(request(user("go"), model(call()), user(result(response)))).messages[2:]
     assert (message.role, [part.text for part in message.parts]) == ("tool", texts)
     first = message.parts[0]
-    where = ("contents", 2, "parts", 0, "functionResponse", "response")
+    keys = ("contents", 2, "parts", 0, "functionResponse", "response")
     assert (first.span and first.span.path) == (
-        None if path is None else (*where, path) if path else where
+        None if path is None else (*keys, path) if path else keys
     )
     assert (first.kind, first.name, first.is_error) == ("tool_result", "look", is_error)
 

@@ -88,7 +88,7 @@ def test_other_formats_are_not_detected_as_this_format(message: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "one", "kinds", "texts"),
+    ("role", "block", "kinds", "texts"),
     [
         ("assistant", block("why", "reasoning"), ["reasoning"], ["why"]),
         ("assistant", call(at=1), ["tool_call"], ['{"at": 1}']),
@@ -100,9 +100,9 @@ def test_other_formats_are_not_detected_as_this_format(message: Any) -> None:
     ],
 )
 def test_every_kind_of_block_is_read(
-    role: str, one: Any, kinds: list[str], texts: list[str]
+    role: str, block: Any, kinds: list[str], texts: list[str]
 ) -> None:
-    message = messages(line(turn("user", "go"), turn(role, one)))[1]
+    message = messages(line(turn("user", "go"), turn(role, block)))[1]
     assert [part.kind for part in message.parts] == kinds
     assert [part.text for part in message.parts] == texts
 

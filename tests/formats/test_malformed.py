@@ -116,12 +116,12 @@ def test_an_odd_transcript_is_edited_or_overflows(name: str, tmp_path: Path, ctx
 
 
 LINKS: dict[str, tuple[list[Any], int, str]] = {
-    "an id that comes again": (
+    "a repeated id": (
         [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"},
          {"uuid": "b", "parentUuid": "b"}],
         3, "the id 'b' belongs to another line",
     ),
-    "a parent that is not there": (
+    "a missing parent": (
         [{"id": "a", "parentId": None}, {"id": "c", "parentId": "b"}],
         2, "`parentId` is 'b', but no line before it has that id",
     ),
@@ -129,10 +129,10 @@ LINKS: dict[str, tuple[list[Any], int, str]] = {
         [{"id": "a"}, [{"id": "b"}]],
         2, "the line is an array, but other lines are objects",
     ),
-    "an id that is none": ([{"id": "a"}, {"tool_call_id": ["a"]}], 2, "`tool_call_id` is an "
+    "an invalid id": ([{"id": "a"}, {"tool_call_id": ["a"]}], 2, "`tool_call_id` is an "
 "array, not "
 "an id"),
-    "a role that is none": ([{"message": {"role": 7}}], 1, "`message.role` is a number, not "
+    "an invalid role": ([{"message": {"role": 7}}], 1, "`message.role` is a number, not "
 "a string"),
 }  # fmt: skip
 

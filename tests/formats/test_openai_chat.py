@@ -115,9 +115,9 @@ def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
 def test_every_shape_of_content_is_read(
     message: dict[str, Any], kinds: list[str], texts: list[str]
 ) -> None:
-    found = messages(conversation([user("first"), message]))[1]
-    assert [part.kind for part in found.parts] == kinds
-    assert [part.text for part in found.parts] == texts
+    parsed = messages(conversation([user("first"), message]))[1]
+    assert [part.kind for part in parsed.parts] == kinds
+    assert [part.text for part in parsed.parts] == texts
 
 
 def test_custom_calls_and_object_arguments_are_read() -> None:

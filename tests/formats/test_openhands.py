@@ -23,8 +23,8 @@ def call_metadata(name: str, *calls: str, text: str | None = "Looking.") -> Even
         {"id": call, "type": "function", "function": {"name": "bash", "arguments": '{"x":1}'}}
         for call in calls
     ]
-    said = {"role": "assistant", "content": text, "tool_calls": made}
-    response = {"id": "r", "model": "m", "choices": [{"message": said}]}
+    answer = {"role": "assistant", "content": text, "tool_calls": made}
+    response = {"id": "r", "model": "m", "choices": [{"message": answer}]}
     response["usage"] = {"prompt_tokens": 7, "completion_tokens": 2}
     return {
         "function_name": "bash",
@@ -110,8 +110,8 @@ def user(text: str) -> Event:
     }
 
 
-def history(*events: Any, **beside: Any) -> bytes:
-    return json.dumps({"instance_id": "i", "history": events} | beside).encode()
+def history(*events: Any, **members: Any) -> bytes:
+    return json.dumps({"instance_id": "i", "history": events} | members).encode()
 
 
 def lines(*events: Event) -> bytes:

@@ -95,12 +95,12 @@ PICTURE = Part("attachment", media=Media("image", size=3))
 def test_a_message_consists_of_texts_calls_and_images(
     message: Value, role: str, parts: tuple[Part, ...]
 ) -> None:
-    (found,) = of(message).messages
-    assert (found.role, found.parts) == (role, parts)
+    (parsed,) = of(message).messages
+    assert (parsed.role, parsed.parts) == (role, parts)
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "rendered"),
     [
         ({"output": "a\nb", "exitCode": 0}, "Ran `ls`\n```\na\nb\n```"),
         ({"output": "", "exitCode": 0}, "Ran `ls`\n(no output)"),
@@ -115,9 +115,9 @@ def test_a_message_consists_of_texts_calls_and_images(
         ),
     ],
 )
-def test_a_command_of_the_person_is_rendered_as_by_pi(more: Value, said: str) -> None:
+def test_a_command_of_the_person_is_rendered_as_by_pi(more: Value, rendered: str) -> None:
     (message,) = of({"role": "bashExecution", "command": "ls"} | more).messages
-    assert (message.role, "".join(part.text for part in message.parts)) == ("user", said)
+    assert (message.role, "".join(part.text for part in message.parts)) == ("user", rendered)
     assert message.is_injected
 
 

@@ -86,9 +86,9 @@ def test_a_compaction_can_keep_nothing(keeps: Value) -> None:
     assert role_texts(transcript(data)) == [KEPT[0], *KEPT[3:]]
 
 
-@pytest.mark.parametrize("place", [5, 9])
-def test_an_old_compaction_can_keep_itself_or_nothing(place: int) -> None:
-    data = session(*OLD[:4], OLD[4] | {"firstKeptEntryIndex": place}, *OLD[5:])
+@pytest.mark.parametrize("position", [5, 9])
+def test_an_old_compaction_can_keep_itself_or_nothing(position: int) -> None:
+    data = session(*OLD[:4], OLD[4] | {"firstKeptEntryIndex": position}, *OLD[5:])
     assert role_texts(transcript(data)) == [KEPT[0], *KEPT[3:]]
 
 
@@ -178,9 +178,11 @@ def test_a_compaction_keeps_from_the_next_entry_if_its_first_is_dropped(
         next(event for event in out if event["type"] == "compaction")["firstKeptEntryId"] == first
     )
     same = trimmed_file(session(*OLD), *stay)
-    place = next(event for event in same if event["type"] == "compaction")["firstKeptEntryIndex"]
+    kept_index = next(event for event in same if event["type"] == "compaction")[
+        "firstKeptEntryIndex"
+    ]
     wanted = next(event for event in out if event["id"] == first)
-    assert [same[place].get(key) for key in ("type", "message")] == [
+    assert [same[kept_index].get(key) for key in ("type", "message")] == [
         wanted.get(key) for key in ("type", "message")
     ]
 

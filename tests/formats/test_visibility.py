@@ -398,12 +398,14 @@ def hidden(draw: st.DrawFn) -> Transcript | None:
 
 
 @given(hidden())
-def test_hidden_messages_do_not_affect_counts_and_checks(one: Transcript | None) -> None:
-    if one is None:
+def test_hidden_messages_do_not_affect_counts_and_checks(transcript: Transcript | None) -> None:
+    if transcript is None:
         return
-    less = without(one)
-    places = [position for position, message in enumerate(one.messages) if message.agent_visible]
-    turn_shape, bare = shape(one.messages), shape(less.messages)
+    less = without(transcript)
+    places = [
+        position for position, message in enumerate(transcript.messages) if message.agent_visible
+    ]
+    turn_shape, bare = shape(transcript.messages), shape(less.messages)
     for indices, expected in (
         (turn_shape.step, bare.step),
         (turn_shape.turn, bare.turn),
@@ -420,28 +422,28 @@ def test_hidden_messages_do_not_affect_counts_and_checks(one: Transcript | None)
     )
     for task in (current_task, opening_task):
         indices = task(less.messages)
-        assert task(one.messages) == (None if indices is None else places[indices])
-    assert is_alternating(one.messages, turn_shape) == is_alternating(less.messages, bare)
-    counts = counter(one)
-    assert counts.count(one) == counts.count(less)
+        assert task(transcript.messages) == (None if indices is None else places[indices])
+    assert is_alternating(transcript.messages, turn_shape) == is_alternating(less.messages, bare)
+    counts = counter(transcript)
+    assert counts.count(transcript) == counts.count(less)
     for profile in PROFILES.values():
-        parsed_findings = list(findings(profile.rules, one, turn_shape, True))
+        parsed_findings = list(findings(profile.rules, transcript, turn_shape, True))
         assert parsed_findings == list(findings(profile.rules, less, bare, True))
 
 
 @given(hidden(), budgets)
 def test_stages_treat_visible_messages_as_without_hidden_messages(
-    one: Transcript | None, budget: int
+    transcript: Transcript | None, budget: int
 ) -> None:
-    if one is None:
+    if transcript is None:
         return
-    less = without(one)
-    kept = [message for message in one.messages if not message.agent_visible]
+    less = without(transcript)
+    kept = [message for message in transcript.messages if not message.agent_visible]
     for stage in (
-        Trim(counter(one), Budget(0, 0, None, budget)),
-        Repair(counter(one), Budget(1000, 0)),
+        Trim(counter(transcript), Budget(0, 0, None, budget)),
+        Repair(counter(transcript), Budget(1000, 0)),
     ):
-        outcome, expected = stage(one), stage(less)
+        outcome, expected = stage(transcript), stage(less)
         assert without(outcome.transcript) == expected.transcript
         assert [
             message for message in outcome.transcript.messages if not message.agent_visible

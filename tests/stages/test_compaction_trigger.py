@@ -42,7 +42,7 @@ def test_s3_2_the_limit_is_the_rest_of_the_window_else_max_tokens_else_none(
 
 
 @pytest.mark.parametrize(
-    ("found", "limit", "auto", "expected"),
+    ("estimate", "limit", "auto", "expected"),
     [
         (Estimate(9000, 90), 8000, False, (False, "off")),
         (Estimate(8000, 2), 8000, True, (True, "tokens")),
@@ -52,9 +52,9 @@ def test_s3_2_the_limit_is_the_rest_of_the_window_else_max_tokens_else_none(
     ],
 )
 def test_s3_2_auto_then_tokens_then_messages(
-    found: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
+    estimate: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
 ) -> None:
-    trigger = should_compact(found, limit, auto=auto)
+    trigger = should_compact(estimate, limit, auto=auto)
     assert (trigger.is_due, trigger.rule) == expected
 
 

@@ -59,11 +59,11 @@ def test_s3_8_a_digest_replaces_the_oldest_step() -> None:
     before, after = talk(12), json.loads(ran.data or b"")["messages"]
     assert [*after[:2], *after[3:]] == [*before[:2], *before[6:]]
     assert after[2]["role"] == "user"
-    one, two = after[2]["content"].split("\n\n")
-    assert one.startswith(
+    first, second = after[2]["content"].split("\n\n")
+    assert first.startswith(
         f"{TITLE}> Now number 1.\n[✓ bash: ls 1 | 60 lines]\n1: row of the table\n"
     )
-    assert two.startswith("> Now number 2.\n[✓ bash: ls 2 | 60 lines]\n2: row of the table\n")
+    assert second.startswith("> Now number 2.\n[✓ bash: ls 2 | 60 lines]\n2: row of the table\n")
     assert visible(ran.data) == 10
 
 
@@ -121,8 +121,8 @@ def test_s3_8_parallel_calls_are_archived_together() -> None:
     )
 
 
-@pytest.mark.parametrize("place", ["in-place", "append"])
-def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(place: str) -> None:
+@pytest.mark.parametrize("summary_place", ["in-place", "append"])
+def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(summary_place: str) -> None:
     messages = [
         user("one"),
         *step("a", LONG),
@@ -133,18 +133,22 @@ def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(place: str) 
         user("three"),
     ]
     out = contents(
-        run(conversation(messages), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data
+        run(
+            conversation(messages), [("cutoff", {"tool_cutoff": 0, "summary_place": summary_place})]
+        ).data
     )
     assert [item.split("\n")[0] for item in out] == (
         ["one", markers.STEP, "first", "two", markers.STEP, "second", "three"]
-        if place == "in-place"
+        if summary_place == "in-place"
         else ["one", "first", "two", "second", markers.STEP, "three"]
     )
 
 
 def test_s3_8_no_digest_follows_the_newest_prompt_as_a_prompt() -> None:
-    for place in ("in-place", "append"):
-        ran = run(conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": place})])
+    for summary_place in ("in-place", "append"):
+        ran = run(
+            conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": summary_place})]
+        )
         (transcript,) = read(ran.data or b"")[0].transcripts
         task = current_task(transcript.messages)
         assert task is not None
@@ -169,16 +173,16 @@ def test_s3_8_a_digest_without_a_prompt_next_to_it_is_a_client_message() -> None
 
 
 def kept(ran: Any) -> dict[int, str]:
-    (told,) = ran.rows[0].steps
+    (last_step,) = ran.rows[0].steps
     return {
         change.change.message: change.change.reason
-        for change in told.changes
+        for change in last_step.changes
         if change.change.action == "kept"
     }
 
 
 @pytest.mark.parametrize(
-    ("said", "settings", "why"),
+    ("talk", "settings", "why"),
     [
         ([user("go"), *step("a", LONG), says("ok")], {"pin": ("id:a",)}, "pinned: id:a"),
         (
@@ -189,16 +193,16 @@ def kept(ran: Any) -> dict[int, str]:
     ],
 )
 def test_s3_8_pinned_and_small_steps_are_kept(
-    said: list[Any], settings: dict[str, Any], why: str
+    talk: list[Any], settings: dict[str, Any], why: str
 ) -> None:
-    data = conversation(said)
+    data = conversation(talk)
     ran = run(data, [("cutoff", {"tool_cutoff": 0} | settings)])
     assert ran.data == data
     assert kept(ran)[2] == why
 
 
 @pytest.mark.parametrize(
-    "said",
+    "talk",
     [
         [user("go"), *step("a", LONG)],
         [user("go"), call("a", "b"), result("a", LONG), says("ok")],
@@ -206,12 +210,12 @@ def test_s3_8_pinned_and_small_steps_are_kept(
     ],
 )
 def test_s3_8_open_steps_are_kept_and_so_are_all_with_digests_off(
-    said: list[Any],
+    talk: list[Any],
 ) -> None:
-    data = conversation(said)
+    data = conversation(talk)
     summary = (
         "off"
-        if said[-1]["role"] == "assistant" and len(said) == 4 and len(said[1]["tool_calls"]) == 1
+        if talk[-1]["role"] == "assistant" and len(talk) == 4 and len(talk[1]["tool_calls"]) == 1
         else "llm"
     )
     assert run(data, [("cutoff", {"tool_cutoff": 0, "tool_summary": summary})]).data == data

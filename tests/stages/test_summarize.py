@@ -158,9 +158,9 @@ def test_s1_6_a_model_at_an_endpoint_writes_the_summary(
     server.answers = [
         completion("All gates are mended.", usage={"prompt_tokens": 9, "completion_tokens": 4})
     ]
-    beside = ("--log", tmp_path / "log", "--report", tmp_path / "r.json", "--explain")
+    options = ("--log", tmp_path / "log", "--report", tmp_path / "r.json", "--explain")
     model = ("--llm-model", "small", "--llm-base-url", server.url)
-    ran = ctxtrim(*ONE, *beside, *model, stdin=conversation(TALK), CTXTRIM_LLM_API_KEY=SECRET)
+    ran = ctxtrim(*ONE, *options, *model, stdin=conversation(TALK), CTXTRIM_LLM_API_KEY=SECRET)
     assert contents(ran.out)[1] == f"{markers.TITLE}\nAll gates are mended.{markers.END}And now?"
     ((headers, body),) = server.asked
     assert headers["authorization"] == f"Bearer {SECRET}"
@@ -257,7 +257,7 @@ def test_a_secret_in_the_output_of_a_command_is_masked(ctxtrim: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "error"),
     [
         (
             ("--llm-model", "m", "--llm-command", "cat"),
@@ -286,13 +286,13 @@ def test_a_secret_in_the_output_of_a_command_is_masked(ctxtrim: Run) -> None:
     ],
 )
 def test_s1_6_invalid_options_are_reported_before_any_edit(
-    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], code: int, said: str
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], code: int, error: str
 ) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(conversation(TALK))
     ran = ctxtrim(*ONE, "--in-place", path, *(word.format(tmp=tmp_path) for word in words))
     assert (ran.code, ran.out) == (code, b"")
-    assert said.format(tmp=tmp_path) in ran.err
+    assert error.format(tmp=tmp_path) in ran.err
     assert ran.err.count("\n") == 1
     assert path.read_bytes() == conversation(TALK)
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
@@ -499,8 +499,8 @@ def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(
 def test_the_store_is_written_once_per_run(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.json")
     for number in range(3):
-        found = identity((), f"id {number}", "file", 1, 0)
-        store.remember(found, StoredSummary("said", 1, 2), ("aa",))
+        entry = identity((), f"id {number}", "file", 1, 0)
+        store.remember(entry, StoredSummary("said", 1, 2), ("aa",))
         assert not store.path.exists()
     store.commit()
     assert len(json.loads(store.path.read_bytes())["conversation_summary"]) == 3
@@ -804,7 +804,7 @@ def test_s1_6_recent_messages_use_at_most_half_the_budget_except_three_exchanges
     assert sum(message["role"] == "tool" for message in json.loads(ran.out)["messages"]) == steps
 
 
-def test_s1_6_the_shorter_of_turns_and_tokens_decides_what_is_recent(ctxtrim: Run) -> None:
+def test_s1_6_the_shorter_of_turns_and_tokens_is_recent(ctxtrim: Run) -> None:
     talk = [*session(30), user("And now?")]
     five = ctxtrim("summarize", *CHARS, stdin=conversation(talk))
     assert [message["role"] for message in json.loads(five.out)["messages"]].count("user") == 5

@@ -131,10 +131,10 @@ def test_s1_9_pairs_and_pins_are_kept_and_no_new_finding_appears(
     for old, new in zip(before, after, strict=True):
         assert unpaired(new) <= unpaired(old)
         assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
-        said = [(message.role, split_message(message)[-1].parts) for message in new.messages]
+        texts = [(message.role, split_message(message)[-1].parts) for message in new.messages]
         for position in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
             message = old.messages[position]
-            assert (message.role, split_message(message)[-1].parts) in said
+            assert (message.role, split_message(message)[-1].parts) in texts
 
 
 def refused(profile: str, transcript: Transcript) -> bool:

@@ -113,7 +113,7 @@ def test_the_later_of_two_rules_for_a_tool_applies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "error"),
     [
         ("bash", "expected NAME:key=value"),
         (":mode=head", "expected NAME:key=value"),
@@ -123,10 +123,10 @@ def test_the_later_of_two_rules_for_a_tool_applies() -> None:
         ("bash:pin=x", "unknown setting pin for one tool"),
     ],
 )
-def test_an_invalid_tool_rule_is_an_error(ctxtrim: Run, rule: str, told: str) -> None:
+def test_an_invalid_tool_rule_is_an_error(ctxtrim: Run, rule: str, error: str) -> None:
     ran = ctxtrim("truncate", "--tool", rule, stdin=conversation(steps(7, LONG)))
     assert (ran.code, ran.out) == (2, b"")
-    assert told in ran.err
+    assert error in ran.err
 
 
 PINS = ["ring the harbour", "tool:Keep", "id:p"]

@@ -51,7 +51,7 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "error"),
     [
         ("print('x'); raise SystemExit(3)", "--llm-command ended with status 3"),
         (
@@ -70,8 +70,8 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
         ),
     ],
 )
-def test_a_failing_command_reports_its_reason(code: str, said: str) -> None:
-    assert command_error(python(code)) == said
+def test_a_failing_command_reports_its_reason(code: str, error: str) -> None:
+    assert command_error(python(code)) == error
 
 
 def test_endless_standard_error_of_a_command_is_only_a_timeout() -> None:
@@ -162,7 +162,7 @@ def test_the_client_library_retries(server: Server) -> None:
 
 @local
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "error"),
     [
         (
             sends(b"<html>It works!</html>"),
@@ -191,12 +191,12 @@ def test_the_client_library_retries(server: Server) -> None:
     ],
 )
 def test_an_invalid_answer_of_an_endpoint_is_an_error(
-    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str
+    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, error: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     server.answers = [answer]
     message = endpoint_error(Endpoint("small", server.url, retries=0))
-    assert message.startswith(said.format(server.url))
+    assert message.startswith(error.format(server.url))
     assert len(message) < 400
     assert "\n" not in message
 

@@ -35,11 +35,11 @@ def test_every_cut_is_at_the_end_of_a_cluster(text: str) -> None:
 def test_head_and_tail_keep_clusters_whole_within_the_limit(
     text: str, name: str, limit: int
 ) -> None:
-    one = tokenizer(name)
-    first, last = head(one, text, limit), tail(one, text, limit)
+    engine = tokenizer(name)
+    first, last = head(engine, text, limit), tail(engine, text, limit)
     assert len(first) in edges(text)
     assert len(text) - len(last) in edges(text)
-    assert max(one.count(first), one.count(last)) <= limit
+    assert max(engine.count(first), engine.count(last)) <= limit
 
 
 @pytest.mark.parametrize("unit", ["e\u0301", "🇩🇪", "👨‍👩‍👧", "क्ष", "❤️", "日", "가"])

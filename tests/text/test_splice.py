@@ -93,7 +93,7 @@ styles = st.sampled_from(
 
 
 def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [at]
+    paths = [at]
     inside = (
         enumerate(value)
         if isinstance(value, list)
@@ -102,8 +102,8 @@ def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         else ()
     )
     for key, inner in inside:
-        found += _paths(inner, (*at, key))
-    return found
+        paths += _paths(inner, (*at, key))
+    return paths
 
 
 @given(values, styles, st.data())

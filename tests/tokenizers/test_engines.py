@@ -156,15 +156,15 @@ def test_threads_count_at_the_same_time() -> None:
         for seed in range(8)
     ]
     expected = [own.count(text) for text in texts]
-    found: list[list[int]] = []
+    counts: list[list[int]] = []
     threads = [
-        Thread(target=lambda: found.append([own.count(text) for text in texts])) for _ in range(4)
+        Thread(target=lambda: counts.append([own.count(text) for text in texts])) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected] * 4
+    assert counts == [expected] * 4
 
 
 def test_unrepeated_names_are_not_cached() -> None:

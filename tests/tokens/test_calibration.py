@@ -122,9 +122,9 @@ def test_a_claude_code_session_gives_the_same_factor() -> None:
     texts = sum(plain.count.by_role.values())
     # a message of Claude has a framing of 3 tokens; the texts account for the rest of the
     # recorded tokens
-    asked = -(-1000 * (4 * (FRAME + 750) - 4 * 3) // 2000) / 1000
-    assert ran.rows[0].tokenizer == f"chars4 × {asked}"
-    assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * asked
+    factor = -(-1000 * (4 * (FRAME + 750) - 4 * 3) // 2000) / 1000
+    assert ran.rows[0].tokenizer == f"chars4 × {factor}"
+    assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * factor
 
 
 def test_tokens_around_arguments_are_not_multiplied() -> None:
@@ -159,9 +159,10 @@ def test_few_windows_give_no_factor(pairs: int) -> None:
     data = conversation(talk([500] * pairs))
     ran = run(data, COUNT, **MEASURE, calibrates=True)
     assert ran.rows[0].count == run(data, COUNT, **MEASURE).rows[0].count
-    found = max(0, pairs - 2)
+    windows = max(0, pairs - 2)
     assert (
-        f"{found} window{'' if found == 1 else 's'} of 2,000 tokens" in notes(ran)["not-calibrated"]
+        f"{windows} window{'' if windows == 1 else 's'} of 2,000 tokens"
+        in notes(ran)["not-calibrated"]
     )
     assert f"at least {LEAST} are needed" in notes(ran)["not-calibrated"]
     assert ran.rows[0].findings[0].severity == "warning"

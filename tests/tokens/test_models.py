@@ -59,8 +59,8 @@ def test_every_registry_name_is_found_with_any_prefix_or_suffix(name: str) -> No
 
 def test_equivalent_names_have_the_same_limits() -> None:
     for model in known_models():
-        found = find_model(model.name)
-        assert found is not None
+        known = find_model(model.name)
+        assert known is not None
         limits = (
             model.context_window,
             model.max_input,
@@ -70,8 +70,8 @@ def test_equivalent_names_have_the_same_limits() -> None:
             model.image,
         )
         assert limits == (
-            found.context_window, found.max_input, found.max_output, found.tokenizer, found.framing,
-            found.image,
+            known.context_window, known.max_input, known.max_output, known.tokenizer, known.framing,
+            known.image,
         )  # fmt: skip
 
 

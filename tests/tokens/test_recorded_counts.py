@@ -115,9 +115,9 @@ def test_counts_are_not_far_too_high(
 ) -> None:
     group = [pair for pair in recorded if is_in_group(pair)]
     assert len(group) > 90
-    found = over(group)
-    assert found[0] <= median
-    assert found[1] <= p95
+    distances = over(group)
+    assert distances[0] <= median
+    assert distances[1] <= p95
 
 
 @pytest.mark.skipif(not available(), reason="ctok counts Claude on Python 3.12 and newer")

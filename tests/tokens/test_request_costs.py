@@ -127,9 +127,9 @@ def test_options_of_anthropic_cost_once() -> None:
 
 
 def test_the_mode_pro_has_no_known_rule() -> None:
-    found = count({"input": "x", "reasoning": {"mode": "pro"}}, "gpt-5.6-sol")
-    assert found.exactness == "estimated"
-    assert found.beside["reasoning_mode"] >= 1550
+    counted = count({"input": "x", "reasoning": {"mode": "pro"}}, "gpt-5.6-sol")
+    assert counted.exactness == "estimated"
+    assert counted.beside["reasoning_mode"] >= 1550
 
 
 def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
@@ -198,9 +198,9 @@ def test_tools_of_the_user_are_not_an_estimate() -> None:
         {"type": "custom", "name": "f", "input_schema": SCHEMA},
         {"name": "g", "input_schema": SCHEMA},
     ]
-    found = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
-    assert found.exactness == ("reconstructed" if available() else "bounded")
-    assert "own_tools" not in found.beside
+    counted = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
+    assert counted.exactness == ("reconstructed" if available() else "bounded")
+    assert "own_tools" not in counted.beside
 
 
 def test_reasoning_that_xai_keeps_is_counted_once_with_an_answer() -> None:
@@ -226,8 +226,10 @@ def test_encrypted_reasoning_has_a_cost() -> None:
 
 def test_a_name_equal_to_the_role_costs_nothing() -> None:
     text = tokenizer("o200k_base").count
-    found = count({"messages": [{"role": "user", "name": "user", "content": "Hi there"}]}, "gpt-4o")
-    assert found.tokens == 3 + 4 + text("user") + text("Hi there")
+    counted = count(
+        {"messages": [{"role": "user", "name": "user", "content": "Hi there"}]}, "gpt-4o"
+    )
+    assert counted.tokens == 3 + 4 + text("user") + text("Hi there")
 
 
 def test_calls_on_responses_are_items_without_a_wrapper() -> None:

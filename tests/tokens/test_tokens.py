@@ -119,22 +119,22 @@ def test_all_engines_agree_on_real_texts(
 
 @given(any_text, st.sampled_from(sorted(TOKENIZERS)))
 def test_a_ceiling_is_never_below_the_count(text: str, name: str) -> None:
-    one = tokenizer(name)
-    assert one.count(text) <= one.ceiling(text)
-    assert Ceiling(one).count(text) == one.ceiling(text)
+    engine = tokenizer(name)
+    assert engine.count(text) <= engine.ceiling(text)
+    assert Ceiling(engine).count(text) == engine.ceiling(text)
 
 
 @given(any_text, st.sampled_from(["o200k_base", "chars4", "claude-v3-bound"]), st.integers(0, 60))
 def test_head_and_tail_fit_their_limit_and_are_ends_of_the_text(
     text: str, name: str, limit: int
 ) -> None:
-    one = tokenizer(name)
-    first, last = head(one, text, limit), tail(one, text, limit)
+    engine = tokenizer(name)
+    first, last = head(engine, text, limit), tail(engine, text, limit)
     assert text.startswith(first)
     assert text.endswith(last)
-    assert one.count(first) <= limit or not first
-    assert one.count(last) <= limit or not last
-    if one.count(text) <= limit:
+    assert engine.count(first) <= limit or not first
+    assert engine.count(last) <= limit or not last
+    if engine.count(text) <= limit:
         assert first == last == text
 
 

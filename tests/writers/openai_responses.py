@@ -95,10 +95,10 @@ def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     values = reasoned(talk)
     if number == 0 or not values:
         return {"id": "r", "input": values} | envelope
-    asked: Any = values[: len(values) // 2]
+    prompt: Any = values[: len(values) // 2]
     if number == 2 and talk[0]["role"] == "user" and not isinstance(values[0]["content"], list):
-        asked = talk[0]["texts"][0]
-    output = values[1:] if isinstance(asked, str) else values[len(asked) :]
+        prompt = talk[0]["texts"][0]
+    output = values[1:] if isinstance(prompt, str) else values[len(prompt) :]
     response = {
         "id": "resp_1",
         "object": "response",
@@ -106,7 +106,7 @@ def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
         "usage": {"input_tokens": 9, "output_tokens": 2},
     }
     return {
-        "responses_create_params": envelope | {"input": asked},
+        "responses_create_params": envelope | {"input": prompt},
         "response": response,
         "reward": 1.0,
     }

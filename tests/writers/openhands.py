@@ -20,9 +20,18 @@ def noted(message: dict[str, Any], call: dict[str, Any], position: int) -> dict[
         }
         for call in message["calls"]
     ]
-    said = {"role": "assistant", "content": "".join(message["texts"]) or None, "tool_calls": calls}
+    answer = {
+        "role": "assistant",
+        "content": "".join(message["texts"]) or None,
+        "tool_calls": calls,
+    }
     usage = {"prompt_tokens": 10 + position, "completion_tokens": 1}
-    response = {"id": f"r{position}", "model": "m", "choices": [{"message": said}], "usage": usage}
+    response = {
+        "id": f"r{position}",
+        "model": "m",
+        "choices": [{"message": answer}],
+        "usage": usage,
+    }
     return {
         "function_name": call["name"],
         "tool_call_id": call["id"],

@@ -100,14 +100,14 @@ def sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "message": {"role": "user", "content": "abandoned"},
         },
     ]
-    parent, said = "p0", []
+    parent, written = "p0", []
     for position, body in enumerate(_bodies(messages)):
         name = f"p{len(entries)}"
         if "keeps" in body:
-            body["firstKeptEntryId"] = [*said, name][-1 - body.pop("keeps")]
+            body["firstKeptEntryId"] = [*written, name][-1 - body.pop("keeps")]
         entries.append({"id": name, "parentId": parent, "timestamp": _time(position)} | body)
         parent = name
-        said.append(name)
+        written.append(name)
         if position % 3 == 2:
             parent = f"p{len(entries)}"
             entries.append(

@@ -26,9 +26,9 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     """A conversation as a value, its system prompt in the list or next to it."""
-    beside = {}
+    members = {}
     if number % 2 and talk and talk[0]["role"] == "system" and len(talk) > 1:
-        beside = {"system": talk[0]["texts"][0]}
+        members = {"system": talk[0]["texts"][0]}
         talk = talk[1:]
     values = [turn for message in talk for turn in turns(message)]
     return {
@@ -36,4 +36,4 @@ def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
         "conversations": values,
         "tools": TOOLS,
         "chosen": {"from": "gpt", "value": "x"},
-    } | beside
+    } | members

@@ -268,18 +268,18 @@ def _limits(row: Row) -> tuple[int | None, ...]:
     return row["context_window"], row["max_input"], row["max_output"]
 
 
-def _smaller(text: Row, other: Row) -> Row:
+def _smaller(row: Row, other: Row) -> Row:
     """A row with the smaller limits of two rows; null means unknown."""
     limits = ("context_window", "max_input", "max_output")
     least = {
-        key: min((value for value in (text[key], other[key]) if value), default=None)
+        key: min((value for value in (row[key], other[key]) if value), default=None)
         for key in limits
     }
     if least["max_input"] and least["max_input"] >= least["context_window"]:
         least["max_input"] = None
     if least["max_output"]:
         least["max_output"] = min(least["max_output"], least["context_window"])
-    return text | least
+    return row | least
 
 
 def spelled(rows: list[Row], sources: dict[str, Any], date: str) -> str:

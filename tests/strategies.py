@@ -143,7 +143,7 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "codex-exec": codex_exec.exec_events,
     "anthropic": anthropic.elements,
     "context": context.context_messages,
-    "pi": lambda talk: [pi.pi_message(text, position) for position, text in enumerate(talk)],
+    "pi": lambda talk: [pi.pi_message(message, position) for position, message in enumerate(talk)],
     "pi, sessions": pi.sessions,
     "pi, old sessions": pi.old_sessions,
     "gemini": gemini.contents,

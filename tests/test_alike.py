@@ -43,9 +43,9 @@ def result(of: str, text: str) -> dict[str, Any]:
 TALK = [
     plain_message("user", "What do the tide tables say of the harbour?"),
     *(
-        text
+        message
         for number in range(1, 9)
-        for text in (
+        for message in (
             plain_message("assistant", f"Step {number}.", f"c{number}"),
             result(f"c{number}", f"table {number}: " + "high water and low water " * (40 * number)),
         )

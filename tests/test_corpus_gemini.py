@@ -54,9 +54,9 @@ def plain(path: Path) -> Iterator[Count]:
             name = by_id[name]["parentUuid"]
         parts = [
             part
-            for finding in result
-            if finding["uuid"] in chain
-            for part in finding.get("message", {}).get("parts", ())
+            for event in result
+            if event["uuid"] in chain
+            for part in event.get("message", {}).get("parts", ())
         ]
         messages = {
             event["uuid"]

@@ -93,8 +93,8 @@ def test_the_json_report_has_every_promised_key(ctxtrim: Run, tmp_path: Path) ->
 
 
 def test_a_transcript_inside_a_document_is_found_by_line_and_pointer(ctxtrim: Run) -> None:
-    text = (FIXTURES / "document.json").read_text().splitlines()
-    starts = [number for number, text in enumerate(text, 1) if text == "  {"]
+    source_lines = (FIXTURES / "document.json").read_text().splitlines()
+    starts = [number for number, text in enumerate(source_lines, 1) if text == "  {"]
     rows = report(ctxtrim("count", *QUICK, "--json", FIXTURES / "document.json").out)["transcripts"]
     assert [row["pointer"] for row in rows] == ["[0]", "[1]", "[2]"]
     assert [row["id"] for row in rows] == ["stamps", "kite", "bread"]

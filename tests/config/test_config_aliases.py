@@ -109,11 +109,11 @@ def settings_and_notes(
     """
     path.write_text(json.dumps({block: {name: value}}))
     settings_source = agents_file(path)
-    result = {option_name(key): text.value for key, text in settings_source.shared.items()}
+    result = {option_name(key): setting.value for key, setting in settings_source.shared.items()}
     result |= {
-        f"{stage}.{option_name(key)}": text.value
+        f"{stage}.{option_name(key)}": setting.value
         for stage, all_ in settings_source.settings.items()
-        for key, text in all_.items()
+        for key, setting in all_.items()
     }
     return result, [note.message for note in settings_source.notes]
 
@@ -151,9 +151,9 @@ def test_ctxtrim_files_accept_the_aliases(
     own.write_text(f"[{block}]\n{name} = {json.dumps(value)}\n")
     settings_source = own_file(own)
     inside = {
-        (stage, key): text.value
+        (stage, key): setting.value
         for stage, all_ in settings_source.settings.items()
-        for key, text in all_.items()
+        for key, setting in all_.items()
     }
     if block != "compactor" or name not in (
         "maxTokens",
@@ -162,12 +162,12 @@ def test_ctxtrim_files_accept_the_aliases(
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {
-            (stage, key): text.value
+            (stage, key): setting.value
             for stage, all_ in bare.settings.items()
-            for key, text in all_.items()
+            for key, setting in all_.items()
         } == inside
-        assert {key: text.value for key, text in bare.shared.items()} == {
-            key: text.value for key, text in settings_source.shared.items()
+        assert {key: setting.value for key, setting in bare.shared.items()} == {
+            key: setting.value for key, setting in settings_source.shared.items()
         }
     assert len(inside) + len(settings_source.shared) == sum(
         target not in PENDING for target in expected

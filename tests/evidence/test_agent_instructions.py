@@ -91,9 +91,9 @@ def test_a_block_next_to_the_prompt_holds_instructions() -> None:
 @pytest.mark.parametrize("text", CARRIERS)
 def test_s1_4_instructions_are_dropped_after_old_chat(text: str) -> None:
     old = [
-        text
+        message
         for number in range(20)
-        for text in (user(f"question {number} " * 20), says(f"answer {number} " * 20))
+        for message in (user(f"question {number} " * 20), says(f"answer {number} " * 20))
     ]
     data = json.dumps({"messages": [user(text), *old, user("and now?")]}).encode()
     done = run(data, [("trim", {})], limit=300).data

@@ -419,8 +419,8 @@ def test_calls_without_ids_are_answered_in_order() -> None:
         ("user", result("t3", "lone")),
     ]
     data = b"".join(
-        json.dumps({"role": role, "message": {"content": [text]}}).encode() + b"\n"
-        for role, text in events
+        json.dumps({"role": role, "message": {"content": [block]}}).encode() + b"\n"
+        for role, block in events
     )
     parsed = transcript(data)
     turn_shape = shape(parsed.messages)

@@ -189,7 +189,7 @@ def test_each_line_of_a_mixed_file_is_read_in_its_format() -> None:
         chunks = read(lines(first, other, first))
         assert [len(chunk.transcripts[0].messages) for chunk in chunks] == [4, 4, 4]
         names = [chunk.format.name for chunk in chunks if chunk.format]
-        assert names == [name(lines(text)) for text in (first, other, first)]
+        assert names == [name(lines(value)) for value in (first, other, first)]
 
 
 def test_a_conversation_late_in_a_file_is_read_in_its_format() -> None:

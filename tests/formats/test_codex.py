@@ -158,7 +158,7 @@ def test_rolled_back_turns_are_not_context() -> None:
 def test_a_rollout_of_2025_without_envelopes_is_read() -> None:
     header = {"id": "s0", "timestamp": TIME, "instructions": "Be brief.", "git": {}}
     bare = [says("user", "list"), calls("c1"), returns("c1"), says("assistant", "Done.")]
-    file = session(header, *(text for each in bare for text in (each, {"record_type": "state"})))
+    file = session(header, *(line for each in bare for line in (each, {"record_type": "state"})))
     assert layout(file) == ("codex", "events")
     transcript = read(file)[0].transcripts[0]
     assert role_texts(transcript) == [

@@ -330,7 +330,7 @@ def test_a_content_is_dropped_with_its_last_message() -> None:
 
 def test_an_event_is_dropped_with_its_content() -> None:
     events = [
-        {"author": "x", "content": text} for text in (user("a " * 200), model("b"), user("c"))
+        {"author": "x", "content": content} for content in (user("a " * 200), model("b"), user("c"))
     ]
     out = json.loads(
         run(json.dumps({"events": events}).encode(), [("trim", {})], limit=20).data or b""

@@ -258,7 +258,7 @@ def test_deep_nesting_next_to_an_edit_is_unchanged(depth: int) -> None:
     deep = b'{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":'
     deep += b"[" * depth + b"]" * depth + b"}}]}\n"
     rest = [user("old " * 500), {"role": "assistant", "content": "long " * 500}, user("now")]
-    first, second, last = (json.dumps(text).encode() + b"\n" for text in rest)
+    first, second, last = (json.dumps(value).encode() + b"\n" for value in rest)
     ran = run(first + deep + second + last, [("trim", {})], limit=100)
     assert ran.data in (last, deep + last)  # read and dropped, or not understood and kept
     assert {finding.code for finding in ran.findings} <= {"not-json"}

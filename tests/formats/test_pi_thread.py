@@ -325,17 +325,17 @@ def sent_by_pi(data: bytes) -> list[tuple[str, str]]:
         first = path[newest].get("firstKeptEntryId")
         start = named.index(first) if first in named else newest
         path = [path[newest], *path[start:newest], *path[newest + 1 :]]
-    return [message for text in path for message in sent(text)]
+    return [message for event in path for message in sent(event)]
 
 
-def sent(finding: Value) -> list[tuple[str, str]]:
-    if finding["type"] == "compaction":
-        return [("user", finding["summary"])] if finding["summary"] else []
-    if finding["type"] != "message":
+def sent(event: Value) -> list[tuple[str, str]]:
+    if event["type"] == "compaction":
+        return [("user", event["summary"])] if event["summary"] else []
+    if event["type"] != "message":
         return []
-    role, content = finding["message"]["role"], finding["message"].get("content")
+    role, content = event["message"]["role"], event["message"].get("content")
     if role == "compactionSummary":
-        return [("user", finding["message"]["summary"])]
+        return [("user", event["message"]["summary"])]
     words = (
         content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
     )

@@ -49,7 +49,7 @@ TURNS = (
         talk(*TURNS),
         json.dumps([{"conversations": TURNS}], indent=2).encode(),
         json.dumps(TURNS).encode(),
-        b"".join(json.dumps(text).encode() + b"\n" for text in TURNS),
+        b"".join(json.dumps(turn).encode() + b"\n" for turn in TURNS),
         talk(*TURNS[1:], system="be brief"),
     ],
 )

@@ -38,9 +38,9 @@ def trajectory(is_typed: bool, steps: int = 3) -> list[dict[str, Any]]:
         entry("user", "Here is a demonstration. ISSUE: the parser hangs", is_demo=True),
         entry("user", "ISSUE: the total is wrong", **seen),
         *(
-            text
+            message
             for number in range(steps)
-            for text in (
+            for message in (
                 acted(f"I look at file {number}.", f"cat file{number}.py", **action),
                 entry("user", f"{number}\n{OUTPUT}", **seen),
             )

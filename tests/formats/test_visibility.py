@@ -225,13 +225,13 @@ def test_an_archived_step_and_its_digest_in_a_list() -> None:
 
 def test_an_archived_step_and_its_digest_in_a_session() -> None:
     entries = [
-        entry(f"e{position}", f"e{position - 1}" if position else None, text)
-        for position, text in enumerate(TALK)
+        entry(f"e{position}", f"e{position - 1}" if position else None, message)
+        for position, message in enumerate(TALK)
     ]
     out = [json.loads(line) for line in digested(session(*entries)).splitlines()[1:]]
     seen = [
-        (finding["message"]["role"], finding["message"].get("metadata", {}).get("kind"))
-        for finding in out[1:5]
+        (event["message"]["role"], event["message"].get("metadata", {}).get("kind"))
+        for event in out[1:5]
     ]
     archived = "tool_result_archived"
     assert seen == [

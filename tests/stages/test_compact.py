@@ -201,14 +201,17 @@ def test_s3_11_a_session_format_gets_a_compaction_and_hides_archived_steps() -> 
     messages = [
         pi_user("look"),
         *(
-            text
+            message
             for at in range(20)
-            for text in (pi_calls(f"c{at}"), pi_result(f"c{at}", [pi_text(LONG)]))
+            for message in (pi_calls(f"c{at}"), pi_result(f"c{at}", [pi_text(LONG)]))
         ),
     ]
     messages += [pi_says("done"), pi_user("and now?"), pi_says("wait")]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, text) for at, text in enumerate(messages))
+        *(
+            entry(f"e{at}", f"e{at - 1}" if at else None, message)
+            for at, message in enumerate(messages)
+        )
     )
     ran = run(data, [("compact", {"tool_cutoff": 2})], limit=4000)
     (transcript,) = read(ran.data or b"")[0].transcripts

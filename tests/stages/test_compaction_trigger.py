@@ -129,7 +129,10 @@ def test_s3_13_the_estimate_includes_the_names_of_calls() -> None:
 def test_s3_13_a_recorded_total_is_enough(usage: dict[str, int]) -> None:
     entries = [pi_user("go"), pi_says("b" * 400, usage=usage), pi_user("a" * 400)]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, text) for at, text in enumerate(entries))
+        *(
+            entry(f"e{at}", f"e{at - 1}" if at else None, message)
+            for at, message in enumerate(entries)
+        )
     )
     assert estimate(pi_transcript(data)) == Estimate(5100, 3, 5000)
     plain = [user("go"), says("b" * 400) | {"usage": {"total_tokens": 700}}, user("a" * 400)]
@@ -152,7 +155,10 @@ def test_s3_13_later_messages_are_added_to_the_last_recorded_usage() -> None:
     broken = pi_says("no", usage={"input": 90_000, "output": 1}, stopReason="aborted")
     entries = [pi_user("go"), answered, broken, pi_user("a" * 400)]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, text) for at, text in enumerate(entries))
+        *(
+            entry(f"e{at}", f"e{at - 1}" if at else None, message)
+            for at, message in enumerate(entries)
+        )
     )
     assert estimate(pi_transcript(data)) == Estimate(6150, 3, 6050)
 

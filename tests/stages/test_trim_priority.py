@@ -396,7 +396,7 @@ def test_s1_5_priority_based_is_an_alias_of_priority() -> None:
 
 TURNS = [
     SYSTEM,
-    *(text for turn in range(7) for text in (user(f"ask {turn}"), says(f"say {turn}"))),
+    *(message for turn in range(7) for message in (user(f"ask {turn}"), says(f"say {turn}"))),
 ]
 
 

@@ -218,7 +218,7 @@ def test_encrypted_reasoning_has_a_cost() -> None:
         "reasoning_details": [{"type": "reasoning.encrypted", "data": "A" * 1000}]
     }
     plain, sealed = (
-        count({"messages": [user("x"), text]}, "gpt-5") for text in (says("y"), answer)
+        count({"messages": [user("x"), message]}, "gpt-5") for message in (says("y"), answer)
     )
     assert sealed.tokens - plain.tokens == 100
     assert sealed.exactness == "estimated"

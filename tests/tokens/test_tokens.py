@@ -265,7 +265,9 @@ def test_arguments_with_line_breaks_cost_more() -> None:
         {"a": "x", "b": ["p"], "c": "flat"}
     )
     counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
-    frames = [counter.count(transcript([user("x"), text])).framing for text in (plain, broken)]
+    frames = [
+        counter.count(transcript([user("x"), message])).framing for message in (plain, broken)
+    ]
     assert frames[1] - frames[0] == 12
 
 

@@ -295,7 +295,7 @@ def test_calls_and_results_cost_as_much_as_rendered_plus_quotes(
     kinds = {"<|constrain|>json": 2, "json": 2 + 2 * calls}
     for kind, more in kinds.items():
         renderings = [
-            tokens(harmony, as_documented(text, [], kind)) for text in (talk, quoted(talk))
+            tokens(harmony, as_documented(messages, [], kind)) for messages in (talk, quoted(talk))
         ]
         assert counted(talk, []) >= max(renderings) + more
         if sum(message["role"] == "tool" for message in talk) <= 1:
@@ -320,9 +320,9 @@ def test_no_conversation_is_counted_too_low(
 ) -> None:
     count = counted(talk, tools)
     for kind in ("json", "<|constrain|>json", "<|constrain|> json"):
-        for text in (talk, quoted(talk)):
-            assert tokens(harmony, as_documented(text, tools, kind)) <= count
-            assert tokens(harmony, as_vllm(text, tools, kind)) <= count
+        for messages in (talk, quoted(talk)):
+            assert tokens(harmony, as_documented(messages, tools, kind)) <= count
+            assert tokens(harmony, as_vllm(messages, tools, kind)) <= count
 
 
 @pytest.mark.parametrize(

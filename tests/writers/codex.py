@@ -24,7 +24,7 @@ def long_session(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A rollout that was compacted on the way, and whose last turn was taken back."""
     events, talk = _begin(talk)
     values = reasoned(talk)
-    events += [_event("response_item", text) for text in (*values[:1], DEAD)]
+    events += [_event("response_item", item) for item in (*values[:1], DEAD)]
     if len(values) % 2:
         events.append(_event("compacted", {"message": "x", "replacement_history": values[:3]}))
         values = values[3:]
@@ -45,7 +45,7 @@ def bare_session(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A rollout of mid-2025: items without an envelope, and states between them."""
     header = {"id": "s", "timestamp": "2025-07-01T03:04:05.678Z", "instructions": "Be brief."}
     state = {"record_type": "state"}
-    return [header, *(text for item in reasoned(talk) for text in (item, state))]
+    return [header, *(line for item in reasoned(talk) for line in (item, state))]
 
 
 def _begin(talk: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

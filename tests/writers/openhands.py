@@ -216,13 +216,13 @@ def condensed(talk: Talk) -> list[dict[str, Any]]:
         *events(talk),
         {"id": 900, "source": "user", "action": "message", "args": {"content": "forget this"}},
     ]
-    message = next(
+    first = next(
         position for position, item in enumerate(values) if item.get("action") == "message"
     )
     arguments = {
-        "forgotten_event_ids": [values[message]["id"], 900],
+        "forgotten_event_ids": [values[first]["id"], 900],
         "summary": "as told",
-        "summary_offset": message,
+        "summary_offset": first,
     }
     values.append({"id": 901, "source": "agent", "action": "condensation", "args": arguments})
     return [

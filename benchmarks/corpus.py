@@ -1,19 +1,18 @@
-"""`count` and `trim` over a folder of transcripts, beside a plain loop and beside the bare floor,
-in one run.
+"""Compares `count` and `trim` over a folder of transcripts with a plain loop and with a lower
+bound, in a single run.
 
     python benchmarks/corpus.py FOLDER [--runs 7]
 
-Everything runs in one process on one core, vocabularies loaded beforehand; each figure is the
-median of some runs, the contenders taking turns, so that a machine that changes its speed changes
-it for all. MB are bytes of the files.
+Everything runs in one process on one core, with vocabularies loaded beforehand. Each figure is the
+median of several runs. The contenders run alternately, so that a change of machine speed affects
+all of them. MB are bytes of the files.
 
-- floor: `orjson.loads` of every line (or document), and gigatoken over the very texts that ctxtrim
+- floor: `orjson.loads` of every line (or document), and gigatoken over the same texts that ctxtrim
   counts
-- plain: `json.loads` of every line and tiktoken over the same texts: what people write by hand; for
-  trim, with the
-  oldest messages dropped until the rest fits
-- count, trim: ctxtrim's stream, from the file's lines to the row of the report (and the bytes, for
-  trim)
+- plain: the usual hand-written loop: `json.loads` of every line and tiktoken over the same texts;
+  for trim, the oldest messages are dropped until the rest fits
+- count, trim: ctxtrim's stream, from the lines of the file to the row of the report (and the bytes,
+  for trim)
 """
 
 import argparse
@@ -93,10 +92,13 @@ def main() -> None:
 
 
 def _texts(data: bytes) -> list[str]:
-    """What ctxtrim counts in a file, once each."""
+    """The texts that ctxtrim counts in a file, each of them once."""
     chunks = open_reading(BytesIO(data)).chunks
     messages = (
-        message for chunk in chunks for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in chunks
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     )
     return [part.text for message in messages for part in message.parts if part.media is None]
 

@@ -1,16 +1,16 @@
-"""How fast each engine counts the same texts: tokens of OpenAI's encoding, and Claude's.
+"""Measures the speed of each engine on the same texts, for OpenAI's encoding and for Claude's.
 
     python benchmarks/engines.py FILE_OR_FOLDER... [--runs 5] [--most 20]
 
-Of transcripts the texts that ctxtrim counts are taken, of other files the whole text; a random part
-of `--most` MB where there are more. Everything runs in one process on one core, and its processor
-time is what counts. Cold is the first pass of an engine that has just been made, warm the second;
-how long making it takes stands beside. Each figure is the median of some runs, the engines taking
-turns, so that a machine that changes its speed changes it for all; ratios are medians of each run's
-own. MB are bytes of UTF-8.
+The input is the counted texts of transcripts and the whole text of other files; a random part of
+`--most` MB if there is more. Everything runs in one process on one core; figures are processor
+time. Cold is the first pass of a new engine, warm the second pass; the construction time of the
+engine is a separate column. Each figure is the median of several runs. The engines run alternately,
+so that a change of machine speed affects all of them; ratios are medians of the ratios of each run.
+MB are bytes of UTF-8.
 
-ctok itself, which is there on Python 3.12 and newer, is so slow that Claude's engines have a run of
-their own over half a megabyte of the texts.
+ctok itself, available on Python 3.12 and newer, is so slow that Claude's engines have a separate
+run over half a megabyte of the texts.
 """
 
 import argparse
@@ -53,18 +53,18 @@ def main() -> None:
 
 
 def _texts(path: Path) -> Iterable[str]:
-    """What a model reads in a file, or in all files of a folder."""
+    """The texts that a model reads in a file, or in all files of a folder."""
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if not file.is_file():
             continue
         data = file.read_bytes()
-        found = open_reading(BytesIO(data))
-        if found.format:
+        reading = open_reading(BytesIO(data))
+        if reading.format:
             messages = (
                 message
-                for chunk in found.chunks
-                for one in chunk.transcripts
-                for message in one.messages
+                for chunk in reading.chunks
+                for transcript in chunk.transcripts
+                for message in transcript.messages
             )
             yield from (part.text for message in messages for part in message.parts if part.text)
         elif b"\x00" not in data:
@@ -87,7 +87,7 @@ def _megabytes(texts: list[str]) -> float:
 
 
 def _tiktoken() -> Count:
-    """What people write by hand."""
+    """The usual hand-written way to count: tiktoken, text by text."""
     fields = (VOCABULARIES / f"{ENCODING}.tiktoken").read_bytes().split()
     ranks = dict(zip(map(a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
     plain = tiktoken.Encoding(
@@ -139,7 +139,7 @@ CLAUDE: dict[str, Callable[[], Count]] = {
 def _compare(
     texts: list[str], runs: int, against: str, engines: dict[str, Callable[[], Count]]
 ) -> None:
-    """Let the engines take turns, and print a row for each."""
+    """Run the engines alternately, and print a row for each."""
     seconds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in engines}
     for _ in range(runs):
         for name, make in engines.items():

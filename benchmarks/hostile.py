@@ -1,37 +1,37 @@
-"""How the time of every stage grows with the size of a nasty text: the exponent, the worst case
-first.
+"""Measures how the time of every stage grows with the size of a hostile text: the exponent, the
+worst case first.
 
     python benchmarks/hostile.py [--sizes 1M,4M,16M] [--further 1.1]
                                  [--texts 'flags*,JSON*'] [--places result] [--stages 'trim*']
 
-Each case is one command line over a small conversation that holds one nasty text
-(`hostile_texts.py`) in one place: a tool result, several results of 4 kB, the user's or the
-assistant's words, the arguments of a call, or both a result and the user's words, who then quotes
-it. A case runs in a process of its own, within `--timeout` seconds of processor time and `--memory`
-MB. What is measured is that processor time, without the start of Python.
+Each case is a command line over a small conversation that contains a hostile text
+(`hostile_texts.py`) at one position: a tool result, several results of 4 kB, a user or assistant
+message, the arguments of a call, or both a result and a later user message that quotes it. A case
+runs in a separate process, within `--timeout` seconds of processor time and `--memory` MB. The
+measured value is this processor time, without the start of Python.
 
-The exponent is the slope of a line through the logarithms of size and time, or that between the two
-largest sizes where it is less: a cost that comes once, such as a vocabulary that is loaded again,
-is no growth. Times below 0.02 s are left out, for they are mostly noise. 1 is linear. With
-`--further E`, sizes after the second are measured only where the exponent of the first two is above
-E. Where it is, both are measured twice, and the shorter times count.
+The exponent is the slope of a line through the logarithms of size and time, or the slope between
+the two largest sizes if that is smaller: a one-time cost, such as a reloaded vocabulary, is not
+growth. Times below 0.02 s are ignored, since they are mostly noise. 1 is linear. With `--further
+E`, sizes after the second are measured only if the exponent of the first two is above E. In that
+case both are measured twice, and the shorter times count.
 
-gigatoken and tiktoken merge a word without end in `n log n` or worse, and random access to more
-memory than a cache holds is slower. No program that counts exactly with them can be faster. So the
-time inside them is measured apart: `ours` is the exponent of all other time, `encoder` that of
-theirs, and `given` that of the characters they are given, which would show text that is encoded
-again and again. `all` is the exponent of the whole.
+gigatoken and tiktoken merge an endless word in `n log n` or worse, and random access to more memory
+than a cache holds is slower. No program that counts exactly with them can be faster. So the time
+inside them is measured separately: `ours` is the exponent of all other time, `encoder` the exponent
+of their time, and `given` the exponent of the number of characters passed to them, which reveals
+text that is encoded repeatedly. `all` is the exponent of the total time.
 
-A command that edits may have nothing to do at a small size, as the text is within its limit. Sizes
-at which it writes what it has read are left out if it edits the text at a larger size.
+A command that edits can have nothing to do at a small size, if the text is within its limit. Sizes
+at which the output equals the input are ignored if the command edits the text at a larger size.
 
-The script ends with exit code 1 where `ours` or `given` is above 1.2, or a case fails or runs out
-of time. Why 1.2: sorting in `n log n` shows as 1.07 between 1 and 16 MB, and caches that become too
-small and allocation cost up to a tenth more; quadratic work shows as 2 once it outweighs the rest,
-and 1.5 long before. Cases of which only `all` is above 1.2 are listed too.
+The script exits with 1 if `ours` or `given` is above 1.2, or a case fails or times out. Why 1.2:
+sorting in `n log n` shows as 1.07 between 1 and 16 MB, and exhausted caches and allocation cost up
+to a tenth more; quadratic work shows as 2 once it dominates, and as 1.5 long before. The script
+also lists cases of which only `all` is above 1.2.
 
-Sizes below 200 kB are counted by another engine, so begin above where the exponent of counting
-matters.
+Another engine counts sizes below 200 kB, so start with larger sizes to measure the exponent of
+counting.
 """
 
 import argparse
@@ -57,7 +57,7 @@ from hostile_texts import TEXTS
 LINEAR = 1.2
 FLOOR = 0.02  # seconds
 UNITS = {"k": 1 << 10, "M": 1 << 20}
-SPREAD = 4096  # bytes of a text that one of several results has
+SPREAD = 4096  # size in bytes of one of several results
 ANSWERS = (0, 3, 4)  # exit codes of a complete answer: done, overflow, broken structure
 
 ONLY_RESULTS = {
@@ -105,7 +105,7 @@ PLACES = ("result", "results", "user", "assistant", "arguments", "quoted")
 
 @dataclass(frozen=True)
 class Case:
-    """One command line over one text in one place."""
+    """A command line over a text at a position."""
 
     text: str
     place: str
@@ -114,10 +114,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """Processor seconds of a run, those of them inside the encoders, and the characters that these
-    were given.
+    """Processor seconds of a run, the share inside the encoders, and the number of characters
+    passed to the encoders.
 
-    `edits`: whether something else was written than read. `trouble`: what went wrong.
+    `edits`: whether the output differs from the input. `trouble`: the failure, if any.
     """
 
     seconds: float
@@ -129,32 +129,44 @@ class Measured:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured, by size in bytes."""
+    """The measurements, by size in bytes."""
 
     case: Case
     measured: Mapping[int, Measured]
 
     @property
     def trouble(self) -> str:
-        """What went wrong, if anything."""
-        return next((one.trouble for one in self.measured.values() if one.trouble), "")
+        """The first failure, if any."""
+        return next(
+            (measurement.trouble for measurement in self.measured.values() if measurement.trouble),
+            "",
+        )
 
     @property
     def exponents(self) -> dict[str, float]:
-        """The exponents by name; 0 where fewer than two sizes can be compared."""
-        edits = any(one.edits for one in self.measured.values())
-        points = {size: one for size, one in self.measured.items() if one.edits or not edits}
+        """The exponents by name; 0 if fewer than two sizes are comparable."""
+        edits = any(measurement.edits for measurement in self.measured.values())
+        points = {
+            size: measurement
+            for size, measurement in self.measured.items()
+            if measurement.edits or not edits
+        }
         return {
-            "all": _slope({size: one.seconds for size, one in points.items()}),
-            "ours": _slope({size: one.seconds - one.encoder for size, one in points.items()}),
-            "encoder": _slope({size: one.encoder for size, one in points.items()}),
-            "given": _slope({size: one.given for size, one in points.items()}),
+            "all": _slope({size: measurement.seconds for size, measurement in points.items()}),
+            "ours": _slope(
+                {
+                    size: measurement.seconds - measurement.encoder
+                    for size, measurement in points.items()
+                }
+            ),
+            "encoder": _slope({size: measurement.encoder for size, measurement in points.items()}),
+            "given": _slope({size: measurement.given for size, measurement in points.items()}),
         }
 
     @property
     def is_open(self) -> bool:
         """Whether too few sizes were measured at which the text is edited."""
-        edits = [one.edits for one in self.measured.values()]
+        edits = [measurement.edits for measurement in self.measured.values()]
         return any(edits) and edits.count(True) < min(2, len(edits))
 
     @property
@@ -194,8 +206,8 @@ class Meter:
     def __init__(self) -> None:
         self.seconds, self.given = 0.0, 0
 
-    def timed(self, encode: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
-        """The same function, measured; its text is the argument at `place`."""
+    def timed(self, encode: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
+        """Wrap a function with a measurement; its text is the argument at position `place`."""
 
         def measured(*arguments: Any, **more: Any) -> Any:
             start = time.process_time()
@@ -203,7 +215,7 @@ class Meter:
                 return encode(*arguments, **more)
             finally:
                 self.seconds += time.process_time() - start
-                self.given += len(arguments[place])
+                self.given += len(arguments[position])
 
         return measured
 
@@ -259,13 +271,13 @@ def main() -> None:
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         _settle(Path(folder), {case.stage for case in cases})
-        for number, ((text, place), group) in enumerate(groups.items(), 1):
+        for number, ((text, position), group) in enumerate(groups.items(), 1):
             screen = Screen(Path(folder), sizes, options.further, options.timeout, options.memory)
-            found = screen.outcomes(group)
-            outcomes += found
-            for outcome in filter(lambda one: one.is_listed, found):
+            measured = screen.outcomes(group)
+            outcomes += measured
+            for outcome in filter(lambda one: one.is_listed, measured):
                 print(_row(outcome, sizes), file=sys.stderr, flush=True)
-            print(f"{number} of {len(groups)}: {text}, {place}", file=sys.stderr, flush=True)
+            print(f"{number} of {len(groups)}: {text}, {position}", file=sys.stderr, flush=True)
     _show(outcomes, sizes, options.show)
     raise SystemExit(any(outcome.is_bad for outcome in outcomes))
 
@@ -276,10 +288,10 @@ def _size(text: str) -> int:
 
 def _cases(texts: str, places: str, stages: str) -> Iterator[Case]:
     for text in _matching(TEXTS, texts):
-        for place in _matching(PLACES, places):
-            known = STAGES if place in ("result", "results") else EVERYWHERE
+        for position in _matching(PLACES, places):
+            known = STAGES if position in ("result", "results") else EVERYWHERE
             for stage in _matching(known, stages):
-                yield Case(text, place, stage)
+                yield Case(text, position, stage)
 
 
 def _matching(names: Iterable[str], patterns: str) -> list[str]:
@@ -289,8 +301,8 @@ def _matching(names: Iterable[str], patterns: str) -> list[str]:
 
 
 def _settle(folder: Path, stages: Iterable[str]) -> None:
-    """Load in this process what every case needs, and keep its settings and files apart from the
-    user's.
+    """Load in this process the data that every case needs, and isolate its settings and files from
+    the user's.
     """
     os.chdir(folder)
     METER.attach()
@@ -302,7 +314,7 @@ def _settle(folder: Path, stages: Iterable[str]) -> None:
     for text in (
         TEXTS["flags"](10_000),
         TEXTS["prose"](300_000),
-    ):  # little and much text have engines of their own
+    ):  # small and large texts have separate engines
         (folder / "in.jsonl").write_bytes(_conversation(text, "quoted"))
         for stage in stages:
             _command(STAGES[stage])
@@ -310,7 +322,9 @@ def _settle(folder: Path, stages: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Screen:
-    """Measures the cases of one text in one place, size by size, so that each file is made once."""
+    """Measures the cases of a text at a position, size by size, so that each file is written
+    once.
+    """
 
     folder: Path
     sizes: list[int]
@@ -319,23 +333,23 @@ class Screen:
     memory: int
 
     def outcomes(self, cases: list[Case]) -> list[Outcome]:
-        """What is measured of each case."""
-        found = {case: Outcome(case, {}) for case in cases}
-        for place, size in enumerate(self.sizes):
-            left = [case for case in cases if self._goes_on(found[case], place)]
+        """The measurements of each case."""
+        outcomes = {case: Outcome(case, {}) for case in cases}
+        for position, size in enumerate(self.sizes):
+            left = [case for case in cases if self._goes_on(outcomes[case], position)]
             if left:
-                self._measure(found, left, size)
-            if place == 1 and self.further:  # what looks suspicious may be noise
-                doubtful = [case for case in left if self._goes_on(found[case], 2)]
+                self._measure(outcomes, left, size)
+            if position == 1 and self.further:  # a suspicious exponent can be noise
+                doubtful = [case for case in left if self._goes_on(outcomes[case], 2)]
                 for again in self.sizes[:2] if doubtful else ():
-                    self._measure(found, doubtful, again)
-        return list(found.values())
+                    self._measure(outcomes, doubtful, again)
+        return list(outcomes.values())
 
-    def _goes_on(self, outcome: Outcome, place: int) -> bool:
-        """Whether the size at a place is measured."""
+    def _goes_on(self, outcome: Outcome, position: int) -> bool:
+        """Whether this size is measured at this position."""
         if outcome.trouble:
             return False
-        return place < 2 or outcome.is_open or max(outcome.exponents.values()) > self.further
+        return position < 2 or outcome.is_open or max(outcome.exponents.values()) > self.further
 
     def _measure(self, found: dict[Case, Outcome], cases: list[Case], size: int) -> None:
         """Measure some cases at a size; of several times the shortest counts."""
@@ -348,7 +362,7 @@ class Screen:
             found[case] = Outcome(case, {**found[case].measured, size: best})
 
     def _run(self, command: str) -> Measured:
-        """A command line in a process of its own."""
+        """A command line in a separate process."""
         source, out, errors = (
             self.folder / name for name in ("in.jsonl", "out.jsonl", "errors.txt")
         )
@@ -365,7 +379,7 @@ class Screen:
             os._exit(code)
         os.close(writing)
         with os.fdopen(reading, "rb") as pipe:
-            told = pipe.read()
+            answer = pipe.read()
         _, status, usage = os.wait4(child, 0)
         seconds = usage.ru_utime + usage.ru_stime
         if os.WIFSIGNALED(status):
@@ -377,7 +391,7 @@ class Screen:
             last = errors.read_text(errors="replace").strip().split("\n")[-1]
             return Measured(seconds, trouble=f"exit {code}: {last[:100]}")
         edits = not out.exists() or not filecmp.cmp(source, out, shallow=False)
-        return Measured(seconds, *json.loads(told), edits)
+        return Measured(seconds, *json.loads(answer), edits)
 
 
 @lru_cache(2)
@@ -403,25 +417,27 @@ def _command(command: str) -> int:
     return 0
 
 
-def _conversation(text: str, place: str) -> bytes:
-    """One conversation of OpenAI's chat format on a line, with the text in a place of it."""
+def _conversation(text: str, position: str) -> bytes:
+    """One line with a conversation in OpenAI's chat format that contains the text at a position."""
     texts = (
         [text[start : start + SPREAD] for start in range(0, len(text), SPREAD)]
-        if place == "results"
+        if position == "results"
         else [text]
     )
     messages = [
         {"role": "system", "content": "You help."},
         {"role": "user", "content": "Look into it, please."},
     ]
-    for number, result in enumerate(texts if place in ("result", "results", "quoted") else ["ok"]):
+    for number, result in enumerate(
+        texts if position in ("result", "results", "quoted") else ["ok"]
+    ):
         messages += _step(number, {"command": f"show {number}"}, result)
     messages += _step(
-        len(texts), {"command": text if place == "arguments" else "make"}, "made\n" * 200
+        len(texts), {"command": text if position == "arguments" else "make"}, "made\n" * 200
     )
     messages += [
-        {"role": "assistant", "content": text if place == "assistant" else "It is done."},
-        {"role": "user", "content": text if place in ("user", "quoted") else "Now the rest."},
+        {"role": "assistant", "content": text if position == "assistant" else "It is done."},
+        {"role": "user", "content": text if position in ("user", "quoted") else "Now the rest."},
     ]
     for number in range(3):
         messages += _step(

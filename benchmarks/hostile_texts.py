@@ -1,8 +1,8 @@
-"""Texts that make careless code slow, by name: each function returns a text of about so many bytes
-of UTF-8.
+"""Texts that make careless code slow, by name: each function returns a text of about the given size
+in bytes of UTF-8.
 
-A text is a unit that repeats, with a number in it where equal units would be recognized as copies,
-or one structure that grows. All are invented here.
+A text is a repeated unit, with a number in it if equal units would be recognized as copies, or a
+single structure that grows. All texts are invented here.
 """
 
 import base64
@@ -41,7 +41,7 @@ def repeated(unit: str) -> Text:
 
 
 def numbered(unit: str) -> Text:
-    """The same unit again and again, with another number in `{0}` each time."""
+    """The same unit repeated, with a new number in `{0}` each time."""
 
     def text(size: int) -> str:
         pieces: list[str] = []
@@ -75,13 +75,13 @@ def balanced(size: int) -> str:
 
 
 def random_letters(size: int) -> str:
-    """One word without any repetition."""
+    """A single word without any repetition."""
     source = random.Random(7)
     return "".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=size))
 
 
 def encoded(size: int) -> str:
-    """Random bytes in base64, on one line."""
+    """Random bytes in base64, on a single line."""
     return base64.b64encode(random.Random(8).randbytes(size * 3 // 4)).decode()
 
 
@@ -93,7 +93,7 @@ _element = numbered(
 TEXTS: dict[str, Text] = {
     "prose": numbered(_PROSE),
     "lines": numbered(_PROSE + "\n"),
-    # one character or a short unit without end
+    # an endless character or short unit
     "word": repeated("a"),
     "random word": random_letters,
     "base64": encoded,
@@ -127,7 +127,7 @@ TEXTS: dict[str, Text] = {
     "ideographs": repeated("漢字"),
     "emoji": repeated("😀"),
     "surrogates": repeated("\ud83d"),
-    # what terminals and tools print
+    # output of terminals and tools
     "escapes": repeated("\x1b[31mred\x1b[0m "),
     "escape lines": numbered("\x1b[2K\rstep {0}\x1b[0m\n"),
     "progress": numbered("{0} of many\r"),

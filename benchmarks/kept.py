@@ -1,26 +1,26 @@
-"""How much of what later answers refer to survives a trim, beside other ways to make a prompt fit.
+"""Measures the share of references of later answers that a trim keeps, compared with other ways to
+make a prompt fit.
 
     python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide] [--save
     FILE] [--against FILE]
 
-At ten evenly spaced requests of each session, the messages before the request are made to fit a
+At ten evenly spaced requests of each session, the messages before the request are trimmed to a
 budget. A reference is an atom of these messages (module `references`) that one of the
-next twenty answers repeats; it is kept where an atom of the messages that are left is the same.
-Only requests count whose prompt is above the budget while its system messages and its current task
-are not. Shares are of all references together; differences are those between shares, with their 95
-% interval by a bootstrap over sessions.
+next twenty answers repeats. It is kept if the remaining messages contain the same atom. A request
+counts only if its prompt exceeds the budget while its system messages and its current task do not.
+Shares are of all references together. Differences are between shares, with their 95 % interval by a
+bootstrap over sessions.
 
 - priority, oldest: `trim` with that strategy
 - LangChain: `trim_messages`, strategy `last`, with the system message, without and with
-  `start_on="human"`; where it
-  is installed
-- last ten results: a placeholder for all others, then the oldest exchanges go
-- oracle: it knows the future, and keeps whole exchanges with the most references a token
+  `start_on="human"`; if it is installed
+- last ten results: a placeholder replaces all other results, then the oldest exchanges are dropped
+- oracle: knows the future, and keeps the whole exchanges with the most references per token
 
 Sessions are transcripts with at least ten answers and 2,000 tokens, at most `--most` of a file.
-`--half` takes every other session: one half to choose an order of dropping, the other to decide.
-`--save` writes what each session keeps, and `--against` compares with such a file, also of another
-version.
+`--half` selects every other session: one half to choose a drop order, the other to verify it.
+`--save` writes the results of each session, and `--against` compares with such a file, also from
+another version.
 """
 
 import argparse
@@ -74,9 +74,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The messages before a request, what they cost, and the atoms that the next answers will look
-    for.
-    """
+    """The messages before a request, their cost, and the atoms of the next answers."""
 
     transcript: Transcript
     counter: Counter
@@ -97,8 +95,8 @@ Contender = Callable[[Prompt], Sequence[Message]]
 
 @dataclass(frozen=True)
 class Point:
-    """What a contender keeps at one request: references kept and all, and the share of the budget
-    it uses.
+    """The result of a contender at a request: kept and total references, and the used share of the
+    budget.
     """
 
     session: str
@@ -119,27 +117,27 @@ def main() -> None:
     parser.add_argument("--save", type=Path)
     parser.add_argument("--against", type=Path)
     options = parser.parse_args()
-    found = list(sessions(options.folder, options.most))
+    selected = list(sessions(options.folder, options.most))
     if options.half:
-        found = found[options.half == "decide" :: 2]
+        selected = selected[options.half == "decide" :: 2]
     names = options.only or [
         name for name in CONTENDERS if trim_messages or not name.startswith("LangChain")
     ]
     points = {name: [] for name in names}
-    for session in found:
+    for session in selected:
         for prompt in prompts(session, options.budgets):
             for name in names:
                 points[name].append(measured(session, prompt, CONTENDERS[name]))
     if options.save:
         options.save.write_text(
-            json.dumps({name: [vars(one) for one in each] for name, each in points.items()})
+            json.dumps({name: [vars(item) for item in each] for name, each in points.items()})
         )
     if options.against:
         saved = json.loads(options.against.read_text())
         points |= {
-            f"{name}, before": [Point(**one) for one in each] for name, each in saved.items()
+            f"{name}, before": [Point(**item) for item in each] for name, each in saved.items()
         }
-    report(len(found), points, options.budgets)
+    report(len(selected), points, options.budgets)
 
 
 def sessions(folder: Path, most: int) -> Iterator[Session]:
@@ -148,39 +146,57 @@ def sessions(folder: Path, most: int) -> Iterator[Session]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         reading = open_reading(BytesIO(path.read_bytes()))
         transcripts = (
-            [one for chunk in reading.chunks for one in chunk.transcripts] if reading.format else []
+            [transcript for chunk in reading.chunks for transcript in chunk.transcripts]
+            if reading.format
+            else []
         )
-        long = [one for one in map(_visible, transcripts) if len(_answers(one)) >= LEAST_ANSWERS]
-        long = [one for one in long if counter.fresh().tokens(one) >= LEAST_TOKENS]
-        for number, one in enumerate(long[:most]):
-            yield Session(f"{path.name} {number}", one, _answers(one), references(one.messages))
+        long = [
+            transcript
+            for transcript in map(_visible, transcripts)
+            if len(_answers(transcript)) >= LEAST_ANSWERS
+        ]
+        long = [item for item in long if counter.fresh().tokens(item) >= LEAST_TOKENS]
+        for number, transcript in enumerate(long[:most]):
+            yield Session(
+                f"{path.name} {number}",
+                transcript,
+                _answers(transcript),
+                references(transcript.messages),
+            )
 
 
 def _visible(transcript: Transcript) -> Transcript:
     return replace(
-        transcript, messages=tuple(one for one in transcript.messages if one.agent_visible)
+        transcript,
+        messages=tuple(message for message in transcript.messages if message.agent_visible),
     )
 
 
 def _answers(transcript: Transcript) -> list[int]:
-    return [position for position, one in enumerate(transcript.messages) if one.role == "assistant"]
+    return [
+        position
+        for position, message in enumerate(transcript.messages)
+        if message.role == "assistant"
+    ]
 
 
 def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
-    """The prompts of a session that have to be trimmed and can be, for each budget."""
+    """The prompts of a session that exceed a budget and can be trimmed to it, for each budget."""
     counter = Counter(tokenizer(ENCODING), FRAMINGS["openai"])
     costs = [cost.total for cost in counter.costs(session.transcript.messages)]
     fixed = counter.fixed(session.transcript)
     step = len(session.answers) / (REQUESTS + 1)
-    for number in dict.fromkeys(int(step * place) for place in range(1, REQUESTS + 1)):
+    for number in dict.fromkeys(int(step * position) for position in range(1, REQUESTS + 1)):
         end = session.answers[number]
         messages = session.transcript.messages[:end]
         task = current_task(messages)
         least = sum(
-            costs[at] for at, one in enumerate(messages) if one.role == "system" or at == task
+            costs[at]
+            for at, message in enumerate(messages)
+            if message.role == "system" or at == task
         )
         following = session.references.to(end, session.answers[number : number + ANSWERS])
-        wanted = frozenset(one.atom for one in following)
+        wanted = frozenset(item.atom for item in following)
         for budget in budgets:
             if wanted and fixed + sum(costs[:end]) > budget >= fixed + least:
                 whole = replace(session.transcript, messages=messages)
@@ -188,15 +204,16 @@ def prompts(session: Session, budgets: Sequence[int]) -> Iterator[Prompt]:
 
 
 def measured(session: Session, prompt: Prompt, contender: Contender) -> Point:
-    """What a contender keeps of a prompt."""
+    """The part of a prompt that a contender keeps."""
     left = contender(prompt)
     tokens = (
         prompt.fixed + sum(cost.total for cost in prompt.counter.costs(tuple(left))) if left else 0
     )
     own = {
-        id(one): atoms for one, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)
+        id(item): atoms
+        for item, atoms in zip(prompt.messages, prompt.references.atoms, strict=False)
     }
-    kept = set().union(*(own.get(id(one)) or atoms_of(one) for one in left)) & prompt.wanted
+    kept = set().union(*(own.get(id(item)) or atoms_of(item) for item in left)) & prompt.wanted
     return Point(session.name, prompt.budget, len(kept), len(prompt.wanted), tokens / prompt.budget)
 
 
@@ -209,7 +226,7 @@ def _trim(strategy: str) -> Contender:
         outcome = Trim(prompt.counter, budget, strategy=strategy)(prompt.transcript)
         return (
             ()
-            if any(one.code == "overflow" for one in outcome.findings)
+            if any(finding.code == "overflow" for finding in outcome.findings)
             else outcome.transcript.messages
         )
 
@@ -221,40 +238,43 @@ def _langchain(**settings: str) -> Contender:
         makes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
         given = [
             ToolMessage(content="", tool_call_id="1", id=str(at))
-            if one.role == "tool"
-            else makes[one.role](content="", id=str(at))
-            for at, one in enumerate(prompt.messages)
+            if message.role == "tool"
+            else makes[message.role](content="", id=str(at))
+            for at, message in enumerate(prompt.messages)
         ]
-        found = trim_messages(
+        kept = trim_messages(
             given,
             max_tokens=prompt.budget,
             token_counter=lambda some: (
-                prompt.fixed + sum(prompt.costs[int(one.id)] for one in some)
+                prompt.fixed + sum(prompt.costs[int(item.id)] for item in some)
             ),
             strategy="last",
             include_system=True,
             **settings,
         )
-        return [prompt.messages[int(one.id)] for one in found]
+        return [prompt.messages[int(item.id)] for item in kept]
 
     return left
 
 
 def _last_ten_results(prompt: Prompt) -> Sequence[Message]:
-    """Results become placeholders but the last ten; then exchanges go, the oldest first."""
-    messages, where = list(prompt.messages), shape(prompt.messages)
-    results = [at for at, one in enumerate(messages) if one.role == "tool"]
+    """Placeholders replace all results but the last ten; then exchanges are dropped, oldest
+    first.
+    """
+    messages, turn_shape = list(prompt.messages), shape(prompt.messages)
+    results = [at for at, message in enumerate(messages) if message.role == "tool"]
     for at in results[:-10]:
         messages[at] = replace(
             messages[at], parts=(Part("tool_result", "[cleared]", messages[at].result.call_id),)
         )
     costs = [
-        prompt.counter.cost(one, fan).total for one, fan in zip(messages, where.fan, strict=True)
+        prompt.counter.cost(item, fan).total
+        for item, fan in zip(messages, turn_shape.fan, strict=True)
     ]
     task = current_task(messages)
     homes = [
         home
-        for home in dict.fromkeys(where.exchange)
+        for home in dict.fromkeys(turn_shape.exchange)
         if home != task and messages[home].role != "system"
     ]
     return _without(prompt, messages, costs, homes)
@@ -273,17 +293,17 @@ def _without(
             break
         gone.add(home)
         tokens -= spent[home]
-    return [one for at, one in enumerate(messages) if exchange[at] not in gone]
+    return [item for at, item in enumerate(messages) if exchange[at] not in gone]
 
 
 def _oracle(prompt: Prompt) -> Sequence[Message]:
     """System messages, the current task, and exchange after exchange with the most new references a
     token that fits.
     """
-    messages, where = prompt.messages, shape(prompt.messages)
+    messages, turn_shape = prompt.messages, shape(prompt.messages)
     task = current_task(messages)
     exchanges: dict[int, list[int]] = {}
-    for at, home in enumerate(where.exchange):
+    for at, home in enumerate(turn_shape.exchange):
         exchanges.setdefault(home, []).append(at)
     held = [home for home in exchanges if messages[home].role == "system" or home == task]
     room = (
@@ -304,7 +324,7 @@ def _oracle(prompt: Prompt) -> Sequence[Message]:
         fitting = [home for home in exchanges if home not in kept and cost[home] <= room]
         best = max(fitting, key=lambda home: len(left[home] & wanted) / cost[home], default=None)
         if best is None:
-            return [one for at, one in enumerate(messages) if where.exchange[at] in kept]
+            return [item for at, item in enumerate(messages) if turn_shape.exchange[at] in kept]
         kept.add(best)
         room -= cost[best]
         wanted -= left[best]
@@ -320,7 +340,7 @@ CONTENDERS: dict[str, Contender] = {
 }
 
 
-# What is printed.
+# the printed rows
 
 
 def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -> None:
@@ -336,41 +356,44 @@ def report(count: int, points: dict[str, list[Point]], budgets: Sequence[int]) -
     for name, own in points.items():
         cells = []
         for budget in budgets:
-            these = [one for one in own if one.budget == budget]
+            these = [item for item in own if item.budget == budget]
             if not these:
                 cells.append("")
                 continue
-            used = statistics.median(one.used for one in these)
+            used = statistics.median(item.used for item in these)
             cell = f"{100 * share(these):.1f}, {100 * used:.0f} %"
             if name != first:
                 low, middle, high = ahead(
-                    [one for one in points[first] if one.budget == budget], these
+                    [point for point in points[first] if point.budget == budget], these
                 )
                 cell += f" ({middle:+.1f}: {low:+.1f} to {high:+.1f})"
             cells.append(cell)
         print(f"| {name} | " + " | ".join(cells) + " |")
-    sizes = [len([one for one in points[first] if one.budget == budget]) for budget in budgets]
+    sizes = [
+        len([point for point in points[first] if point.budget == budget]) for budget in budgets
+    ]
     print(f"\nrequests: {', '.join(map(str, sizes))}; references:", end=" ")
     print(
         ", ".join(
-            str(sum(one.all for one in points[first] if one.budget == budget)) for budget in budgets
+            str(sum(point.all for point in points[first] if point.budget == budget))
+            for budget in budgets
         )
     )
 
 
 def share(points: Sequence[Point]) -> float:
     """The references kept of all."""
-    return sum(one.kept for one in points) / max(1, sum(one.all for one in points))
+    return sum(point.kept for point in points) / max(1, sum(point.all for point in points))
 
 
 def ahead(ours: Sequence[Point], theirs: Sequence[Point]) -> tuple[float, float, float]:
     """The difference of two shares, in points: the 95 % interval around it."""
     by_session: dict[str, list[int]] = {}
     for sign, points in ((0, ours), (1, theirs)):
-        for one in points:
-            sums = by_session.setdefault(one.session, [0, 0, 0, 0])
-            sums[2 * sign] += one.kept
-            sums[2 * sign + 1] += one.all
+        for point in points:
+            sums = by_session.setdefault(point.session, [0, 0, 0, 0])
+            sums[2 * sign] += point.kept
+            sums[2 * sign + 1] += point.all
     rows = [row for row in by_session.values() if row[1] and row[3]]
     chance = random.Random(1)
 

@@ -1,8 +1,8 @@
-"""Whether the constants of `ctxtrim/tokens/vendors` hold on sources that they were not chosen from.
+"""Checks the constants of `ctxtrim/tokens/vendors` on sources from which they were not chosen.
 
-A source is a repository. Each source of a constant is left out once: from the others comes the
-least value of the constant that leaves no `exact` or `bounded` count too low, and the source that
-was left out is counted with that value.
+A source is a repository. Each source of a constant is excluded once. The other sources give the
+smallest value of the constant that leaves no `exact` or `bounded` count too low, and the excluded
+source is counted with that value.
 """
 
 import statistics
@@ -25,8 +25,8 @@ _OF_MESSAGES = {field.name for field in fields(Framing)}
 
 @dataclass(frozen=True)
 class Use:
-    """One pair that pays a constant: its source, its tokens as recorded and as counted, and how
-    often it pays.
+    """A pair to which a constant applies: its source, its recorded and counted tokens, and how
+    often the constant applies.
     """
 
     source: str
@@ -40,19 +40,21 @@ class Use:
         return (self.counted - self.recorded) // self.times
 
     def over(self) -> float:
-        """How far the count is above the recorded one, in percent."""
+        """The difference between the count and the recorded value, in percent of the recorded
+        value.
+        """
         return 100 * (self.counted - self.recorded) / self.recorded
 
 
 def uses(
     rows: Iterable[tuple[dict[str, Any], Transcript | None]], metering: Callable[[str], Metering]
 ) -> dict[tuple[str, str], list[Use]]:
-    """The pairs that pay each constant, by framing and field.
+    """The pairs to which each constant applies, by framing and field.
 
-    Pairs labelled neither `exact` nor `bounded` are left out, and those that are too low with the
-    constants as they are: the test of the recorded counts lists them.
+    Two kinds of pairs are excluded: those labelled neither `exact` nor `bounded`, and those that
+    the present constants count too low. The test of the recorded counts lists the latter.
     """
-    found: dict[tuple[str, str], list[Use]] = defaultdict(list)
+    result: dict[tuple[str, str], list[Use]] = defaultdict(list)
     for row, transcript in rows:
         if transcript is None:
             continue
@@ -69,8 +71,8 @@ def uses(
             if type(fact.value) is int:
                 more = Counter(counter.tokenizer, _raised(counter.framing, field))
                 if times := more.tokens(transcript) - counted:
-                    found[name, field].append(Use(source, row["recorded"], counted, times))
-    return found
+                    result[name, field].append(Use(source, row["recorded"], counted, times))
+    return result
 
 
 def _raised(framing: Framing, field: str) -> Framing:
@@ -84,7 +86,7 @@ def _raised(framing: Framing, field: str) -> Framing:
 
 @dataclass(frozen=True)
 class Check:
-    """One constant, its value, and the pairs that pay it."""
+    """A constant, its value, and the pairs to which it applies."""
 
     name: str
     value: int
@@ -106,37 +108,37 @@ class Check:
         return self.value - min(use.slack for use in self.pairs if use.source != source)
 
     def shortfalls(self) -> dict[str, list[int]]:
-        """How many tokens the counts of each source are too low by, with the value that the others
-        need.
+        """The deficit in tokens of the counts of each source, with the value from the other
+        sources.
         """
-        found = {}
+        deficits = {}
         for source in self.sources if len(self.sources) > 1 else ():
             lower = self.value - self.without(source)
             mine = (use for use in self.pairs if use.source == source)
             missing = (lower * use.times - (use.counted - use.recorded) for use in mine)
-            found[source] = [tokens for tokens in missing if tokens > 0]
-        return found
+            deficits[source] = [tokens for tokens in missing if tokens > 0]
+        return deficits
 
     def margin(self) -> int:
-        """How far the value is above the least one."""
+        """The margin of the value above the smallest sufficient value."""
         return self.value - self.least
 
 
-def checks(found: dict[tuple[str, str], list[Use]]) -> Iterator[Check]:
-    """A check for each constant that pairs pay."""
-    for (name, field), group in sorted(found.items()):
+def checks(result: dict[tuple[str, str], list[Use]]) -> Iterator[Check]:
+    """A check for each constant that applies to any pair."""
+    for (name, field), group in sorted(result.items()):
         yield Check(f"{name}.{field}", TABLES[name][field].value, group)
 
 
-def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
-    """A head and a row for each check.
+def rows(checks: Sequence[Check]) -> Iterator[tuple[str, ...]]:
+    """A header and a row for each check.
 
-    `least` is the least value by all sources, `without` the lowest by all but one; `low` counts
-    that this leaves too low in the source that was left out, and `lowest` by how many tokens.
-    `median %`: how far counts are above those recorded.
+    `least` is the smallest value for all sources, `without` the smallest for all but one. `low` is
+    the number of counts of the excluded source that this value leaves too low, `lowest` the largest
+    deficit in tokens. `median %`: the distance of counts above the recorded values.
     """
     yield "constant", "value", "pairs", "sources", "least", "without", "low", "lowest", "median %"
-    for check in found:
+    for check in checks:
         short = check.shortfalls()
         lows = [tokens for missing in short.values() for tokens in missing]
         yield (
@@ -152,12 +154,12 @@ def rows(found: Sequence[Check]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def summary(found: Sequence[Check]) -> str:
-    """A paragraph on how many constants hold on sources that they were not chosen from."""
-    several = [check for check in found if len(check.sources) > 1]
-    alone = [f"`{check.name}` ({check.margin()})" for check in found if len(check.sources) == 1]
+def summary(checks: Sequence[Check]) -> str:
+    """A paragraph on the number of constants that hold on excluded sources."""
+    several = [check for check in checks if len(check.sources) > 1]
+    alone = [f"`{check.name}` ({check.margin()})" for check in checks if len(check.sources) == 1]
     trials = [missing for check in several for missing in check.shortfalls().values()]
-    tokens = [one for missing in trials for one in missing]
+    tokens = [item for missing in trials for item in missing]
     number = sum(len(check.pairs) for check in several)
     return fill(
         "Held-out check (`--by-source`): each repository behind a constant is left out "

@@ -1,11 +1,11 @@
 """Kill ctxtrim at random moments, and edit a file that another process appends to: nothing may
-break or get lost.
+break or be lost.
 
     python scripts/kills.py [--kills 500] [--live 200] [--steps 4000] [--seed 1]
 
-A program that replaces the file without looking again loses lines the more surely the longer a run
-takes: `--steps` are the steps of the session to which lines are appended, and so the length of a
-run. Version 0.1.0 lost 11 of 28 appended steps in 12 runs over 4,000 steps.
+A program that replaces a file without a second look loses appended lines, and longer runs lose
+more. `--steps` is the size of the session to which lines are appended, and so the length of a run.
+Version 0.1.0 lost 11 of 28 appended steps in 12 runs over 4,000 steps.
 
 Prints figures and exits with 1 if a target is neither the old nor the new file, a temporary file
 remains after the next run, an archive is damaged, or appended lines are lost.
@@ -48,7 +48,7 @@ TARGETS = ("t.jsonl", "out.jsonl", "s")
 
 
 def transcript(number: int) -> bytes:
-    """A conversation on one line whose first tool result is old and long."""
+    """A single-line conversation whose first tool result is old and long."""
     messages: list[dict[str, object]] = [{"role": "user", "content": f"line {number}"}]
     for step in range(3):
         call = {
@@ -72,7 +72,7 @@ def transcript(number: int) -> bytes:
 
 
 def step(number: int) -> bytes:
-    """A tool call and its long result, on two lines of a file that is one conversation."""
+    """A tool call and its long result, on two lines of a single-conversation file."""
     call = {
         "id": f"call {number}",
         "type": "function",
@@ -114,7 +114,7 @@ def temporary_files(folder: Path) -> list[Path]:
 
 
 def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counter[str]:
-    """Kill `count` runs at random moments; how many did what."""
+    """Kill `count` runs at random moments; returns the number of runs by outcome."""
     words = MODES[mode]
     before = {"t.jsonl": b"".join(map(transcript, range(60)))}
     before |= {"out.jsonl": OLD} if "out.jsonl" in words else {}
@@ -129,7 +129,7 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
     begin = time.monotonic()
     assert start(folder, words).wait() == 0
     took, after = time.monotonic() - begin, state(folder)
-    found: Counter[str] = Counter(kills=count)
+    counts: Counter[str] = Counter(kills=count)
     for number in range(count):
         reset()
         left = len(temporary_files(folder))
@@ -140,37 +140,37 @@ def kills(folder: Path, mode: str, count: int, moments: random.Random) -> Counte
         process.send_signal(sent)
         process.wait()
         now = state(folder)
-        found["after the end"] += is_late
-        found["replaced"] += now == after
-        found["partial targets"] += any(
+        counts["after the end"] += is_late
+        counts["replaced"] += now == after
+        counts["partial targets"] += any(
             data not in (before.get(name), after[name]) for name, data in now.items()
         )
-        found["missing targets"] += not before.keys() <= now.keys()
+        counts["missing targets"] += not before.keys() <= now.keys()
         if sent != signal.SIGKILL:
-            found["temporary files after SIGINT or SIGTERM"] += len(temporary_files(folder)) > left
+            counts["temporary files after SIGINT or SIGTERM"] += len(temporary_files(folder)) > left
         else:
-            found["temporary files after SIGKILL"] += len(temporary_files(folder)) > left
+            counts["temporary files after SIGKILL"] += len(temporary_files(folder)) > left
         if mode == "--archive" and now == after:
             restored = subprocess.run(
                 [*COMMAND, "restore", "t.jsonl", "--archive", "kept"],
                 cwd=folder,
                 capture_output=True,
             )
-            found["not restored"] += restored.stdout != before["t.jsonl"]
+            counts["not restored"] += restored.stdout != before["t.jsonl"]
     reset()
     assert start(folder, words).wait() == 0
-    found["temporary files after the next run"] = len(temporary_files(folder))
+    counts["temporary files after the next run"] = len(temporary_files(folder))
     if mode == "--archive":
         verified = subprocess.run(
             [*COMMAND, "trace", "verify", "--archive", "kept"], cwd=folder, capture_output=True
         )
-        found["damaged archives"] = verified.returncode
-    return found
+        counts["damaged archives"] = verified.returncode
+    return counts
 
 
 def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counter[str]:
-    """Replace a session of some steps `count` times in place while a process opens it, appends a
-    line, closes it.
+    """Replace a session of `steps` steps `count` times in place while a process opens it, appends a
+    line and closes it.
     """
     folder.mkdir()
     path = folder / "t.jsonl"
@@ -179,7 +179,7 @@ def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counte
         + b"".join(step(-number) for number in range(steps))
     )
     words = MODES["--in-place"]
-    found: Counter[str] = Counter({"in-place runs": count})
+    counts: Counter[str] = Counter({"in-place runs": count})
     assert start(folder, words).wait() == 0
     begin = time.monotonic()
     assert start(folder, words).wait() == 0
@@ -200,22 +200,22 @@ def live(folder: Path, count: int, steps: int, moments: random.Random) -> Counte
     try:
         for _ in range(count):
             inode = path.stat().st_ino
-            found[f"exit code {start(folder, words).wait()}"] += 1
-            found["replaced"] += path.stat().st_ino != inode
+            counts[f"exit code {start(folder, words).wait()}"] += 1
+            counts["replaced"] += path.stat().st_ino != inode
     finally:
         appender.terminate()
         number = int([b"0", *appender.stdout.read().split()][-1])
         appender.wait()
         appender.stdout.close()
     results = {json.loads(line).get("tool_call_id") for line in path.read_bytes().splitlines()}
-    found["appended steps"] = number
-    found["lost steps"] = len({f"call {one}" for one in range(1, number + 1)} - results)
-    found["temporary files"] = len(temporary_files(folder))
-    return found
+    counts["appended steps"] = number
+    counts["lost steps"] = len({f"call {item}" for item in range(1, number + 1)} - results)
+    counts["temporary files"] = len(temporary_files(folder))
+    return counts
 
 
 def append(path: Path, pause: float, seed: float) -> None:
-    """Open the file, append a line and close it, again and again; say how many lines there are."""
+    """Open the file, append a line and close it, repeatedly; print the number of lines."""
     pauses, number = random.Random(seed), 0
     print(number, flush=True)
     while True:
@@ -227,7 +227,7 @@ def append(path: Path, pause: float, seed: float) -> None:
 
 
 def main() -> None:
-    """Kill, append, and print what happened."""
+    """Kill, append, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--live", type=int, default=200)
@@ -244,9 +244,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         for position, mode in enumerate(MODES if options.kills else ()):
             share = (options.kills + position) // len(MODES)
-            found = kills(Path(name, mode.strip("-")), mode, share, moments)
+            counts = kills(Path(name, mode.strip("-")), mode, share, moments)
             bad += sum(
-                found[key]
+                counts[key]
                 for key in (
                     "partial targets",
                     "missing targets",
@@ -256,16 +256,16 @@ def main() -> None:
                 )
             )
             print(
-                f"{mode}: " + ", ".join(f"{count} {key}" for key, count in found.items()),
+                f"{mode}: " + ", ".join(f"{count} {key}" for key, count in counts.items()),
                 flush=True,
             )
-        found = (
+        counts = (
             live(Path(name, "live"), options.live, options.steps, moments)
             if options.live
             else Counter()
         )
-        bad += found["lost steps"] + found["temporary files"]
-        print("live: " + ", ".join(f"{count} {key}" for key, count in found.items()), flush=True)
+        bad += counts["lost steps"] + counts["temporary files"]
+        print("live: " + ", ".join(f"{count} {key}" for key, count in counts.items()), flush=True)
     raise SystemExit(1 if bad else 0)
 
 

@@ -1,13 +1,13 @@
 """Compares counts with the input tokens that provider APIs recorded, and prints tables by vendor,
 model and feature.
 
-    python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl [--by model]
-    [--misses 20] python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
-    --by-source python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
-    --markdown > docs/counting.md
+    FILE=../shared/recorded-counts/recorded.jsonl
+    python scripts/recorded_counts.py $FILE [--by model] [--misses 20]
+    python scripts/recorded_counts.py $FILE --by-source
+    python scripts/recorded_counts.py $FILE --markdown > docs/counting.md
 
-Each line of the file is one pair: a request body, and the input tokens that the API counted for it.
-A request is counted as `ctxtrim count --model MODEL` counts a file that holds nothing else.
+Each line of the file is a pair: a request body, and the input tokens that the API counted for it.
+A request is counted like `ctxtrim count --model MODEL` counts a file with this request alone.
 """
 
 import argparse
@@ -37,10 +37,10 @@ LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated
 
 @dataclass(frozen=True)
 class Pair:
-    """One recorded request: where it comes from, its tokens as the API counted them, and its tokens
-    as counted here.
+    """A recorded request: its source, its tokens as counted by the API, and its tokens as counted
+    here.
 
-    `counted` and `exactness` are None where the request is not recognized.
+    `counted` and `exactness` are None if the request is not recognized.
     """
 
     id: str
@@ -55,9 +55,7 @@ class Pair:
 
     @property
     def difference(self) -> int:
-        """Tokens counted above those recorded; negative where the count is too low, or there is
-        none.
-        """
+        """Tokens counted above the recorded ones; negative if the count is too low or missing."""
         return (self.counted or 0) - self.recorded
 
     @property
@@ -67,19 +65,19 @@ class Pair:
 
 
 def requests(path: Path) -> Iterator[tuple[dict[str, Any], Transcript | None]]:
-    """Every line of a file and the transcript of its request; None where the request is not
+    """Every line of a file and the transcript of its request; None if the request is not
     recognized.
     """
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
             data = json.dumps(row["request"]).encode() + b"\n"
-            found = [
+            transcripts = [
                 transcript
                 for chunk in open_reading(BytesIO(data)).chunks
                 for transcript in chunk.transcripts
             ]
-            yield row, found[-1] if found else None
+            yield row, transcripts[-1] if transcripts else None
 
 
 def pairs(path: Path, metering: Callable[[str], Metering]) -> Iterator[Pair]:
@@ -131,14 +129,14 @@ def main() -> None:
         width = max(len(row[0]) for row in rows)
         sys.stdout.write("\n".join(_plain(row, width) for row in rows) + "\n")
         return
-    found = list(pairs(given.file, metering))
+    parsed_pairs = list(pairs(given.file, metering))
     if given.markdown:
-        sys.stdout.write("\n".join(document(found, list(checked()))) + "\n")
+        sys.stdout.write("\n".join(document(parsed_pairs, list(checked()))) + "\n")
         return
     for name in given.by or GROUPS:
-        sys.stdout.write("\n".join(table(name, found, GROUPS[name])) + "\n\n")
+        sys.stdout.write("\n".join(table(name, parsed_pairs, GROUPS[name])) + "\n\n")
     low = sorted(
-        (pair for pair in found if pair.counted and pair.difference < 0),
+        (pair for pair in parsed_pairs if pair.counted and pair.difference < 0),
         key=lambda pair: pair.difference,
     )
     for pair in low[: given.misses]:
@@ -190,23 +188,23 @@ chance: its allowance is the largest recorded.
 A constant that no documentation and too few requests support makes its count an estimate: tools that the provider runs
 or words (web search, computer use, memory, …), tools without a declaration at OpenAI, `task_budget` and citations of
 Anthropic, and structured output of gpt-oss.
-"""
+"""  # noqa: E501
 
 FACTS = """## What each vendor adds to a prompt
 
 The constants in `ctxtrim/tokens/vendors/`, in tokens, with their source and the number of recorded requests that they
 were checked against. A framing has the value of the framing above it for a field that it does not list.
-"""
+"""  # noqa: E501
 
 
-def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:
+def document(pairs: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:
     """The lines of `docs/counting.md`."""
     version = ".".join(map(str, sys.version_info[:2]))
-    yield INTRODUCTION.format(pairs=len(found), version=version)
+    yield INTRODUCTION.format(pairs=len(pairs), version=version)
     yield held_out.summary(checks) + "\n"
     for name in ("label", "vendor", "feature", "model"):
         yield f"## By {name}\n"
-        head, *rows = table(name, found, GROUPS[name], _markdown)
+        head, *rows = table(name, pairs, GROUPS[name], _markdown)
         yield from (head, re.sub(r"[^|]+", " --- ", head), *rows, "")
     yield FACTS
     yield from tool_prompts()
@@ -224,7 +222,7 @@ def document(found: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterato
 
 
 def tool_prompts() -> Iterator[str]:
-    """What Anthropic's instructions for tools cost, by model: the lines of a table."""
+    """The lines of a table: the cost of Anthropic's instructions for tools, by model."""
     by_prompt: dict[tuple[int, int], list[str]] = defaultdict(list)
     for model in known_models():
         if model.tool_prompt is not None:
@@ -249,7 +247,7 @@ def _markdown(cells: Sequence[str], width: int) -> str:
 
 def table(
     name: str,
-    found: Sequence[Pair],
+    pairs: Sequence[Pair],
     groups: Callable[[Pair], Iterable[str]],
     write: Callable[[Sequence[str], int], str] = _plain,
 ) -> Iterator[str]:
@@ -257,7 +255,7 @@ def table(
     above in percent.
     """
     rows: dict[str, list[Pair]] = defaultdict(list)
-    for pair in found:
+    for pair in pairs:
         for group in groups(pair):
             rows[group].append(pair)
     head = (

@@ -1,12 +1,12 @@
-"""Makes ctxtrim/tokens/registry.json: which limits, tokenizer, framing, tool prompt and image
-policy each model has.
+"""Makes ctxtrim/tokens/registry.json: limits, tokenizer, framing, tool prompt and image policy of
+each model.
 
     pip download litellm --no-deps --dest wheels
     python scripts/registry.py wheels/litellm-*.whl --date 2026-11-17
 
-Sources are the model list inside litellm's wheel (MIT), of which the vendors' own entries are
-taken, and the hand-kept `overrides.json`; where they disagree the smaller limit stands. `--date` is
-the day the wheel was released. The same wheel and overrides make the same bytes.
+The sources are the vendors' own entries in the model list inside litellm's wheel (MIT), and the
+manual `overrides.json`. If they disagree, the smaller limit applies. `--date` is the release date
+of the wheel. The same wheel and overrides make the same bytes.
 """
 
 import argparse
@@ -44,9 +44,9 @@ PROVIDERS = {
 }
 ORDER = tuple(dict.fromkeys([*PROVIDERS.values(), "Microsoft"]))
 MODES = ("chat", "responses", "realtime")
-# What no written conversation is held with, and what a vendor hosts of another. Of models that
-# listen and speak those stay whose names begin as a chat model's: without them they would be taken
-# for it.
+# Excluded: models without written conversations, and models of other vendors that a vendor hosts.
+# Speech models whose names begin like a chat model's are included: otherwise their names would
+# resolve to that chat model.
 SKIPPED = re.compile(
     r"^ft:|container|-tts|lyria|translate|learnlm|medlm|gemini-exp|^sam-|gemini-gemma|grok.*(beta|gv2)|vibe-cli|code-fim"
     r"|^gpt-realtime|^gemini-(live|omni)|^gemini-3.*-live|streaming"
@@ -66,8 +66,8 @@ COLUMNS = (
     "tool_prompt", "image_policy", "source",
 )  # fmt: skip
 
-# The first expression that a name begins with says its tokenizer; what no vendor has published
-# stays unknown.
+# The first expression that matches the start of a name decides the tokenizer; unpublished
+# tokenizers are unknown.
 TOKENIZERS = (
     ("gpt-3.5|gpt-4(?![.o])", "cl100k_base"),
     ("gpt-4o.*(audio|realtime)|gpt-5.6-cyber", "unknown"),
@@ -80,7 +80,7 @@ TOKENIZERS = (
 )
 # The API's own counts verified the frame of plain messages for the chat models of "openai" alone.
 FRAMINGS = (
-    ("gpt-3.5-turbo-0301", "generic"),  # one token more a message than its successors
+    ("gpt-3.5-turbo-0301", "generic"),  # one more token per message than the successors
     ("gpt-4o.*(audio|realtime|search)|gpt-3.5-turbo-instruct", "openai-reasoning"),
     ("gpt-3.5|gpt-4|chatgpt", "openai"),
     ("gpt-oss", "harmony"),
@@ -103,10 +103,10 @@ FRAMINGS = (
     ("grok", "xai"),
     ("", "generic"),
 )
-# What Anthropic's instructions cost that come with tool schemas, where the model may call a tool or
-# not and where it must (platform.claude.com, tool use, of 2025 and of 2026). Where the two disagree
-# the larger number is taken, but for Claude 3.7 and 4, of which 20 recorded requests have 313. The
-# framing has the most for models that neither lists.
+# The cost of Anthropic's instructions for tool schemas, with an optional and with a required tool
+# call (platform.claude.com, tool use, of 2025 and of 2026). Where the two pages disagree, the
+# larger number applies, except for Claude 3.7 and 4, for which 20 recorded requests show 313. The
+# framing has the maximum for models that neither page lists.
 TOOL_PROMPTS = (
     ("claude-opus-4-8", (290, 410)),
     ("claude-opus-4-7", (675, 804)),
@@ -162,15 +162,15 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Read the wheel and the overrides, write the data file, say how many models of each vendor it
-    has.
+    """Read the wheel and the overrides, write the data file, and print the number of models per
+    vendor.
     """
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("wheel", type=Path, help="a litellm wheel")
     options.add_argument("--date", required=True, help="the day it was released, YYYY-MM-DD")
-    asked = options.parse_args()
-    version = asked.wheel.name.split("-")[1]
-    with ZipFile(asked.wheel) as wheel:
+    arguments = options.parse_args()
+    version = arguments.wheel.name.split("-")[1]
+    with ZipFile(arguments.wheel) as wheel:
         entries = json.loads(wheel.read(LIST))
     hand = json.loads((HERE / "overrides.json").read_text())
     rows = merged(
@@ -178,20 +178,20 @@ def main() -> None:
         [dict(zip(hand["columns"], row, strict=True)) for row in hand["models"]],
     )
     listing = f"litellm {version}'s model list (MIT)"
-    sources = {"litellm": {"text": listing, "date": asked.date}}
+    sources = {"litellm": {"text": listing, "date": arguments.date}}
     for name, source in hand["sources"].items():
         sources[name] = source
         both = f"{listing}; {source['text']}; the smaller limit where they disagree"
-        sources[f"litellm+{name}"] = {"text": both, "date": max(asked.date, source["date"])}
-    TARGET.write_text(spelled(rows, sources, asked.date))
+        sources[f"litellm+{name}"] = {"text": both, "date": max(arguments.date, source["date"])}
+    TARGET.write_text(spelled(rows, sources, arguments.date))
     for vendor in ORDER:
         sys.stdout.write(f"{vendor:10} {sum(row['provider'] == vendor for row in rows):4}\n")
     sys.stdout.write(f"{'all':10} {len(rows):4}, {TARGET.stat().st_size:,} bytes\n")
 
 
 def listed(entries: dict[str, Any]) -> dict[str, Row]:
-    """The vendors' own chat models in litellm's list, by bare name in lower case, the smaller
-    limits of each.
+    """The vendors' own chat models in litellm's list, by bare lower-case name, with the smaller
+    limits.
     """
     rows: dict[str, Row] = {}
     for key, entry in entries.items():
@@ -222,10 +222,10 @@ def listed(entries: dict[str, Any]) -> dict[str, Row]:
 
 
 def _openai(name: str, most: int) -> tuple[int, int | None]:
-    """The window and the max input of an OpenAI model: from gpt-5 on, 128,000 of the window are
-    kept for the answer.
+    """The window and the max input of an OpenAI model: from gpt-5 on, 128,000 tokens of the window
+    are reserved for the answer.
 
-    The list gives the one for some models and the other for others.
+    The list gives the window for some models and the max input for others.
     """
     if re.match("gpt-[56]|chat-latest|daybreak|gpt-daybreak", name) and most not in (128_000,):
         return (most + 128_000, most) if most in (272_000, 922_000) else (most, most - 128_000)
@@ -233,8 +233,8 @@ def _openai(name: str, most: int) -> tuple[int, int | None]:
 
 
 def folded(rows: dict[str, Row]) -> dict[str, Row]:
-    """Without the dated names that say nothing else than their undated one, which is made where it
-    is missing.
+    """The rows without dated names that add nothing to their undated name; adds missing undated
+    names.
     """
     groups: dict[str, list[Row]] = {}
     for name, row in rows.items():
@@ -268,22 +268,22 @@ def _limits(row: Row) -> tuple[int | None, ...]:
     return row["context_window"], row["max_input"], row["max_output"]
 
 
-def _smaller(one: Row, other: Row) -> Row:
-    """A row with the smaller of two rows' limits; null says nothing."""
+def _smaller(row: Row, other: Row) -> Row:
+    """A row with the smaller limits of two rows; null means unknown."""
     limits = ("context_window", "max_input", "max_output")
     least = {
-        key: min((value for value in (one[key], other[key]) if value), default=None)
+        key: min((value for value in (row[key], other[key]) if value), default=None)
         for key in limits
     }
     if least["max_input"] and least["max_input"] >= least["context_window"]:
         least["max_input"] = None
     if least["max_output"]:
         least["max_output"] = min(least["max_output"], least["context_window"])
-    return one | least
+    return row | least
 
 
 def spelled(rows: list[Row], sources: dict[str, Any], date: str) -> str:
-    """The data file: one model a line, so that a new list reads well as a difference."""
+    """The data file: a model per line, so that changes of the list are readable as a diff."""
     used = {row["source"] for row in rows}
     head = {
         "date": date,

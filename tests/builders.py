@@ -9,24 +9,24 @@ from ctxtrim.model import Transcript
 
 
 def user(text: str) -> dict[str, Any]:
-    """Somebody asks."""
+    """A user message."""
     return {"role": "user", "content": text}
 
 
 def says(text: str) -> dict[str, Any]:
-    """The model answers."""
+    """An assistant message with text."""
     return {"role": "assistant", "content": text}
 
 
 def call(*ids: str, name: str = "bash", **arguments: Any) -> dict[str, Any]:
-    """The model calls tools, in one message."""
+    """An assistant message with tool calls."""
     function = {"name": name, "arguments": json.dumps(arguments)}
-    calls = [{"id": one, "type": "function", "function": function} for one in ids]
+    calls = [{"id": call_id, "type": "function", "function": function} for call_id in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def result(of: str, text: str | list[dict[str, Any]]) -> dict[str, Any]:
-    """What a tool sent back."""
+    """A tool result."""
     return {"role": "tool", "tool_call_id": of, "content": text}
 
 
@@ -41,12 +41,12 @@ def steps(number: int, text: str) -> list[dict[str, Any]]:
     """A user message and some steps after it, all with the same result."""
     return [
         user("go on"),
-        *(message for place in range(number) for message in step(f"c{place + 1}", text)),
+        *(message for position in range(number) for message in step(f"c{position + 1}", text)),
     ]
 
 
 def conversation(messages: list[dict[str, Any]], **envelope: Any) -> bytes:
-    """One line of an OpenAI file."""
+    """A line of an OpenAI file."""
     return json.dumps({"messages": messages} | envelope).encode() + b"\n"
 
 

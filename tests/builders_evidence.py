@@ -1,4 +1,4 @@
-"""Small conversations as messages, for tests of what a result is."""
+"""Small conversations as messages, for tests of the evidence about results."""
 
 import json
 from typing import Any

@@ -34,8 +34,8 @@ def says(words: str, **more: Any) -> Value:
 
 def calls(*ids: str, **more: Any) -> Value:
     blocks = [
-        {"type": "toolCall", "id": one, "name": "bash", "arguments": {"command": "ls"}}
-        for one in ids
+        {"type": "toolCall", "id": call_id, "name": "bash", "arguments": {"command": "ls"}}
+        for call_id in ids
     ]
     return {"role": "assistant", "content": blocks, "stopReason": "toolUse"} | more
 
@@ -60,8 +60,8 @@ def compaction(name: str, parent: str | None, summary: str, **more: Any) -> Valu
 def old(*entries: Value) -> list[Value]:
     """Entries as they were before they had ids."""
     return [
-        {key: value for key, value in one.items() if key not in ("id", "parentId")}
-        for one in entries
+        {key: value for key, value in entry.items() if key not in ("id", "parentId")}
+        for entry in entries
     ]
 
 
@@ -77,9 +77,10 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, str]]:
+def role_texts(transcript: Transcript) -> list[tuple[str, str]]:
     return [
-        (message.role, "|".join(part.text for part in message.parts)) for message in one.messages
+        (message.role, "|".join(part.text for part in message.parts))
+        for message in transcript.messages
     ]
 
 
@@ -88,14 +89,14 @@ def of(*messages: Value) -> Transcript:
     return transcript(lines({"messages": list(messages)}))
 
 
-def kept(
+def trimmed_file(
     data: bytes, *indices: int, first: Message | None = None, last: Message | None = None
 ) -> list[Value]:
     """The lines of a file of which only some messages stay, with others before or after them."""
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    messages = [first, *(one.messages[index] for index in indices), last]
-    meant = replace(one, messages=tuple(message for message in messages if message))
+    transcript = chunk.transcripts[0]
+    messages = [first, *(transcript.messages[index] for index in indices), last]
+    meant = replace(transcript, messages=tuple(message for message in messages if message))
     return [json.loads(line) for line in written(chunk, format_of(data), meant).splitlines()]
 
 

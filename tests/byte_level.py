@@ -4,13 +4,13 @@ from typing import Any
 
 
 def letters() -> dict[int, str]:
-    """The characters that stand for bytes in byte-level vocabularies: printable ones for
-    themselves, others shifted.
+    """The characters for bytes in byte-level vocabularies: printable bytes are themselves, others
+    are shifted.
     """
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in shown]
     return {byte: chr(byte) for byte in shown} | {
-        byte: chr(256 + place) for place, byte in enumerate(rest)
+        byte: chr(256 + position) for position, byte in enumerate(rest)
     }
 
 

@@ -25,7 +25,7 @@ WEATHER = [
         },
     }
 ]
-ASKED = [user("What's the weather like in San Francisco?")]
+QUESTION = [user("What's the weather like in San Francisco?")]
 
 
 def counted(

@@ -1,4 +1,4 @@
-"""Texts of every kind that tools give back, small and generated, and what a clip of one must be."""
+"""Small, generated texts of every kind that tools return, and the properties of their clips."""
 
 import json
 import re
@@ -34,7 +34,9 @@ LINES = (
 "marker ...",
 )  # fmt: skip
 lines = st.lists(st.sampled_from(LINES), max_size=60)
-plain_texts = st.tuples(lines, st.sampled_from(["\n", "\r\n"])).map(lambda one: one[1].join(one[0]))
+plain_texts = st.tuples(lines, st.sampled_from(["\n", "\r\n"])).map(
+    lambda item: item[1].join(item[0])
+)
 json_leaves = st.one_of(
     st.sampled_from(ODD[:7] + ODD[8:]),
     st.integers(),
@@ -53,7 +55,7 @@ json_texts = st.tuples(
     | st.dictionaries(st.text(max_size=6), json_values, max_size=8),
     st.sampled_from([None, 1]),
     st.booleans(),
-).map(lambda one: json.dumps(one[0], indent=one[1], ensure_ascii=one[2]))
+).map(lambda item: json.dumps(item[0], indent=item[1], ensure_ascii=item[2]))
 
 TEST_RUN = "".join(
     [
@@ -97,35 +99,35 @@ OF_A_KIND = {
 
 
 def edges(text: str) -> set[int]:
-    """Where grapheme clusters end."""
+    """The ends of grapheme clusters."""
     return {0} | {match.end() for match in regex.finditer(r"\X", text)}
 
 
 def walked(text: str, clip: str, is_whole: bool = True) -> list[tuple[int, int]]:
-    """The ranges of a text that its clip shows; fails unless the markers tell exactly what stands
-    between them.
+    """The ranges of a text in its clip; fails unless the markers state exactly the text between
+    them.
     """
     kept = []
-    place = done = 0
+    position = done = 0
     for mark in MARKER.finditer(clip):
         begin, end = mark.span()
         characters = int(mark[2] or mark[3] or 0)
         begin -= begin > 0 and characters > 0
-        assert text.startswith(clip[done:begin], place)
-        kept.append((place, place + begin - done))
-        place += begin - done + characters
+        assert text.startswith(clip[done:begin], position)
+        kept.append((position, position + begin - done))
+        position += begin - done + characters
         for _ in range(int(mark[1] or 0)):
-            assert place < len(text)
-            place = text.find("\n", place) + 1 or len(text)
+            assert position < len(text)
+            position = text.find("\n", position) + 1 or len(text)
         done = end + (end < len(clip))
-    assert text.startswith(clip[done:], place)
-    assert not is_whole or text[place:] == clip[done:]
-    return [*kept, (place, place + len(clip) - done)]
+    assert text.startswith(clip[done:], position)
+    assert not is_whole or text[position:] == clip[done:]
+    return [*kept, (position, position + len(clip) - done)]
 
 
 def unmarked(value: Any, was: Any) -> None:
-    """Fails unless a JSON value is another one with strings, arrays and objects shortened by what
-    it says.
+    """Fails unless a JSON value equals the original with strings, arrays and objects shortened by
+    the stated amounts.
     """
     if isinstance(was, str) and value != was:
         parts = re.split(r"… \[(\d+) characters truncated\](?: …)?", value)
@@ -134,7 +136,7 @@ def unmarked(value: Any, was: Any) -> None:
         assert was.startswith(parts[0])
         assert was.endswith(parts[-1])
     elif isinstance(was, list) and isinstance(value, list):
-        place = 0
+        position = 0
         for element in value:
             gone = (
                 re.fullmatch(r"\[(\d+) more items truncated\]", element)
@@ -142,11 +144,11 @@ def unmarked(value: Any, was: Any) -> None:
                 else None
             )
             if gone:
-                place += int(gone[1])
+                position += int(gone[1])
             else:
-                unmarked(element, was[place])
-                place += 1
-        assert place == len(was)
+                unmarked(element, was[position])
+                position += 1
+        assert position == len(was)
     elif isinstance(was, dict) and isinstance(value, dict):
         shown = [key for key in value if key != "…"]
         assert [key for key in was if key in value] == shown

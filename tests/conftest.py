@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 NOBODY = tempfile.TemporaryDirectory()
-"""Folders of a user who has configured nothing and kept nothing, for every process that is run."""
+"""Empty configuration and state folders of a user, for every started process."""
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith("CTXTRIM_")},
     "XDG_CONFIG_HOME": f"{NOBODY.name}/config",
@@ -72,7 +72,7 @@ COMMAND = (sys.executable, "-m", "ctxtrim")
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command left behind: exit code, bytes on standard output, text on standard error."""
+    """The result of a command: exit code, bytes on standard output, text on standard error."""
 
     code: int
     out: bytes
@@ -83,9 +83,9 @@ Run = Callable[..., Ran]
 
 
 def run_process(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:
-    """Run `ctxtrim` with these words in a process of its own.
+    """Run `ctxtrim` with these arguments in a separate process.
 
-    No run of any test may ever show a traceback.
+    No run of any test may show a traceback.
     """
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
@@ -139,14 +139,12 @@ def ctxtrim() -> Run:
 
 @pytest.fixture(scope="session")
 def process() -> Run:
-    """Like `ctxtrim`, in a process of its own: for what depends on signals, descriptors, locale or
-    start-up.
-    """
+    """Like `ctxtrim`, in a separate process: for signals, descriptors, locale and start-up."""
     return run_process
 
 
 class Bytes(SingleFileSnapshotExtension):
-    """A snapshot is a file of its own, with every byte as it came."""
+    """A snapshot is a separate file with every byte unchanged."""
 
     file_extension = "txt"
 

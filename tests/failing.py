@@ -15,8 +15,8 @@ from ctxtrim.__main__ import main
 from ctxtrim.stages import STAGES
 
 EXCEPTIONS = {
-    one.__name__: one
-    for one in (KeyError, MemoryError, RecursionError, ValueError, KeyboardInterrupt)
+    item.__name__: item
+    for item in (KeyError, MemoryError, RecursionError, ValueError, KeyboardInterrupt)
 }
 
 
@@ -32,10 +32,10 @@ class Failing(STAGES["truncate"]):  # type: ignore[misc]
 
 
 def read(records: Any, lines: Any) -> Any:
-    found = chat.read(records, lines)
-    for transcript in found:
+    transcripts = chat.read(records, lines)
+    for transcript in transcripts:
         fail(transcript.messages[0].parts[0].text, "cannot read ")
-    return found
+    return transcripts
 
 
 def early(*words: Any) -> Any:

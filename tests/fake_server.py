@@ -1,4 +1,4 @@
-"""A small server on this machine, for tests of what asks an endpoint."""
+"""A small server on this machine, for tests of endpoints."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Server:
-    """An endpoint that answers as a test wants; it remembers what it was asked."""
+    """An endpoint with scripted answers; it records its requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[dict[str, str], dict[str, Any]]] = []

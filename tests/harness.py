@@ -21,10 +21,10 @@ from ctxtrim.tokenizers import tokenizer
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a file: None where nothing was written; `kept` are the originals of what was
-    replaced.
+    """The result of a run. `data` is None if nothing was written; `kept` holds the originals of
+    replaced texts.
 
-    `findings` are those about the file, and those about transcripts that could not be handled.
+    `findings` include findings about the file and about transcripts with internal errors.
     """
 
     data: bytes | None
@@ -40,7 +40,9 @@ class Shelf:
     kept: dict[str, bytes] = field(default_factory=dict)
 
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
-        texts = {one.index: one.text.encode("utf-8", "surrogatepass") for one in originals}
+        texts = {
+            original.index: original.text.encode("utf-8", "surrogatepass") for original in originals
+        }
         names = {index: sha256(text).hexdigest() for index, text in texts.items()}
         self.kept.update((names[index], text) for index, text in texts.items())
         return names
@@ -67,11 +69,15 @@ def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **meteri
     job = Job(Pipeline(specs, Metering(tokenizer, **({"tokenizer": "chars4"} | metering))))
     shelf = Shelf()
     done = list(stream("file", open_reading(BytesIO(data)), job, shelf))
-    written = [one.data for one in done if one.data is not None]
+    written = [outcome.data for outcome in done if outcome.data is not None]
     return Ran(
         b"".join(written) if written or not done else None,
-        tuple(row for one in done for row in one.rows),
-        tuple(finding for one in done for finding in (*one.findings, *_unhandled(one.rows))),
+        tuple(row for outcome in done for row in outcome.rows),
+        tuple(
+            finding
+            for outcome in done
+            for finding in (*outcome.findings, *_unhandled(outcome.rows))
+        ),
         shelf.kept,
     )
 
@@ -86,11 +92,11 @@ def read(data: bytes) -> list[Chunk]:
 
 
 def unpaired(transcript: Transcript) -> Tally[str]:
-    """Results without calls and calls without results, of what the model sees."""
-    where = shape(transcript.messages)
+    """Results without calls and calls without results among the visible messages."""
+    turn_shape = shape(transcript.messages)
     results = Tally(
         "result"
-        for place, one in enumerate(transcript.messages)
-        if one.role == "tool" and one.agent_visible and where.call[place] is None
+        for position, message in enumerate(transcript.messages)
+        if message.role == "tool" and message.agent_visible and turn_shape.call[position] is None
     )
-    return results + Tally("call" for _ in where.unanswered)
+    return results + Tally("call" for _ in turn_shape.unanswered)

@@ -15,9 +15,9 @@ SUMMARY = Message(
 
 
 def format_of(data: bytes) -> Format:
-    found = open_reading(BytesIO(data)).format
-    assert found is not None
-    return found
+    detected = open_reading(BytesIO(data)).format
+    assert detected is not None
+    return detected
 
 
 def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
@@ -27,22 +27,22 @@ def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
     return b"".join(data)
 
 
-def told(transcript: Transcript) -> list[tuple[str, Part]]:
-    """What a model reads and from whom; what is said in one element is one message, so a neighbour
-    may have joined.
+def role_parts(transcript: Transcript) -> list[tuple[str, Part]]:
+    """The texts that a model reads, by role; the text of an element is a single message, so a
+    neighbour can be merged into it.
     """
     return [(message.role, part) for message in transcript.messages for part in message.parts]
 
 
 def starts(transcript: Transcript) -> list[int]:
-    """Where exchanges begin."""
-    where = shape(transcript.messages)
-    return [index for index, home in enumerate(where.exchange) if index == home]
+    """The positions at which exchanges begin."""
+    turn_shape = shape(transcript.messages)
+    return [index for index, home in enumerate(turn_shape.exchange) if index == home]
 
 
-def places(transcript: Transcript) -> list[int]:
-    """Where a message may be put: before any exchange but the system prompt, which some formats
-    have apart, or last.
+def insert_positions(transcript: Transcript) -> list[int]:
+    """The positions at which a message can be inserted: before any exchange except the system
+    prompt, which some formats store separately, or at the end.
     """
     messages = transcript.messages
     return [

@@ -8,12 +8,12 @@ from pathlib import Path
 
 SCHEMA = """
 CREATE TABLE traces (
-    id TEXT NOT NULL, sha256 TEXT NOT NULL, path TEXT NOT NULL, line INTEGER, tool TEXT, stage TEXT NOT NULL,
-    time TEXT NOT NULL, UNIQUE (id, sha256, path, line, stage)
+    id TEXT NOT NULL, sha256 TEXT NOT NULL, path TEXT NOT NULL, line INTEGER, tool TEXT,
+    stage TEXT NOT NULL, time TEXT NOT NULL, UNIQUE (id, sha256, path, line, stage)
 );
 CREATE TABLE runs (
-    output TEXT NOT NULL, input TEXT NOT NULL, recipe TEXT NOT NULL, path TEXT NOT NULL, pipeline TEXT NOT NULL,
-    time TEXT NOT NULL, UNIQUE (output, input)
+    output TEXT NOT NULL, input TEXT NOT NULL, recipe TEXT NOT NULL, path TEXT NOT NULL,
+    pipeline TEXT NOT NULL, time TEXT NOT NULL, UNIQUE (output, input)
 );
 PRAGMA journal_mode = WAL;
 PRAGMA user_version = 1;
@@ -22,13 +22,15 @@ TIME = "2025-01-31T12:00:00.000Z"
 
 
 def old_archive(folder: Path, data: bytes, out: bytes, originals: Mapping[str, str]) -> None:
-    """Make an archive in which `out` was made from `data`, and results were replaced: texts by
-    their ids.
+    """Make an archive in which `out` was made from `data` and results were replaced: `originals`
+    are texts by id.
     """
     (folder / "objects").mkdir(parents=True, mode=0o700)
     folder.chmod(0o700)
     same = next(
-        place for place in range(len(data)) if data[place : place + 1] != out[place : place + 1]
+        position
+        for position in range(len(data))
+        if data[position : position + 1] != out[position : position + 1]
     )
     recipe = store(folder, json.dumps([[0, same], store(folder, data[same:])]).encode())
     index = sqlite3.connect(folder / "index.sqlite3")

@@ -1,4 +1,4 @@
-"""A picture for tests: the header of a PNG of 1024×768 pixels, which is all that is read of one."""
+"""An image for tests: the header of a PNG of 1024×768 pixels, the only part that is read."""
 
 import base64
 import struct

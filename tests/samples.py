@@ -4,38 +4,38 @@ import json
 from typing import Any
 
 PLACEHOLDER = b'"[content truncated - 6 steps ago]"'
-"""What stands in the place of the first of seven results, as JSON."""
+"""The replacement of the first of seven results, as JSON."""
 
 
-def said(number: int) -> str:
-    """The result of a step: long enough to go when it is old."""
+def step_text(number: int) -> str:
+    """The result of a step: long enough to be truncated by age."""
     return f"result {number}: " + "several words and a few more " * 20
 
 
 def messages(steps: int = 7) -> list[dict[str, Any]]:
-    """A conversation of that many steps, each a call and its result."""
-    found: list[dict[str, Any]] = [
+    """A conversation of `steps` steps, each a call and its result."""
+    values: list[dict[str, Any]] = [
         {"role": "user", "content": "Look at everything, one after the other."}
     ]
     for number in range(1, steps + 1):
         function = {"name": "look", "arguments": json.dumps({"at": number})}
         call = {"id": f"call_{number}", "type": "function", "function": function}
-        found.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        found.append({"role": "tool", "tool_call_id": f"call_{number}", "content": said(number)})
-    return found
+        values.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        values.append(
+            {"role": "tool", "tool_call_id": f"call_{number}", "content": step_text(number)}
+        )
+    return values
 
 
 def line(value: Any = None, more: str = "", end: str = "\n") -> bytes:
-    """A conversation (of seven steps where none is given) as one line; `more` are members as they
-    shall be spelled.
-    """
+    """A conversation (by default of seven steps) as a line; `more` are members in JSON notation."""
     text = json.dumps(messages() if value is None else value)
     return f'{{"messages": {text}{", " + more if more else ""}}}{end}'.encode()
 
 
 def shortened(data: bytes) -> bytes:
     """The bytes after `truncate`: of seven results the first is old, and nothing else differs."""
-    old = json.dumps(said(1)).encode()
+    old = json.dumps(step_text(1)).encode()
     assert data.count(old) == 1
     return data.replace(old, PLACEHOLDER)
 
@@ -50,16 +50,16 @@ def chat(text: str = "Good morning.") -> list[dict[str, Any]]:
 
 def long_chat(turns: int = 12) -> list[dict[str, Any]]:
     """A conversation of which `trim` can drop nearly all."""
-    found: list[dict[str, Any]] = []
+    values: list[dict[str, Any]] = []
     for number in range(turns):
-        found += [
+        values += [
             {"role": "user", "content": f"Question {number}?"},
             {"role": "assistant", "content": "An answer of some length. " * 12},
         ]
-    return found
+    return values
 
 
-def stuck() -> list[dict[str, Any]]:
+def oversized_chat() -> list[dict[str, Any]]:
     """A conversation that cannot be made to fit a small budget: its only question is long."""
     return [{"role": "user", "content": "a question without an end " * 200}]
 

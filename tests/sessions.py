@@ -17,7 +17,7 @@ ANTHROPIC_TOOLS = [{"name": "bash", "description": "Run it.", "input_schema": PA
 
 
 def output(turn: int, step: int, lines: int) -> str:
-    """What a command printed."""
+    """The printed output of a command."""
     return "\n".join(
         f"lamp {turn}.{step} reading {line}: {line * 37 % 101} candela" for line in range(lines)
     )
@@ -25,7 +25,7 @@ def output(turn: int, step: int, lines: int) -> str:
 
 def openai_turn(turn: int, steps: int = 2, lines: int = 40) -> Messages:
     """A prompt, some steps, and an answer."""
-    found: Messages = [
+    values: Messages = [
         {"role": "user", "content": f"Look after lamp {turn}, and keep the north light burning."}
     ]
     for step in range(steps):
@@ -33,9 +33,9 @@ def openai_turn(turn: int, steps: int = 2, lines: int = 40) -> Messages:
         arguments = json.dumps({"command": f"lamp --check {turn} --pass {step}"})
         function = {"name": "bash", "arguments": arguments}
         calls = [{"id": name, "type": "function", "function": function}]
-        found.append({"role": "assistant", "content": f"Pass {step}.", "tool_calls": calls})
-        found.append({"role": "tool", "tool_call_id": name, "content": output(turn, step, lines)})
-    return [*found, {"role": "assistant", "content": f"Lamp {turn} is fine."}]
+        values.append({"role": "assistant", "content": f"Pass {step}.", "tool_calls": calls})
+        values.append({"role": "tool", "tool_call_id": name, "content": output(turn, step, lines)})
+    return [*values, {"role": "assistant", "content": f"Lamp {turn} is fine."}]
 
 
 def openai_session(turns: int, steps: int = 2, lines: int = 40) -> Messages:
@@ -45,8 +45,8 @@ def openai_session(turns: int, steps: int = 2, lines: int = 40) -> Messages:
 
 
 def anthropic_session(turns: int, steps: int = 2, lines: int = 40) -> Messages:
-    """The same session as Anthropic has it, without its system prompt, which stands beside it."""
-    return [anthropic_message(one) for one in openai_session(turns, steps, lines)[1:]]
+    """The same session in Anthropic's format, with a separate system prompt that is left out."""
+    return [anthropic_message(message) for message in openai_session(turns, steps, lines)[1:]]
 
 
 def anthropic_message(message: dict[str, Any]) -> dict[str, Any]:
@@ -73,10 +73,10 @@ def anthropic_message(message: dict[str, Any]) -> dict[str, Any]:
 
 def results(messages: Messages) -> tuple[set[str], set[str]]:
     """The ids of all calls and of all results, in either shape."""
-    calls = {call["id"] for one in messages for call in one.get("tool_calls", ())}
-    answers = {one["tool_call_id"] for one in messages if one["role"] == "tool"}
-    for one in messages:
-        for block in one["content"] if isinstance(one["content"], list) else ():
+    calls = {call["id"] for message in messages for call in message.get("tool_calls", ())}
+    answers = {message["tool_call_id"] for message in messages if message["role"] == "tool"}
+    for message in messages:
+        for block in message["content"] if isinstance(message["content"], list) else ():
             calls |= {block["id"]} if block["type"] == "tool_use" else set()
             answers |= {block["tool_use_id"]} if block["type"] == "tool_result" else set()
     return calls, answers

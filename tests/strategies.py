@@ -1,4 +1,4 @@
-"""Generated transcripts: one conversation, spelled in every format and style that is read."""
+"""Generated transcripts: a conversation in every supported format and style."""
 
 import json
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from writers import (
     sharegpt,
 )
 
-# Texts that files hold: words, code, other scripts, things that have a meaning to JSON, to
-# terminals or to tokenizers.
+# Texts of real files: words, code, other scripts, and text with a meaning in JSON, for terminals or
+# for tokenizers.
 FRAGMENTS = (
     "ok", "Error: no such file", "Traceback (most recent call last)", "exit code 1", "0 errors",
     "def f(x):\n    return x", "naïve café", "日本語の説明", "🚀🚀", "e\u0301", "\u2028",
@@ -33,7 +33,7 @@ FRAGMENTS = (
 )  # fmt: skip
 TEXTS = (
     *FRAGMENTS,
-    *(" ".join(FRAGMENTS[place : place + 5]) for place in range(0, len(FRAGMENTS), 3)),
+    *(" ".join(FRAGMENTS[position : position + 5]) for position in range(0, len(FRAGMENTS), 3)),
     *(fragment * 50 for fragment in FRAGMENTS),
     "\n".join(f"line {number} of the log" for number in range(300)),
     "Error: at the head\n" + "detail\n" * 400,
@@ -44,7 +44,7 @@ TEXTS = (
 )
 texts = st.one_of(st.sampled_from(TEXTS), st.sampled_from(TEXTS), st.text(max_size=8))
 files_named = st.sampled_from([{}, {}, {"path": "/app/a.py"}, {"file_path": "b.py"}])
-# few, so that they are used again, as in real files
+# a small set, so that ids are reused, as in real files
 call_ids = st.sampled_from(["c1", "c2", "c3", "c4", "c5"])
 
 
@@ -54,7 +54,7 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
 
     Not always a well-formed one.
 
-    Some steps are hidden from the model, in the formats that can say so.
+    Some steps are hidden from the model, in formats with visibility.
     """
     messages: list[dict[str, Any]] = []
     if draw(st.booleans()):
@@ -62,8 +62,8 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
     if draw(st.integers(0, 5)) == 0:
         messages.append({"role": "assistant", "texts": ["Hello!"], "calls": []})
     for _ in range(draw(st.integers(0, 3))):
-        said = {"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))}
-        messages.append(said | {"image": draw(st.integers(0, 4)) == 0})
+        prompt = {"role": "user", "texts": draw(st.lists(texts, min_size=1, max_size=2))}
+        messages.append(prompt | {"image": draw(st.integers(0, 4)) == 0})
         for _ in range(draw(st.integers(0, 4))):
             hidden = draw(st.integers(0, 7)) == 0
             ids = draw(st.lists(call_ids, max_size=3, unique=True))
@@ -98,15 +98,15 @@ def conversations(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @st.composite
 def styles(draw: st.DrawFn) -> dict[str, Any]:
-    """How JSON is spelled: escapes or not, spaces or not."""
+    """Styles of JSON: with or without escapes and spaces."""
     return {
         "ensure_ascii": draw(st.booleans()),
         "separators": draw(st.sampled_from([None, (",", ":"), (" , ", " :  ")])),
     }
 
 
-def spell(value: Any, style: dict[str, Any], **more: Any) -> bytes:
-    """A value as JSON bytes; what UTF-8 cannot spell is escaped."""
+def as_json(value: Any, style: dict[str, Any], **more: Any) -> bytes:
+    """A value as JSON bytes; characters outside UTF-8 are escaped."""
     text = json.dumps(value, **style, **more)
     try:
         return text.encode()
@@ -130,10 +130,10 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "sharegpt": sharegpt.conversation,
     "llamafactory": llamafactory.conversation,
 }
-"""By format: a plain conversation, and its number in the file, as one JSON value."""
+"""By format: a plain conversation and its number in the file, as a JSON value."""
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
-    "openai-chat": lambda talk: [openai_chat.openai_message(one) for one in talk],
+    "openai-chat": lambda talk: [openai_chat.openai_message(message) for message in talk],
     "claude-code": claude_code.claude_events,
     "openai-responses": openai_responses.items,
     "openai-responses, reasoning": openai_responses.reasoned,
@@ -143,7 +143,7 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "codex-exec": codex_exec.exec_events,
     "anthropic": anthropic.elements,
     "context": context.context_messages,
-    "pi": lambda talk: [pi.pi_message(one, place) for place, one in enumerate(talk)],
+    "pi": lambda talk: [pi.pi_message(message, position) for position, message in enumerate(talk)],
     "pi, sessions": pi.sessions,
     "pi, old sessions": pi.old_sessions,
     "gemini": gemini.contents,
@@ -152,10 +152,10 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openhands, 1": openhands.sdk_events,
     "openhands, condensed": openhands.condensed,
     "qwen": qwen.events,
-    "sharegpt": lambda talk: [turn for one in talk for turn in sharegpt.turns(one)],
+    "sharegpt": lambda talk: [turn for message in talk for turn in sharegpt.turns(message)],
     "llamafactory": llamafactory.messages,
 }
-"""By format, and what it is called there: a plain conversation as the values of lines."""
+"""By format and layout: a plain conversation as the values of lines."""
 
 
 @st.composite
@@ -172,10 +172,10 @@ def files(draw: st.DrawFn) -> bytes:
         talks = draw(st.lists(conversations(), min_size=1, max_size=most))
         values = [spelled(talk, number) for number, talk in enumerate(talks)]
     if layout == "document":
-        return spell(
+        return as_json(
             values if len(values) > 1 else values[0], style, indent=draw(st.sampled_from([None, 2]))
         )
-    lines = [spell(value, style) for value in values]
+    lines = [as_json(value, style) for value in values]
     for _ in range(draw(st.integers(0, 1))):
         lines.insert(
             draw(st.integers(0, len(lines))),
@@ -183,8 +183,8 @@ def files(draw: st.DrawFn) -> bytes:
         )
     glued = draw(st.integers(0, 9)) == 0
     data = b"".join(
-        line + (b"" if glued and place == 0 and line.strip() else end)
-        for place, line in enumerate(lines)
+        line + (b"" if glued and position == 0 and line.strip() else end)
+        for position, line in enumerate(lines)
     )
     return data if draw(st.booleans()) else data.removesuffix(end)
 

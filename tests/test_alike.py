@@ -1,13 +1,11 @@
-"""One conversation in every form it is written in: every stage comes to the same
-decisions (S1-11).
-"""
+"""A conversation in every format: every stage makes the same decisions (S1-11)."""
 
 import re
 from typing import Any
 
 import pytest
 from harness import read, run
-from strategies import CONVERSATIONS, EVENTS, spell
+from strategies import CONVERSATIONS, EVENTS, as_json
 from writers.openai_responses import items
 
 from ctxtrim.presets import PRESETS
@@ -16,14 +14,15 @@ from ctxtrim.summaries import markers
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
 NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
-"""The forms that can say all of it; others have no ids, no text beside a call, or no calls."""
+"""The formats that can hold the whole conversation; others lack ids, text next to a call, or calls.
+"""
 FORMS = {
     **{
-        f"{name}, a list": (lambda talk, one=one: [one(talk, 0)])
-        for name, one in CONVERSATIONS.items()
+        f"{name}, a list": (lambda talk, one=item: [one(talk, 0)])
+        for name, item in CONVERSATIONS.items()
         if name in NAMES
     },
-    **{f"{name}, lines": one for name, one in EVENTS.items() if name in NAMES},
+    **{f"{name}, lines": item for name, item in EVENTS.items() if name in NAMES},
     "codex, lines": lambda talk: [
         META,
         *({"type": "response_item", "payload": item} for item in items(talk)),
@@ -32,7 +31,7 @@ FORMS = {
 PLAIN = {"separators": (",", ":"), "ensure_ascii": False}
 
 
-def said(role: str, text: str, *calls: str) -> dict[str, Any]:
+def plain_message(role: str, text: str, *calls: str) -> dict[str, Any]:
     made = [{"id": name, "name": "bash", "input": {"x": f"look at {name}"}} for name in calls]
     return {"role": role, "texts": [text]} | ({"calls": made} if role == "assistant" else {})
 
@@ -42,22 +41,22 @@ def result(of: str, text: str) -> dict[str, Any]:
 
 
 TALK = [
-    said("user", "What do the tide tables say of the harbour?"),
+    plain_message("user", "What do the tide tables say of the harbour?"),
     *(
-        one
+        message
         for number in range(1, 9)
-        for one in (
-            said("assistant", f"Step {number}.", f"c{number}"),
+        for message in (
+            plain_message("assistant", f"Step {number}.", f"c{number}"),
             result(f"c{number}", f"table {number}: " + "high water and low water " * (40 * number)),
         )
     ),
-    said("assistant", "They say that the harbour is dry at noon."),
-    said("user", "And tomorrow?"),
-    said("assistant", "Both at once.", "d1", "d2"),
+    plain_message("assistant", "They say that the harbour is dry at noon."),
+    plain_message("user", "And tomorrow?"),
+    plain_message("assistant", "Both at once.", "d1", "d2"),
     result("d1", "morning: " + "rising " * 600),
     result("d2", "evening: " + "falling " * 300),
-    said("assistant", "Tomorrow it is dry at one."),
-    said("user", "Thank you. And on Sunday?"),
+    plain_message("assistant", "Tomorrow it is dry at one."),
+    plain_message("user", "Thank you. And on Sunday?"),
 ]
 ORPHANED = [*TALK[:2], *TALK[3:5], result("zz", "nobody asked"), *TALK[5:]]
 
@@ -88,7 +87,7 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
     "rolling": (TALK, list(PRESETS["rolling"].stages.items()), 100_000),
     "retention": (TALK, list(PRESETS["retention"].stages.items()), 100_000),
     "trim": (TALK, [("trim", {})], 3_000),
-    "trim, and what is recent too": (TALK, [("trim", {})], 900),
+    "trim, recent messages included": (TALK, [("trim", {})], 900),
     "trim the oldest": (TALK, [("trim", {"strategy": "oldest"})], 3_000),
     "trim the middle": (TALK, [("trim", {"strategy": "middle", "keep_recent_turns": 1})], 3_000),
     "trim by age": (TALK, [("trim", {"strategy": "age"})], 2_000),
@@ -121,9 +120,9 @@ STAGES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]], 
 def unused(value: Any) -> Any:
     """A value without the usage that only some forms record."""
     if isinstance(value, list):
-        return [unused(one) for one in value]
+        return [unused(item) for item in value]
     return (
-        {key: unused(one) for key, one in value.items() if key != "usage"}
+        {key: unused(item) for key, item in value.items() if key != "usage"}
         if isinstance(value, dict)
         else value
     )
@@ -131,21 +130,21 @@ def unused(value: Any) -> Any:
 
 def file_of(form: str, talk: list[dict[str, Any]]) -> bytes:
     """A conversation as a file of some form."""
-    return b"\n".join(spell(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
+    return b"\n".join(as_json(unused(value), PLAIN) for value in FORMS[form](talk)) + b"\n"
 
 
 def framing(data: bytes) -> int:
-    """What a file counts: the same texts, and frames of its own."""
+    """The counts of a file: the same texts, and its own framings."""
     return run(data, model="gpt-4o", tokenizer="o200k_base").rows[0].count.tokens
 
 
 def decisions(
     form: str, talk: list[dict[str, Any]], stages: list[tuple[str, dict[str, Any]]], budget: int
 ) -> list[Any]:
-    """What is left of a conversation, message by message, and what was said of it.
+    """The rest of a conversation, message by message, and the reported findings.
 
-    Frames differ by a few tokens, and trim fills a budget to the last one: so the budget leaves the
-    same room for texts in each form, and a clip counts as the same whatever its length.
+    Framings differ by a few tokens, and `trim` fills a budget to the last token. So the budget
+    leaves the same space for texts in each format, and a clip counts the same at any length.
     """
     data = file_of(form, talk)
     frames = framing(data) - framing(file_of("openai-chat, a list", talk))
@@ -153,30 +152,30 @@ def decisions(
     ran = run(
         data, stages, limit=budget + round(frames / target), model="gpt-4o", tokenizer="o200k_base"
     )
-    (transcript,) = (one for chunk in read(ran.data or b"") for one in chunk.transcripts)
+    (transcript,) = (
+        transcript for chunk in read(ran.data or b"") for transcript in chunk.transcripts
+    )
     left: list[Any] = []
     appends = any(how.get("summary_place") == "append" for _, how in stages)
     appended: list[str] = []
     for message in transcript.messages:
-        if (
-            message.role == "system" or not message.agent_visible
-        ):  # Codex writes down what it was told
+        if message.role == "system" or not message.agent_visible:  # Codex writes down its input
             continue
         texts = [part.text for part in message.parts if part.kind in ("text", "tool_result")]
         if any(name == "trim" for name, _ in stages):
             texts = [re.sub(r"(?s)(.{40}).*\n\.\.\. \[truncated .*", r"\1", text) for text in texts]
         if message.role == "user":
-            texts = [one for text in texts for one in text.split(markers.END)]
+            texts = [item for text in texts for item in text.split(markers.END)]
         digests = [text.partition(markers.END)[0] for text in texts if markers.is_digest(text)]
-        # a message after the prompt, or the leading text of the next answer where roles must
-        # alternate
+        # a separate message after the prompt, or, if roles must alternate, the first text of the
+        # next answer
         if digests:
             texts = [
                 own
                 for text in texts
                 if (own := text.partition(markers.END)[2] if text[:1] == "[" else text)
             ]
-            if appends:  # only in messages of their own, before the newest prompt
+            if appends:  # only in separate messages, before the newest prompt
                 appended += digests
             elif left and left[-1][0] == "user":
                 left[-1] = ("user", sorted([*left[-1][1], *digests]))
@@ -194,22 +193,27 @@ def decisions(
     last = max(at for at, role in roles.items() if at is not None and role == "assistant")
     hosts = {("assistant", last, "kept")}  # the answer that the digest of a compaction may lead
     changes = [
-        one.change.action
+        measurement.change.action
         for step in ran.rows[0].steps
-        for one in step.changes
-        if roles.get(one.change.message) != "system"
-        and one.change.action not in ("inserted", "merged")
-        and one.change.reason != "hidden"
-        and one.change.line is None
-        and (one.change.action, one.change.message) != ("summarized", None)
-        and (roles.get(one.change.message), one.change.message, one.change.action) not in hosts
+        for measurement in step.changes
+        if roles.get(measurement.change.message) != "system"
+        and measurement.change.action not in ("inserted", "merged")
+        and measurement.change.reason != "hidden"
+        and measurement.change.line is None
+        and (measurement.change.action, measurement.change.message) != ("summarized", None)
+        and (
+            roles.get(measurement.change.message),
+            measurement.change.message,
+            measurement.change.action,
+        )
+        not in hosts
     ]
     return [left, changes, "\n\n".join(appended).count("[✓ ")]
 
 
 @pytest.mark.parametrize("stages", STAGES)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_stage_decides_alike_whatever_the_form(form: str, stages: str) -> None:
+def test_every_stage_makes_the_same_decisions_in_every_format(form: str, stages: str) -> None:
     talk, specs, budget = STAGES[stages]
     assert decisions(form, talk, specs, budget) == decisions(
         "openai-chat, a list", talk, specs, budget
@@ -218,7 +222,7 @@ def test_every_stage_decides_alike_whatever_the_form(form: str, stages: str) -> 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_profile_judges_alike_whatever_the_form(form: str, profile: str) -> None:
-    data = b"\n".join(spell(value, PLAIN) for value in FORMS[form](TALK)) + b"\n"
+def test_every_profile_gives_the_same_findings_in_every_format(form: str, profile: str) -> None:
+    data = b"\n".join(as_json(value, PLAIN) for value in FORMS[form](TALK)) + b"\n"
     row = run(data, [("check", {"profile": profile})]).rows[0]
-    assert [one.code for one in row.findings if one.severity == "error"] == []
+    assert [finding.code for finding in row.findings if finding.severity == "error"] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 HOSTILE = Path(__file__).resolve().parents[1] / "benchmarks" / "hostile.py"
 
 
-def test_the_screening_of_nasty_texts_runs_and_prints_a_row_for_each_case() -> None:
+def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
     options = [
         "--sizes",
         "4k,16k",
@@ -21,7 +21,7 @@ def test_the_screening_of_nasty_texts_runs_and_prints_a_row_for_each_case() -> N
     done = subprocess.run(
         [sys.executable, str(HOSTILE), *options], capture_output=True, text=True, check=False
     )
-    # 1: an exponent was too high, which two small sizes cannot tell
+    # 1: an exponent was too high, which two small sizes cannot show
     assert done.returncode in (0, 1), done.stderr
     rows = done.stdout.split("\n")
     for text in ("flags", "brackets"):

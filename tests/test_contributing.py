@@ -1,5 +1,5 @@
-"""The recipes of CONTRIBUTING.md work: each is followed literally in a copy of the package, and its
-test is run.
+"""The recipes of CONTRIBUTING.md work: a test follows each recipe literally in a copy of the
+package and runs its test.
 """
 
 import os
@@ -30,9 +30,7 @@ def blocks(recipe: str) -> list[tuple[str, str, str]]:
 
 
 def patched(text: str, hunks: str) -> str:
-    """A text with new lines after the context lines, or in the place of the removed lines, of a
-    diff.
-    """
+    """A text after a diff: new lines follow the context lines or replace the removed lines."""
     lines = text.splitlines()
     position = 0
     for line in hunks.splitlines():
@@ -48,13 +46,13 @@ def patched(text: str, hunks: str) -> str:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_recipe_works_when_it_is_followed_literally(recipe: str, tmp_path: Path) -> None:
+def test_a_recipe_works_if_followed_literally(recipe: str, tmp_path: Path) -> None:
     caches = shutil.ignore_patterns("__pycache__", "__snapshots__")
     for folder in (
         "ctxtrim",
         "tests",
         "fixtures",
-    ):  # links, of which a recipe replaces those that it edits
+    ):  # links; a recipe replaces the linked files that it edits
         shutil.copytree(ROOT / folder, tmp_path / folder, copy_function=os.symlink, ignore=caches)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     tests = []

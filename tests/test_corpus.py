@@ -1,4 +1,4 @@
-"""The promises over real transcripts, where a corpus of them lies beside the checkout
+"""The promises over real transcripts, if a corpus exists next to the checkout
 (`../shared/corpus`).
 """
 
@@ -34,7 +34,7 @@ WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 
 
 def needs_corpus(test: Any) -> Any:
-    """Mark a test that reads the corpus: it runs with `--exhaustive`, where the corpus is there."""
+    """Mark a test that reads the corpus: it runs with `--exhaustive` if the corpus exists."""
     return pytest.mark.exhaustive(pytest.mark.skipif(not FILES, reason=WHY)(test))
 
 
@@ -44,21 +44,26 @@ def files(paths: list[Path]) -> pytest.MarkDecorator:
 
 
 def transcripts(data: bytes) -> list[Transcript]:
-    return [one for chunk in read(data) for one in chunk.transcripts if one.messages]
+    return [
+        transcript
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
 
 
 def orphans(transcript: Transcript) -> int:
-    where = shape(transcript.messages)
+    turn_shape = shape(transcript.messages)
     lone = sum(
-        one.role == "tool" and where.call[place] is None
-        for place, one in enumerate(transcript.messages)
+        message.role == "tool" and turn_shape.call[position] is None
+        for position, message in enumerate(transcript.messages)
     )
-    return lone + len(where.unanswered)
+    return lone + len(turn_shape.unanswered)
 
 
 @needs_corpus
 @files(FILES)
-def test_identity_every_file_comes_back_byte_for_byte(path: Path) -> None:
+def test_identity_every_file_is_unchanged_without_edits(path: Path) -> None:
     data = path.read_bytes()
     ran = run(data)
     assert ran.data == data
@@ -68,9 +73,7 @@ def test_identity_every_file_comes_back_byte_for_byte(path: Path) -> None:
 @needs_corpus
 @files(TIER_1)
 @pytest.mark.parametrize("budget", [500, 2000, 8000, 32000])
-def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result(
-    path: Path, budget: int
-) -> None:
+def test_trim_fits_the_budget_and_keeps_calls_with_results(path: Path, budget: int) -> None:
     data = path.read_bytes()
     for stages in ([("trim", {})], [("truncate", {"max_tokens": 500}), ("trim", {})]):
         ran = run(data, stages, limit=budget, tokenizer="auto")
@@ -82,8 +85,8 @@ def test_trim_never_ends_above_the_budget_and_never_parts_a_call_from_its_result
 
 
 def _compare(data: bytes, ran: Ran, budget: int) -> None:
-    """What was written fits, has no new orphan, is a subset in order, and does not change in a
-    second run.
+    """The output fits, has no new orphan, is an ordered subset, and does not change in a second
+    run.
     """
     if ran.data is None:
         return
@@ -91,39 +94,39 @@ def _compare(data: bytes, ran: Ran, budget: int) -> None:
     again = run(ran.data, [("trim", {})], limit=budget, tokenizer="auto", model=model)
     assert again.data == ran.data
     assert all(row.fits for row in again.rows)
-    before = {one.id: one for one in transcripts(data)}
+    before = {transcript.id: transcript for transcript in transcripts(data)}
     after = transcripts(ran.data)
     if len(before) == 1:
         assert orphans(after[0]) <= orphans(next(iter(before.values())))
     written = [row for row in ran.rows if row.is_written and row.messages]
-    assert [row.messages for row in written] == [len(one.messages) for one in after]
+    assert [row.messages for row in written] == [len(transcript.messages) for transcript in after]
 
 
 @needs_corpus
 @files(TIER_1)
-def test_locality_lines_without_an_edited_message_are_the_same_bytes(path: Path) -> None:
+def test_locality_lines_without_an_edit_keep_their_bytes(path: Path) -> None:
     data = path.read_bytes()
     ran = run(data, [("truncate", {"max_tokens": 200})], tokenizer="o200k_base")
     before, after = data.split(b"\n"), (ran.data or b"").split(b"\n")
     assert len(before) == len(after)
     edited = {
-        row.lines[one.change.message]
+        row.lines[measurement.change.message]
         for row in ran.rows
         for step in row.steps
-        for one in step.changes
-        if one.change.action == "truncated"
+        for measurement in step.changes
+        if measurement.change.action == "truncated"
     }
     different = {
         number
-        for number, (one, other) in enumerate(zip(before, after, strict=True), 1)
-        if one != other
+        for number, (line, other) in enumerate(zip(before, after, strict=True), 1)
+        if line != other
     }
     assert different == edited or path.suffix == ".json"
 
 
 @needs_corpus
 @files(TIER_1)
-def test_stillness_truncating_twice_is_truncating_once(path: Path) -> None:
+def test_idempotence_truncating_twice_equals_truncating_once(path: Path) -> None:
     once = run(path.read_bytes(), [("truncate", {})], tokenizer="auto").data or b""
     assert run(once, [("truncate", {})], tokenizer="auto").data == once
 
@@ -139,7 +142,7 @@ UNDONE = (("--preset", "rolling"), ("-s", "truncate", "-s", "trim", "--budget", 
 @needs_corpus
 @files(SAMPLE)
 @pytest.mark.parametrize("words", UNDONE, ids=["rolling", "truncate and trim"])
-def test_reversal_every_file_comes_back_from_its_output(
+def test_reversal_every_file_is_restored_from_its_output(
     ctxtrim: Run, tmp_path: Path, path: Path, words: tuple[str, ...]
 ) -> None:
     archive = ("--archive", tmp_path / "a")
@@ -147,30 +150,35 @@ def test_reversal_every_file_comes_back_from_its_output(
     if (tmp_path / "out").exists():
         assert ctxtrim("restore", tmp_path / "out", *archive).out == path.read_bytes()
     else:
-        assert ran.code in (1, 3)  # nothing in it could be made to fit, or it holds no transcript
+        assert ran.code in (1, 3)  # no part of it could fit, or it has no transcript
 
 
 @needs_corpus
 @files(CHAT)
-def test_openai_messages_and_calls_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_openai_messages_and_calls_match_a_plain_reader(path: Path) -> None:
     text = path.read_text()
     values = (
         [json.loads(line) for line in text.splitlines()]
         if path.suffix == ".jsonl"
         else json.loads(text)
     )
-    found = transcripts(path.read_bytes())
-    assert [len(one.messages) for one in found] == [len(value["messages"]) for value in values]
+    parsed_transcripts = transcripts(path.read_bytes())
+    assert [len(transcript.messages) for transcript in parsed_transcripts] == [
+        len(value["messages"]) for value in values
+    ]
     calls = [
         sum(len(message.get("tool_calls") or ()) for message in value["messages"])
         for value in values
     ]
-    assert [sum(sum(1 for _ in one.calls) for one in each.messages) for each in found] == calls
+    assert [
+        sum(sum(1 for _ in message.calls) for message in each.messages)
+        for each in parsed_transcripts
+    ] == calls
 
 
 @needs_corpus
 @files([path for path in TIER_1 if path.parent.name == "claude-code" and path.suffix == ".jsonl"])
-def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_result(
+def test_every_answered_live_call_of_claude_code_has_its_result(
     path: Path,
 ) -> None:
     answered = set()
@@ -181,87 +189,100 @@ def test_no_live_call_of_claude_code_that_was_answered_in_the_file_lacks_its_res
             block.get("tool_use_id") for block in content or () if isinstance(block, dict)
         } - {None}
     for transcript in transcripts(path.read_bytes()):
-        where = shape(transcript.messages)
-        assert [call.call_id for _, call in where.unanswered if call.call_id in answered] == []
+        turn_shape = shape(transcript.messages)
+        assert [call.call_id for _, call in turn_shape.unanswered if call.call_id in answered] == []
 
 
 @needs_corpus
 @files(ANTHROPIC)
-def test_anthropic_messages_calls_and_results_are_those_that_a_plain_reading_finds(
+def test_anthropic_messages_calls_and_results_match_a_plain_reader(
     path: Path,
 ) -> None:
-    said = calls = results = 0
+    expected = calls = results = 0
     for line in filter(str.strip, path.read_text().splitlines()):
         kinds = [block["type"] for block in json.loads(line).get("message", {}).get("content", ())]
         results += kinds.count("tool_result")
         calls += kinds.count("tool_use")
-        said += bool(set(kinds) - {"tool_result"})
-    (found,) = transcripts(path.read_bytes())
-    assert sum(one.role == "tool" for one in found.messages) == results
-    assert sum(one.role != "tool" for one in found.messages) == said
-    assert sum(1 for one in found.messages for _ in one.calls) == calls
-    assert orphans(found) == 0
+        expected += bool(set(kinds) - {"tool_result"})
+    (transcript,) = transcripts(path.read_bytes())
+    assert sum(message.role == "tool" for message in transcript.messages) == results
+    assert sum(message.role != "tool" for message in transcript.messages) == expected
+    assert sum(1 for message in transcript.messages for _ in message.calls) == calls
+    assert orphans(transcript) == 0
 
 
 @files([path for path in TIER_1 if path.parent.name in ("openclaw", "pi")])
-def test_messages_and_calls_of_pi_are_those_that_a_plain_reading_in_order_finds(path: Path) -> None:
+def test_messages_and_calls_of_pi_match_a_plain_reader(path: Path) -> None:
     values = [record.value for line in path.read_bytes().split(b"\n") for record in split(line, 1)]
     entries = [value for value in values if isinstance(value, dict)]
     newest = max(
-        (place for place, one in enumerate(entries) if one["type"] == "compaction"), default=None
+        (position for position, event in enumerate(entries) if event["type"] == "compaction"),
+        default=None,
     )
     if newest is not None:
-        names = [one.get("id") for one in entries]
+        names = [entry.get("id") for entry in entries]
         kept = entries[newest].get("firstKeptEntryIndex")
         start = names.index(entries[newest]["firstKeptEntryId"]) if kept is None else kept
         entries = [entries[newest], *entries[start:newest], *entries[newest + 1 :]]
-    messages = [one["message"] for one in entries if one["type"] == "message"]
-    sent = [one for one in messages if one.get("stopReason") not in ("aborted", "error")]
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
+    sent = [
+        message for message in messages if message.get("stopReason") not in ("aborted", "error")
+    ]
     calls = sum(
         block["type"] == "toolCall"
-        for one in sent
-        for block in one.get("content") or ()
+        for message in sent
+        for block in message.get("content") or ()
         if type(block) is dict
     )
-    (found,) = transcripts(path.read_bytes())
-    assert len(found.messages) == len(sent) + sum(one["type"] == "compaction" for one in entries)
-    assert sum(sum(1 for _ in one.calls) for one in found.messages) == calls
+    (transcript,) = transcripts(path.read_bytes())
+    assert len(transcript.messages) == len(sent) + sum(
+        entry["type"] == "compaction" for entry in entries
+    )
+    assert sum(sum(1 for _ in message.calls) for message in transcript.messages) == calls
 
 
 def items_of(value: Any) -> list[dict[str, Any]]:
-    """All items of a line of a rollout, whatever it is written by."""
+    """All items of a line of a rollout, in any layout."""
     lists = [
         (value.get("responses_create_params") or {}).get("input"),
         (value.get("response") or {}).get("output"),
     ]
     return [
         item
-        for one in (*lists, (value.get("trajectory") or {}).get("output"))
-        for item in one or ()
+        for element in (*lists, (value.get("trajectory") or {}).get("output"))
+        for item in element or ()
     ]
 
 
 @needs_corpus
 @files([path for path in ITEMS if path.parent.name == "openai-responses"])
-def test_items_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_items_match_a_plain_reader(path: Path) -> None:
     values = [items_of(json.loads(line)) for line in path.read_text().splitlines()]
-    found = transcripts(path.read_bytes())
-    assert [sum(len(message.spans) for message in one.messages) for one in found] == [
-        len(items) for items in values
-    ]
-    made = [sum(item.get("type") == "function_call" for item in items) for items in values]
-    assert [sum(1 for message in one.messages for _ in message.calls) for one in found] == made
-    sent = [sum(item.get("type") == "function_call_output" for item in items) for items in values]
-    assert [sum(message.role == "tool" for message in one.messages) for one in found] == sent
-    said = [sum(item.get("role") in ("user", "system") for item in items) for items in values]
+    parsed_transcripts = transcripts(path.read_bytes())
     assert [
-        sum(message.role in ("user", "system") for message in one.messages) for one in found
-    ] == said
+        sum(len(message.spans) for message in transcript.messages)
+        for transcript in parsed_transcripts
+    ] == [len(items) for items in values]
+    made = [sum(item.get("type") == "function_call" for item in items) for items in values]
+    assert [
+        sum(1 for message in transcript.messages for _ in message.calls)
+        for transcript in parsed_transcripts
+    ] == made
+    sent = [sum(item.get("type") == "function_call_output" for item in items) for items in values]
+    assert [
+        sum(message.role == "tool" for message in transcript.messages)
+        for transcript in parsed_transcripts
+    ] == sent
+    expected = [sum(item.get("role") in ("user", "system") for item in items) for items in values]
+    assert [
+        sum(message.role in ("user", "system") for message in transcript.messages)
+        for transcript in parsed_transcripts
+    ] == expected
 
 
 @needs_corpus
 @files([path for path in ITEMS if path.parent.name == "codex-rollout"])
-def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
+def test_items_of_codex_start_at_the_last_compaction(path: Path) -> None:
     events = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
     items: list[dict[str, Any]] = []
     for event in events:
@@ -273,15 +294,20 @@ def test_items_of_codex_are_those_after_the_last_compaction(path: Path) -> None:
         elif "payload" not in event and event.get("type") != "error":
             items.append(event)
     items = [item for item in items if item.get("type") != "ghost_snapshot"]
-    found = transcripts(path.read_bytes())
+    parsed_transcripts = transcripts(path.read_bytes())
     has_instructions = any("base_instructions" in (event.get("payload") or {}) for event in events)
-    spans = [span for one in found for message in one.messages for span in message.spans]
+    spans = [
+        span
+        for transcript in parsed_transcripts
+        for message in transcript.messages
+        for span in message.spans
+    ]
     assert len(spans) == len(items) + (has_instructions and bool(items))
 
 
 @needs_corpus
 @files(OPENHANDS)
-def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(path: Path) -> None:
+def test_messages_and_calls_of_openhands_match_a_plain_reader(path: Path) -> None:
     text = path.read_text()
     values = (
         [json.loads(line) for line in text.splitlines()]
@@ -291,7 +317,11 @@ def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(pa
     expected = []
     for value in values:
         history = value if isinstance(value, list) else value.get("history", [])
-        events = [event for one in history for event in (one if isinstance(one, list) else [one])]
+        events = [
+            event
+            for message in history
+            for event in (message if isinstance(message, list) else [message])
+        ]
         actions = [event["action"] for event in events if "action" in event]
         calls = [
             kind
@@ -302,34 +332,43 @@ def test_messages_and_calls_of_openhands_are_those_that_a_plain_reading_finds(pa
         results = [
             kind for kind in seen if kind not in ("null", "error", "recall", "agent_state_changed")
         ]
-        said = sum(actions.count(kind) for kind in ("message", "finish", "system"))
+        expected_counts = sum(actions.count(kind) for kind in ("message", "finish", "system"))
         recalled = [event["extras"] for event in events if event.get("observation") == "recall"]
-        said += seen.count("error")  # what the client tells the model as the user, as what it found
-        said += sum(
-            bool(one["repo_instructions"] or one["microagent_knowledge"]) for one in recalled
+        expected_counts += seen.count(
+            "error"
+        )  # client text in the user role, such as search results
+        expected_counts += sum(
+            bool(item["repo_instructions"] or item["microagent_knowledge"]) for item in recalled
         )
-        expected.append((said + len(calls) + len(results), len(calls), len(results)))
-    found = []
-    for one in transcripts(path.read_bytes()):
-        made = sum(len(list(message.calls)) for message in one.messages)
-        found.append(
-            (len(one.messages), made, sum(message.role == "tool" for message in one.messages))
+        expected.append((expected_counts + len(calls) + len(results), len(calls), len(results)))
+    entries = []
+    for transcript in transcripts(path.read_bytes()):
+        made = sum(len(list(message.calls)) for message in transcript.messages)
+        entries.append(
+            (
+                len(transcript.messages),
+                made,
+                sum(message.role == "tool" for message in transcript.messages),
+            )
         )
-    assert found == [counts for counts in expected if counts[0]]
+    assert entries == [counts for counts in expected if counts[0]]
 
 
 @needs_corpus
 @files([path for path in FILES if path.parent.name == "bfcl"])
-def test_the_turns_of_a_question_are_one_conversation(path: Path) -> None:
+def test_turns_of_a_question_form_a_single_conversation(path: Path) -> None:
     values = [json.loads(line) for line in path.read_text().splitlines()]
-    found = transcripts(path.read_bytes())
-    asked = [
+    parsed_transcripts = transcripts(path.read_bytes())
+    prompts = [
         [message["content"] for turn in value["question"] for message in turn] for value in values
     ]
     assert [
-        [part.text for message in one.messages for part in message.parts] for one in found
-    ] == asked
-    assert [one.tools is not None for one in found] == ["function" in value for value in values]
+        [part.text for message in transcript.messages for part in message.parts]
+        for transcript in parsed_transcripts
+    ] == prompts
+    assert [transcript.tools is not None for transcript in parsed_transcripts] == [
+        "function" in value for value in values
+    ]
 
 
 SHARED = [path for number, path in enumerate(TIER_1) if number % 8 == 0]
@@ -340,17 +379,19 @@ HARD = ("system", "current task", "last exchange", "hidden")
 @files(SHARED)
 @pytest.mark.parametrize("summarize", [False, True], ids=["dropped", "summarized"])
 @pytest.mark.parametrize("budget", [2000, 8000])
-def test_trim_overflows_only_where_what_can_never_go_is_above_the_budget(
+def test_trim_overflows_only_if_protected_messages_exceed_the_budget(
     path: Path, summarize: bool, budget: int
 ) -> None:
     data, stages = path.read_bytes(), [("trim", {"summarize": summarize})]
     ran = run(data, stages, limit=budget, tokenizer="o200k_base")
-    assert [one.code for one in ran.findings if one.code == "self-check"] == []
+    assert [finding.code for finding in ran.findings if finding.code == "self-check"] == []
     for row in ran.rows:
         assert row.count.tokens <= budget or row.overflows
-        changes = [one.change for one in row.steps[0].changes]
+        changes = [measurement.change for measurement in row.steps[0].changes]
         left = (
-            {one.reason for one in changes if one.action != "dropped"} if row.overflows else set()
+            {change.reason for change in changes if change.action != "dropped"}
+            if row.overflows
+            else set()
         )
         assert left <= set(HARD)
     if ran.data is not None:

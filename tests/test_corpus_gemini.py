@@ -18,69 +18,75 @@ Count = tuple[int, int, int]  # messages, calls, results
 
 def values(path: Path) -> list[Any]:
     """The JSON values in a file, however they are spread over lines."""
-    text, found, place = path.read_text(), [], 0
-    while text[place:].strip():
-        place += len(text[place:]) - len(text[place:].lstrip())
-        value, place = json.JSONDecoder().raw_decode(text, place)
-        found.append(value)
-    return found
+    text, values, position = path.read_text(), [], 0
+    while text[position:].strip():
+        position += len(text[position:]) - len(text[position:].lstrip())
+        value, position = json.JSONDecoder().raw_decode(text, position)
+        values.append(value)
+    return values
 
 
 def plain(path: Path) -> Iterator[Count]:
-    """What a plain reading counts in each conversation of a file."""
-    found = values(path)
+    """The counts of a plain reader for each conversation of a file."""
+    result = values(path)
     kind = path.parent.name
     if kind == "gemini-cli":
-        entries = found[0].get("messages", found)
-        said = [one for one in entries if one.get("type") in ("user", "gemini", "model")]
-        calls = [call for one in said for call in one.get("toolCalls", ())]
+        entries = result[0].get("messages", result)
+        messages = [entry for entry in entries if entry.get("type") in ("user", "gemini", "model")]
+        calls = [call for item in messages for call in item.get("toolCalls", ())]
         results = [call for call in calls if call.get("result")]
-        yield len(said) + len(results), len(calls), len(results)
+        yield len(messages) + len(results), len(calls), len(results)
     elif kind == "google-adk":
-        parts = [part for one in found[0].get("events", ()) for part in one["content"]["parts"]]
+        parts = [
+            part for message in result[0].get("events", ()) for part in message["content"]["parts"]
+        ]
         calls, results = (
             [part for part in parts if key in part]
             for key in ("function_call", "function_response")
         )
-        yield len(found[0].get("events", ())), len(calls), len(results)
+        yield len(result[0].get("events", ())), len(calls), len(results)
     elif kind == "qwen":
-        by_id = {one["uuid"]: one for one in reversed(found)}
-        told = [one for one in found if one.get("subtype") != "session_artifact_snapshot"]
-        name, chain = told[-1]["uuid"], []
+        by_id = {event["uuid"]: event for event in reversed(result)}
+        sent = [item for item in result if item.get("subtype") != "session_artifact_snapshot"]
+        name, chain = sent[-1]["uuid"], []
         while name:
             chain.append(name)
             name = by_id[name]["parentUuid"]
         parts = [
             part
-            for one in found
-            if one["uuid"] in chain
-            for part in one.get("message", {}).get("parts", ())
+            for event in result
+            if event["uuid"] in chain
+            for part in event.get("message", {}).get("parts", ())
         ]
-        said = {one["uuid"] for one in found if one["uuid"] in chain and one["type"] != "system"}
+        messages = {
+            event["uuid"]
+            for event in result
+            if event["uuid"] in chain and event["type"] != "system"
+        }
         yield (
-            len(said),
+            len(messages),
             sum("functionCall" in part for part in parts),
-            sum("functionResponse" in one for one in parts),
+            sum("functionResponse" in part for part in parts),
         )
     else:
-        for one in found[0] if isinstance(found[0], list) else found:
+        for item in result[0] if isinstance(result[0], list) else result:
             for key in ("conversations", "messages", "chosen_messages", "rejected_messages"):
-                names = [turn.get("from", turn.get("role")) for turn in one.get(key, ())]
+                names = [turn.get("from", turn.get("role")) for turn in item.get(key, ())]
                 if names:
                     yield len(names), names.count("function_call"), names.count("observation")
 
 
 @needs_corpus
 @files(MINE)
-def test_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: Path) -> None:
-    found = transcripts(path.read_bytes())
+def test_messages_calls_and_results_match_a_plain_reader(path: Path) -> None:
+    parsed_transcripts = transcripts(path.read_bytes())
     counted = [
         (
-            len(one.messages),
-            sum(1 for each in one.messages for _ in each.calls),
-            sum(each.role == "tool" for each in one.messages),
+            len(transcript.messages),
+            sum(1 for each in transcript.messages for _ in each.calls),
+            sum(each.role == "tool" for each in transcript.messages),
         )
-        for one in found
+        for transcript in parsed_transcripts
     ]
     assert counted == [count for count in plain(path) if count[0]]
 
@@ -88,9 +94,7 @@ def test_messages_calls_and_results_are_those_that_a_plain_reading_finds(path: P
 @needs_corpus
 @files(MINE)
 @pytest.mark.parametrize("budget", [20, 60, 150, 400, 1000, 4000])
-def test_what_is_trimmed_fits_and_reads_again_with_no_call_parted_from_its_result(
-    path: Path, budget: int
-) -> None:
+def test_trimmed_files_fit_and_keep_calls_with_results(path: Path, budget: int) -> None:
     data = path.read_bytes()
     for stages in (
         [("trim", {})],
@@ -101,7 +105,9 @@ def test_what_is_trimmed_fits_and_reads_again_with_no_call_parted_from_its_resul
         assert all(row.fits or row.overflows for row in ran.rows)
         written = [row for row in ran.rows if row.is_written and row.messages]
         again = transcripts(ran.data or b"")
-        assert [len(one.messages) for one in again] == [row.messages for row in written]
+        assert [len(transcript.messages) for transcript in again] == [
+            row.messages for row in written
+        ]
         assert sum(map(orphans, again)) <= sum(map(orphans, transcripts(data)))
         assert all(
             row.fits for row in run(ran.data or b"", limit=budget, tokenizer="o200k_base").rows

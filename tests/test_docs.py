@@ -1,4 +1,4 @@
-"""What the documents say of the code is so."""
+"""The documents agree with the code."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ DEFAULTS = parse("truncate", {}).settings
 ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \| .", LIFECYCLE, re.MULTILINE)
 
 
-def spelled(value: object) -> str:
+def in_markdown(value: object) -> str:
     """A value as the documents write it."""
     if value == ():
         return "none"
@@ -27,19 +27,19 @@ def spelled(value: object) -> str:
 
 @pytest.mark.parametrize("name", sorted(DEFAULTS.keys() & dict(ROWS).keys()))
 def test_the_lifecycle_names_the_defaults_of_the_code(name: str) -> None:
-    assert dict(ROWS)[name] == spelled(DEFAULTS[name])
+    assert dict(ROWS)[name] == in_markdown(DEFAULTS[name])
 
 
 @pytest.mark.parametrize(("stage", "rows"), [("trim", 9), ("compact", 7)])
 def test_the_lifecycle_names_the_defaults_of_the_stage(stage: str, rows: int) -> None:
     table = LIFECYCLE.partition(f"| {stage} | default |\n")[2].partition("\n\n")[0]
-    found = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", table, re.MULTILINE))
+    value = dict(re.findall(r"^\| `(\w+)` \| `([^`]*)` \|$", table, re.MULTILINE))
     settings = parse(stage, {}).settings
-    assert len(found) == rows
-    assert {name: spelled(settings[name]).strip("`") for name in found} == found
+    assert len(value) == rows
+    assert {name: in_markdown(settings[name]).strip("`") for name in value} == value
 
 
-def test_every_setting_that_the_lifecycle_names_is_one() -> None:
+def test_every_setting_in_the_lifecycle_exists() -> None:
     assert len(ROWS) > 15
     assert {name for name, _ in ROWS} - DEFAULTS.keys() - PRESETS.keys() == set()
 
@@ -48,12 +48,13 @@ def test_every_setting_that_the_lifecycle_names_is_one() -> None:
 def test_the_lifecycle_names_the_settings_of_the_presets(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \| `truncate` \| (.*) \|$", LIFECYCLE, re.MULTILINE)
     ours = {
-        key: spelled(value).strip("`") for key, value in PRESETS[name].stages["truncate"].items()
+        key: in_markdown(value).strip("`")
+        for key, value in PRESETS[name].stages["truncate"].items()
     }
     assert dict(re.findall(r"`(\w+)=(\w+)`", row)) == ours
 
 
-def test_the_policy_and_the_preset_say_the_same() -> None:
+def test_the_policy_and_the_preset_agree() -> None:
     settings = DEFAULTS | PRESETS["retention"].stages["truncate"]
     assert (settings["max_age"], settings["head_lines"], settings["pointer"]) == (
         FULL_TURNS,
@@ -62,7 +63,7 @@ def test_the_policy_and_the_preset_say_the_same() -> None:
     )
 
 
-def test_every_test_that_the_designs_point_to_exists() -> None:
+def test_every_test_named_in_the_designs_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", DESIGNS))
     there = {
         node.name
@@ -74,7 +75,7 @@ def test_every_test_that_the_designs_point_to_exists() -> None:
     assert named - there == set()
 
 
-def test_the_designs_show_a_test_in_every_row() -> None:
+def test_every_row_of_the_designs_names_a_test() -> None:
     rows = [line for line in DESIGNS.splitlines() if line.startswith("| `")]
     assert len(rows) > 40
     assert [row for row in rows if "`test_" not in row] == []
@@ -113,7 +114,7 @@ def test_every_path_in_the_architecture_exists() -> None:
     ] == []
 
 
-def test_the_index_lists_every_document_and_every_link_leads_to_a_file() -> None:
+def test_the_index_lists_every_document_and_links_resolve() -> None:
     index = (ROOT / "docs/README.md").read_text()
     listed = {(ROOT / "docs" / path).resolve() for path in re.findall(r"\]\(([^)#]+)\)", index)}
     assert {path for path in (ROOT / "docs").rglob("*.md") if path.name != "README.md"} <= listed
@@ -129,7 +130,7 @@ def test_the_index_lists_every_document_and_every_link_leads_to_a_file() -> None
             assert (document.parent / link).exists(), f"{document}: {link}"
 
 
-def test_no_document_links_an_index_of_packages() -> None:
+def test_no_document_links_to_a_package_index() -> None:
     for document in [
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),

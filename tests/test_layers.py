@@ -1,4 +1,4 @@
-"""Imports point in one direction, from the command line down to plain values."""
+"""Imports point in a single direction, from the command line down to plain values."""
 
 import ast
 from collections.abc import Iterator
@@ -90,23 +90,23 @@ def room(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """All modules that a file imports, wherever in it."""
-    found = set()
+    """All modules that a file imports, at any position."""
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found.add(node.module or "")
+            modules.add(node.module or "")
             if node.module == "ctxtrim":
-                found |= {
+                modules |= {
                     f"ctxtrim.{alias.name}" for alias in node.names if alias.name != "__version__"
                 }
-    return found
+    return modules
 
 
 @pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])
-def test_imports_point_down_and_packages_stay_where_they_belong(path: Path) -> None:
+def test_imports_point_down_and_dependencies_stay_in_their_rooms(path: Path) -> None:
     mine = room(path)
     for module in imports(path):
         package, _, rest = module.partition(".")
@@ -148,7 +148,7 @@ def test_the_library_loads_neither_typer_nor_rich() -> None:
     assert {"typer", "rich", "tiktoken", "gigatoken", "numpy"}.isdisjoint(done.stdout.split())
 
 
-def test_the_public_names_are_sorted_and_all_there() -> None:
+def test_the_public_names_are_sorted_and_complete() -> None:
     import ctxtrim
 
     names = ctxtrim.__all__

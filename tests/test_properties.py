@@ -14,7 +14,7 @@ from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
 from ctxtrim.presets import PRESETS
 
-MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")
 stages = st.lists(
     st.one_of(
@@ -37,9 +37,7 @@ tokenizers = st.sampled_from(TOKENIZERS)
 
 
 def preset(name: str) -> list[tuple[str, dict]]:
-    """The stages of a preset; as every result has an id where it is a pointer that stands in its
-    place.
-    """
+    """The stages of a preset; a pointer as the replacement requires an id in every result."""
     stages = {stage: dict(settings) for stage, settings in PRESETS[name].stages.items()}
     if name == "retention":
         stages["truncate"]["assign_ids"] = True
@@ -47,18 +45,20 @@ def preset(name: str) -> list[tuple[str, dict]]:
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
-    """All transcripts of a file that hold messages."""
+    """All transcripts of a file that have messages."""
     chunks = read(data) if data else []
-    return [one for chunk in chunks for one in chunk.transcripts if one.messages]
+    return [
+        transcript for chunk in chunks for transcript in chunk.transcripts if transcript.messages
+    ]
 
 
 @given(files())
-def test_identity_without_stages_the_bytes_come_out_as_they_went_in(data: bytes) -> None:
+def test_identity_without_stages_the_bytes_are_unchanged(data: bytes) -> None:
     assert run(data).data == data
 
 
 @given(files(), stages)
-def test_identity_where_nothing_is_too_old_too_long_or_too_much(
+def test_identity_within_all_limits_the_bytes_are_unchanged(
     data: bytes, pipeline: list[tuple[str, dict]]
 ) -> None:
     calm = [(name, CALM.get(name, {})) for name, _ in pipeline]
@@ -66,7 +66,7 @@ def test_identity_where_nothing_is_too_old_too_long_or_too_much(
 
 
 @given(files(), stages, budgets)
-def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
+def test_locality_unedited_lines_keep_bytes_and_order(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int
 ) -> None:
     ran = run(data, pipeline, limit=budget)
@@ -81,9 +81,9 @@ def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
         for span in message.spans
         if not row.is_written
         or any(
-            one.change.message == message.index and one.change.action != "kept"
+            change.change.message == message.index and change.change.action != "kept"
             for step in row.steps
-            for one in step.changes
+            for change in step.changes
         )
     }
     for chunk, rows in _by_chunk(data, ran.rows):
@@ -95,17 +95,18 @@ def test_locality_untouched_lines_are_the_same_bytes_in_the_same_order(
         _unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines
     ]
     position = 0
-    for line in kept:  # every untouched line is found again, in order
+    for line in kept:  # every unedited line appears again, in order
         position = after.index(_unlinked(line, is_linked), position) + 1
 
 
 def _unlinked(line: bytes, is_linked: bool) -> bytes:
-    """A line without the values of its link fields, which are mended when a parent goes."""
+    """A line without the values of its link fields, which are repaired when a parent is dropped."""
     import re
 
     if not is_linked:
         return line
-    names = rb"parentUuid|sourceToolAssistantUUID|parentId|targetId|firstKeptEntryId|firstKeptEntryIndex"
+    names = rb"parentUuid|sourceToolAssistantUUID|parentId|targetId"
+    names += rb"|firstKeptEntryId|firstKeptEntryIndex"
     return re.sub(rb'("(?:' + names + rb')"\s*:\s*)(?:"[up]\d+"|null|\d+)', rb"\1_", line)
 
 
@@ -115,14 +116,16 @@ def _by_chunk(data: bytes, rows: tuple) -> list[tuple]:
 
 
 @given(files(), stages, budgets, tokenizers)
-def test_agreement_what_was_written_reads_as_what_was_meant(
+def test_agreement_the_output_reads_back_as_intended(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int, name: str
 ) -> None:
     ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
     assert [finding for finding in ran.findings if finding.code == "self-check"] == []
     written = [row for row in ran.rows if row.is_written and row.messages]
-    found = transcripts(ran.data)
-    assert [len(one.messages) for one in found] == [row.messages for row in written]
+    parsed_transcripts = transcripts(ran.data)
+    assert [len(transcript.messages) for transcript in parsed_transcripts] == [
+        row.messages for row in written
+    ]
     again = run(ran.data or b"", limit=budget, tokenizer=name, model=MODEL)
     assert [row.count.tokens for row in again.rows if row.messages] == [
         row.count.tokens for row in written
@@ -130,7 +133,7 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
 
 
 @given(files(), stages, budgets)
-def test_pairing_no_stage_parts_a_call_from_its_result(
+def test_pairing_every_stage_keeps_calls_with_results(
     data: bytes, pipeline: list[tuple[str, dict]], budget: int
 ) -> None:
     ran = run(data, pipeline, limit=budget)
@@ -140,14 +143,14 @@ def test_pairing_no_stage_parts_a_call_from_its_result(
 
 
 @given(files(), stages, trims, budgets, tokenizers)
-def test_fit_after_trim_the_tokens_are_within_the_budget_or_the_report_says_what_cannot_go(
+def test_fit_trim_fits_the_budget_or_lists_protected_messages(
     data: bytes, pipeline: list[tuple[str, dict]], how: dict, budget: int, name: str
 ) -> None:
     ran = run(data, [*pipeline, ("trim", how)], limit=budget, tokenizer=name, model=MODEL)
     for row in ran.rows:
         assert row.fits or row.overflows
         assert not (row.is_written and row.overflows)
-        if not row.is_written:  # a document goes as a whole
+        if not row.is_written:  # a document is left out as a whole
             assert row.overflows or (row.pointer and any(other.overflows for other in ran.rows))
         if row.overflows:
             overflow = next(finding for finding in row.findings if finding.code == "overflow")
@@ -169,7 +172,7 @@ def test_no_growth_no_stage_makes_a_transcript_longer(
 
 
 @given(files(), truncations, tokenizers)
-def test_stillness_truncate_on_its_own_output_changes_nothing(
+def test_idempotence_truncate_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str
 ) -> None:
     once = run(data, [("truncate", how)], tokenizer=name).data
@@ -178,7 +181,7 @@ def test_stillness_truncate_on_its_own_output_changes_nothing(
 
 @pytest.mark.parametrize("name", PRESETS)
 @given(data=files(), tokenizer=tokenizers)
-def test_stillness_each_preset_on_its_own_output_changes_nothing(
+def test_idempotence_each_preset_on_its_output_changes_nothing(
     name: str, data: bytes, tokenizer: str
 ) -> None:
     once = run(data, preset(name), tokenizer=tokenizer, model=MODEL).data or b""
@@ -186,7 +189,7 @@ def test_stillness_each_preset_on_its_own_output_changes_nothing(
 
 
 @given(files(), trims, budgets, tokenizers)
-def test_stillness_trim_on_its_own_output_changes_nothing(
+def test_idempotence_trim_on_its_output_changes_nothing(
     data: bytes, how: dict, budget: int, name: str
 ) -> None:
     once = run(data, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data
@@ -195,7 +198,7 @@ def test_stillness_trim_on_its_own_output_changes_nothing(
 
 
 @given(files(), removals, tokenizers)
-def test_stillness_drop_images_on_its_own_output_changes_nothing(
+def test_idempotence_drop_images_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str
 ) -> None:
     once = run(data, [("drop-images", how)], tokenizer=name, model=MODEL).data
@@ -205,7 +208,7 @@ def test_stillness_drop_images_on_its_own_output_changes_nothing(
 
 
 @given(files(), summaries, tokenizers)
-def test_stillness_summarize_on_its_own_output_changes_nothing(
+def test_idempotence_summarize_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str
 ) -> None:
     once = run(data, [("summarize", how)], tokenizer=name, model=MODEL).data
@@ -249,18 +252,20 @@ def test_purity_the_hash_seed_changes_nothing(seed: str) -> None:
 @settings(max_examples=examples(50))
 @given(conversations())
 def test_the_shape_of_any_conversation_is_consistent(talk: list[dict]) -> None:
-    from strategies import spell
+    from strategies import as_json
     from writers.openai_chat import openai_message
 
-    data = b"".join(spell(openai_message(one), {}) + b"\n" for one in talk)
+    data = b"".join(as_json(openai_message(message), {}) + b"\n" for message in talk)
     for transcript in transcripts(data):
-        where = shape(transcript.messages)
-        for place, message in enumerate(transcript.messages):
-            assert where.exchange[place] <= place
-            assert where.exchange[where.exchange[place]] == where.exchange[place]
+        turn_shape = shape(transcript.messages)
+        for position, message in enumerate(transcript.messages):
+            assert turn_shape.exchange[position] <= position
+            assert (
+                turn_shape.exchange[turn_shape.exchange[position]] == turn_shape.exchange[position]
+            )
             if message.role != "tool":
-                assert where.exchange[place] == place
-        assert list(where.turn) == sorted(where.turn)
-        assert where.steps == sum(
+                assert turn_shape.exchange[position] == position
+        assert list(turn_shape.turn) == sorted(turn_shape.turn)
+        assert turn_shape.steps == sum(
             any(True for _ in message.calls) for message in transcript.messages
         )

@@ -1,4 +1,4 @@
-"""Every command in the README was run, and its output is what the README shows."""
+"""The README shows the actual output of every command in it."""
 
 import doctest
 import os
@@ -16,7 +16,7 @@ EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", README, re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_an_example_shows_its_true_output(command: str, shown: str, tmp_path: Path) -> None:
+def test_an_example_shows_its_actual_output(command: str, shown: str, tmp_path: Path) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     scripts = str(Path(sys.executable).parent)
     environment = ENVIRONMENT | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
@@ -32,25 +32,25 @@ def test_an_example_shows_its_true_output(command: str, shown: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("session", re.findall(r"```pycon\n(.*?)```", README, re.DOTALL))
-def test_a_session_in_python_shows_its_true_output(
+def test_a_python_session_shows_its_actual_output(
     session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     example = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
-    told: list[str] = []
+    lines: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    assert runner.run(example, out=told.append).failed == 0, "".join(told)
+    assert runner.run(example, out=lines.append).failed == 0, "".join(lines)
     assert runner.tries > 0
 
 
-def test_the_names_of_the_library_are_there() -> None:
+def test_the_names_of_the_library_are_mentioned() -> None:
     lines = re.findall(r"^from ctxtrim import .*$", README, re.MULTILINE)
     assert lines
     for line in lines:
         exec(line, {})
 
 
-def test_the_two_lines_for_a_fresh_machine_are_there() -> None:
+def test_the_two_lines_of_the_quick_start_are_present() -> None:
     first, second = re.search(r"```sh\n(.*?)\n```", README, re.DOTALL)[1].split("\n")  # type: ignore[index]
     assert first.endswith("ctxtrim trim --budget 600 fixtures/agent.jsonl -o trimmed.jsonl")
     assert second.endswith("python -m pytest")

@@ -1,4 +1,4 @@
-"""References: what later answers repeat of earlier messages (the measure of what a trim keeps)."""
+"""References: content of earlier messages that later answers repeat (the measure of a trim)."""
 
 import pytest
 from builders_evidence import call, result, step, user
@@ -29,35 +29,33 @@ def says(text: str) -> Message:
         ("x" * 301, set()),
     ],
 )
-def test_atoms_are_lines_names_and_numbers_that_nobody_writes_twice_by_chance(
-    text: str, expected: set[str]
-) -> None:
+def test_atoms_are_distinctive_lines_names_and_numbers(text: str, expected: set[str]) -> None:
     assert atoms(text) == expected
 
 
-def test_atoms_of_a_call_are_those_of_its_arguments_and_reasoning_has_none() -> None:
+def test_atoms_of_a_call_come_from_its_arguments() -> None:
     assert atoms_of(call("read_file", path="src/lamp.py")) == {"src/lamp.py"}
     assert atoms_of(Message("assistant", (Part("reasoning", "I think of src/lamp.py"),))) == set()
 
 
-def test_an_answer_refers_to_what_a_result_or_a_prompt_said_first() -> None:
+def test_an_answer_refers_to_the_first_source_of_an_atom() -> None:
     talk = [
         user("mind src/lamp.py"),
         *step("bash", "found gates/north.cfg", command="ls"),
         says("src/lamp.py"),
     ]
     talk += [says("gates/north.cfg and src/lamp.py")]
-    found = references(talk)
-    assert [(one.answer, one.atom) for one in found.to(3, [3, 4])] == [
+    actual = references(talk)
+    assert [(reference.answer, reference.atom) for reference in actual.to(3, [3, 4])] == [
         (3, "src/lamp.py"),
         (4, "gates/north.cfg"),
     ]
-    assert [one.atom for one in found.to(2, [3, 4])] == [
+    assert [reference.atom for reference in actual.to(2, [3, 4])] == [
         "src/lamp.py"
-    ]  # what came after the prompt is no loss of it
+    ]  # messages after the prompt are not lost by it
 
 
-def test_what_an_answer_said_first_is_its_own() -> None:
+def test_an_atom_first_written_by_an_answer_is_not_a_reference() -> None:
     talk = [
         user("go"),
         says("I make src/lamp.py"),
@@ -67,7 +65,7 @@ def test_what_an_answer_said_first_is_its_own() -> None:
     assert references(talk).to(3, [3]) == []
 
 
-def test_what_is_hidden_from_the_model_holds_nothing() -> None:
+def test_hidden_messages_have_no_references() -> None:
     talk = [
         Message("user", (Part("text", "mind src/lamp.py"),), agent_visible=False),
         says("src/lamp.py"),

@@ -12,21 +12,23 @@ from ctxtrim import ContextWindow, ToolResultRetentionPolicy
 RETENTION = ("run", "--preset", "retention", "--quiet")
 
 
-def test_of_seven_steps_rolling_lets_the_first_go(
+def test_rolling_truncates_the_first_of_seven_steps(
     ctxtrim: Run, snapshot: SnapshotAssertion
 ) -> None:
     ran = ctxtrim("run", "--preset", "rolling", "--quiet", "fixtures/seven-steps.jsonl")
     assert ran.out == snapshot
 
 
-def test_two_hundred_lines_become_three_and_a_pointer(snapshot: SnapshotAssertion) -> None:
+def test_retention_replaces_two_hundred_lines_by_three_and_a_pointer(
+    snapshot: SnapshotAssertion,
+) -> None:
     window = ContextWindow.of(map(json.loads, (FIXTURES / "turns.jsonl").read_text().splitlines()))
-    result = next(one for one in window.messages if one.type == "tool_result")
+    result = next(message for message in window.messages if message.type == "tool_result")
     assert len(result.content.split("\n")) == 200
     assert ToolResultRetentionPolicy().truncate(result).content.encode() == snapshot
 
 
-def test_turns_1_to_3_seen_from_turn_4(
+def test_turns_1_to_3_at_turn_4(
     ctxtrim: Run, tmp_path: object, snapshot: SnapshotAssertion
 ) -> None:
     data = (FIXTURES / "turns.jsonl").read_bytes()
@@ -35,7 +37,7 @@ def test_turns_1_to_3_seen_from_turn_4(
     ran = ctxtrim(*RETENTION, "--archive", f"{tmp_path}/a", stdin=data)
     assert ran.out == snapshot
     assert [json.loads(line)["content"] for line in ran.out.splitlines()] == [
-        one["content"] for one in after
+        message["content"] for message in after
     ]
 
 
@@ -44,7 +46,7 @@ LAYER = ("trim", "--budget", "2000", "--quiet", "fixtures/gates.jsonl")
 
 def test_more_than_ten_results_fit_the_budget(ctxtrim: Run, snapshot: SnapshotAssertion) -> None:
     talk = json.loads((FIXTURES / "gates.jsonl").read_text())
-    assert sum(one["role"] == "tool" for one in talk["messages"]) == 12
+    assert sum(message["role"] == "tool" for message in talk["messages"]) == 12
     ran = ctxtrim(*LAYER)
     assert ran.code == 0
     assert ran.out == snapshot
@@ -58,7 +60,7 @@ def test_more_than_ten_results_become_one_summary(
     assert ran.out == snapshot
 
 
-def test_an_overflow_is_said_and_nothing_is_written(
+def test_an_overflow_is_reported_and_nothing_is_written(
     ctxtrim: Run, snapshot: SnapshotAssertion
 ) -> None:
     ran = ctxtrim(*LAYER, "--budget", "20")

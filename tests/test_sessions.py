@@ -1,4 +1,4 @@
-"""What holds of cutoff and compact whatever they are given, alone and among the other stages."""
+"""Properties of cutoff and compact for any input, alone and with other stages."""
 
 from typing import Any
 
@@ -28,14 +28,17 @@ Stages = list[tuple[str, dict[str, Any]]]
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
-    """All transcripts of a file that hold messages."""
+    """All transcripts of a file that have messages."""
     return [
-        one for chunk in (read(data) if data else []) for one in chunk.transcripts if one.messages
+        transcript
+        for chunk in (read(data) if data else [])
+        for transcript in chunk.transcripts
+        if transcript.messages
     ]
 
 
 @given(files(), pipelines, budgets, tokenizers)
-def test_agreement_what_was_written_reads_as_what_was_meant(
+def test_agreement_the_output_reads_back_as_intended(
     data: bytes, pipeline: Stages, budget: int, name: str
 ) -> None:
     ran = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL)
@@ -48,14 +51,16 @@ def test_agreement_what_was_written_reads_as_what_was_meant(
 
 
 @given(files(), ours, tokenizers)
-def test_s3_8_and_s3_11_no_call_is_parted_from_its_result_and_turns_are_taken_as_before(
-    data: bytes, one: tuple[str, dict[str, Any]], name: str
+def test_s3_8_and_s3_11_calls_keep_results_and_roles_keep_their_order(
+    data: bytes, stage: tuple[str, dict[str, Any]], name: str
 ) -> None:
-    ran = run(data, [one], tokenizer=name, model=MODEL, limit=one[1].get("session_tokens") or None)
+    ran = run(
+        data, [stage], tokenizer=name, model=MODEL, limit=stage[1].get("session_tokens") or None
+    )
     for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
         assert unpaired(after) <= unpaired(before)
         takes_turns = is_alternating(before.messages, shape(before.messages))
-        is_joined = before.must_alternate and one[0] == "cutoff"
+        is_joined = before.must_alternate and stage[0] == "cutoff"
         assert not (takes_turns and is_joined) or is_alternating(
             after.messages, shape(after.messages)
         )
@@ -77,15 +82,15 @@ def test_no_growth_neither_stage_makes_a_transcript_longer(
 
 
 @given(files(), ours, tokenizers)
-def test_s3_11_stillness_a_second_run_changes_nothing(
-    data: bytes, one: tuple[str, dict[str, Any]], name: str
+def test_s3_11_idempotence_a_second_run_changes_nothing(
+    data: bytes, stage: tuple[str, dict[str, Any]], name: str
 ) -> None:
-    once = run(data, [one], tokenizer=name, model=MODEL).data or b""
-    assert run(once, [one], tokenizer=name, model=MODEL).data == once
+    once = run(data, [stage], tokenizer=name, model=MODEL).data or b""
+    assert run(once, [stage], tokenizer=name, model=MODEL).data == once
 
 
 @given(files(), compactions, st.integers(10, 3000))
-def test_s3_11_stillness_under_a_limit_of_any_size(
+def test_s3_11_idempotence_under_a_limit_of_any_size(
     data: bytes, how: dict[str, Any], limit: int
 ) -> None:
     once = run(data, [("compact", how)], limit=limit, model=MODEL).data or b""
@@ -93,11 +98,11 @@ def test_s3_11_stillness_under_a_limit_of_any_size(
 
 
 @given(files(), cutoffs, compactions)
-def test_both_together_run_again_lengthen_nothing(
+def test_a_second_run_of_both_stages_lengthens_nothing(
     data: bytes, cutoff: dict[str, Any], compact: dict[str, Any]
 ) -> None:
-    """Each alone, and the preset, is still; what one leaves may be for the other to take in a
-    second run.
+    """Each stage alone, and the preset, changes nothing in a second run; with both, one stage can
+    edit the output of the other in a second run.
     """
     both = [("cutoff", cutoff), ("compact", compact)]
     once = run(data, both).data or b""

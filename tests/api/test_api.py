@@ -1,5 +1,5 @@
-"""The prompt layer: plain message lists in, new ones out that fit, or an error that says what does
-not.
+"""The prompt API: message lists in; new lists within the budget, or an error that names the cause,
+out.
 """
 
 import copy
@@ -54,22 +54,22 @@ CHARS = {"tokenizer": "chars4"}
 shapes = pytest.mark.parametrize("shape", SHAPES)
 
 
-def said(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
+def error_text(error: type[CtxtrimError], *args: Any, call: Any, **more: Any) -> str:
     with pytest.raises(error) as caught:
         call(*args, **more)
     return str(caught.value)
 
 
 @shapes
-def test_s1_1_everything_that_is_sent_is_counted(shape: str) -> None:
-    asked = SHAPES[shape]
-    whole = estimate_tokens(**asked, **CHARS)
-    text = json.dumps(asked["messages"])
-    outputs = sum(len(found) for found in re.findall(r"lamp \d+\.\d+ reading .*? candela", text))
+def test_s1_1_every_part_of_a_request_is_counted(shape: str) -> None:
+    request = SHAPES[shape]
+    whole = estimate_tokens(**request, **CHARS)
+    text = json.dumps(request["messages"])
+    outputs = sum(len(value) for value in re.findall(r"lamp \d+\.\d+ reading .*? candela", text))
     assert outputs / 4 < whole < len(text) / 4 + 500
-    # tools and the prompt beside the messages
-    assert estimate_tokens(asked["messages"], **CHARS) < whole
-    without = [one for one in asked["messages"] if one["role"] == "user"]
+    # tools and the separate system prompt
+    assert estimate_tokens(request["messages"], **CHARS) < whole
+    without = [message for message in request["messages"] if message["role"] == "user"]
     assert estimate_tokens(without, **CHARS) < whole
 
 
@@ -83,7 +83,7 @@ def test_s1_1_arguments_of_calls_count_as_texts_and_as_objects() -> None:
     assert trim_conversation(objects, 200)[-1] == objects[-1]
 
 
-def test_s1_2_tokenizers_are_there_by_family() -> None:
+def test_s1_2_tokenizers_are_available_by_family() -> None:
     assert tokenizers.tokenizer("gpt").count("lighthouse keepers") == len(
         tokenizers.encode("lighthouse keepers", "gpt")
     )
@@ -96,7 +96,7 @@ def test_s1_2_tokenizers_are_there_by_family() -> None:
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
-def test_s1_2_an_encoding_numbers_as_many_tokens_as_it_counts(name: str) -> None:
+def test_s1_2_encode_returns_as_many_tokens_as_count(name: str) -> None:
     for text in (
         "",
         "naïve 日本語 🚀",
@@ -108,9 +108,9 @@ def test_s1_2_an_encoding_numbers_as_many_tokens_as_it_counts(name: str) -> None
         assert len(tokenizers.encode(text, name)) == tokenizers.count(text, name)
 
 
-def test_s1_2_what_cannot_number_its_tokens_says_so() -> None:
-    told = said(TokenizerError, "x", "llama", call=tokenizers.encode)
-    assert told == (
+def test_s1_2_a_tokenizer_that_cannot_encode_raises_an_error() -> None:
+    error = error_text(TokenizerError, "x", "llama", call=tokenizers.encode)
+    assert error == (
         "tokenizer max(o200k_base, chars4) can count tokens but not encode them; "
         "use gpt, o200k_base, cl100k_base or a tokenizer file"
     )
@@ -124,13 +124,13 @@ class Letters:
 
 
 class Words:
-    """One that encodes alone."""
+    """A tokenizer with `encode` alone."""
 
     def encode(self, text: str) -> list[int]:
         return [len(word) for word in text.split()]
 
 
-def test_s1_2_a_tokenizer_of_ones_own_counts_for_its_family(
+def test_s1_2_a_custom_tokenizer_counts_for_its_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("ctxtrim.tokenizers.registered.OWN", OWN)
@@ -149,9 +149,9 @@ def test_s1_2_a_tokenizer_of_ones_own_counts_for_its_family(
     assert estimate_tokens(messages, "meta-llama/Llama-3.1-8B") == before
 
 
-def test_s1_2_what_is_no_tokenizer_is_refused() -> None:
-    told = said(UsageError, "mine", object(), call=tokenizers.add)
-    assert told == "tokenizer mine: expected a name, and an object with count or encode"
+def test_s1_2_an_invalid_tokenizer_is_refused() -> None:
+    error = error_text(UsageError, "mine", object(), call=tokenizers.add)
+    assert error == "tokenizer mine: expected a name, and an object with count or encode"
 
 
 @pytest.mark.parametrize(
@@ -171,15 +171,15 @@ def test_s1_3_the_most_tokens_of_a_prompt(config: Any, tokens: int) -> None:
 
 
 def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
-    told = said(
+    error = error_text(
         UsageError,
         {"maxContextTokens": 4096, "reservedOutputTokens": 4096},
         call=compute_max_input_tokens,
     )
-    assert told.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
+    assert error.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
 
 
-def test_s1_3_to_fit_is_to_have_no_more_than_the_budget() -> None:
+def test_s1_3_a_prompt_fits_up_to_the_budget() -> None:
     messages = openai_session(2)
     tokens = estimate_tokens(messages, "gpt-4o")
     assert not enforce_context_limit(messages, tokens, model="gpt-4o").truncated
@@ -187,12 +187,12 @@ def test_s1_3_to_fit_is_to_have_no_more_than_the_budget() -> None:
 
 
 @shapes
-def test_s1_4_the_strategies_have_their_names(shape: str) -> None:
-    asked = SHAPES[shape]
+def test_s1_4_the_strategies_are_available_by_name(shape: str) -> None:
+    request = SHAPES[shape]
     most = {"reserve": 1000, **CHARS}
     kept = {
         strategy: build_final_prompt(
-            config={"maxContextTokens": 3500, "trimStrategy": strategy, **most}, **asked
+            config={"maxContextTokens": 3500, "trimStrategy": strategy, **most}, **request
         )
         for strategy in (
             "priority",
@@ -211,56 +211,56 @@ def test_s1_4_the_strategies_have_their_names(shape: str) -> None:
 
 
 @shapes
-def test_s1_5_recent_turns_stay_while_anything_older_is_left(shape: str) -> None:
-    asked = SHAPES[shape]
+def test_s1_5_recent_turns_are_kept_while_older_messages_remain(shape: str) -> None:
+    request = SHAPES[shape]
     config = {"budget": 2000, "preserveRecentTurns": 2, **CHARS}
-    prompt = build_final_prompt(config=config, **asked)
-    assert prompt.messages[-12:] == asked["messages"][-12:]  # two turns of six messages
+    prompt = build_final_prompt(config=config, **request)
+    assert prompt.messages[-12:] == request["messages"][-12:]  # two turns of six messages
     assert prompt.usage.dropped > 0
 
 
-def test_s1_5_the_system_prompt_goes_only_where_that_is_asked_for() -> None:
+def test_s1_5_the_system_prompt_is_dropped_only_by_setting() -> None:
     messages = openai_session(3)
     assert trim_conversation(messages, 60, **CHARS)[0] == messages[0]
     without = trim_conversation(messages, 22, preserve_system_prompt=False, **CHARS)
-    assert [one["role"] for one in without] == ["user"]
+    assert [message["role"] for message in without] == ["user"]
 
 
-def test_s1_5_what_stands_beside_the_messages_always_stays_and_is_counted() -> None:
-    asked = SHAPES["anthropic"]
+def test_s1_5_a_separate_system_prompt_is_kept_and_counted() -> None:
+    request = SHAPES["anthropic"]
     config = {"preserveSystemPrompt": False, "budget": 1500, **CHARS}
-    kept = build_final_prompt(config=config, **asked)
+    kept = build_final_prompt(config=config, **request)
     assert (
-        estimate_tokens(kept.messages, system=SYSTEM, tools=asked["tools"], **CHARS)
+        estimate_tokens(kept.messages, system=SYSTEM, tools=request["tools"], **CHARS)
         == kept.token_count
         <= 1500
     )
-    least = estimate_tokens(asked["messages"][-6:-5], tools=asked["tools"], **CHARS)
+    least = estimate_tokens(request["messages"][-6:-5], tools=request["tools"], **CHARS)
     with pytest.raises(ContextOverflowError) as caught:
-        build_final_prompt(config=config | {"budget": least}, **asked)
+        build_final_prompt(config=config | {"budget": least}, **request)
     assert caught.value.irreducible[0].reason == "system"
 
 
 @shapes
-def test_s1_6_one_summary_stands_for_what_went(shape: str) -> None:
-    asked = SHAPES[shape]
+def test_s1_6_one_summary_replaces_dropped_messages(shape: str) -> None:
+    request = SHAPES[shape]
     config = {"budget": 2000, "summarizeOnTruncate": True, **CHARS}
-    prompt = build_final_prompt(config=config, **asked)
+    prompt = build_final_prompt(config=config, **request)
     assert prompt.summary is not None
     assert prompt.token_count <= 2000
-    told = [
-        one
-        for one in prompt.messages
-        if prompt.summary in json.dumps(one, ensure_ascii=False).replace("\\n", "\n")
+    events = [
+        message
+        for message in prompt.messages
+        if prompt.summary in json.dumps(message, ensure_ascii=False).replace("\\n", "\n")
     ]
-    assert len(told) == 1
+    assert len(events) == 1
     assert "lamp --check 0 --pass 0" in prompt.summary
-    silent = build_final_prompt(config=config | {"summarizeOnTruncate": False}, **asked)
+    silent = build_final_prompt(config=config | {"summarizeOnTruncate": False}, **request)
     assert silent.summary is None
 
 
 class Writer:
-    """A summarizer that says the same of everything."""
+    """A summarizer that always returns the same text."""
 
     name = "writer"
 
@@ -272,7 +272,7 @@ class Writer:
         return Reply("The lamps were looked after.")
 
 
-def test_s1_6_a_summarizer_writes_and_facts_take_its_place() -> None:
+def test_s1_6_a_summarizer_writes_and_facts_are_the_fallback() -> None:
     writer = Writer()
     messages = openai_session(8)
     prompt = build_final_prompt(
@@ -280,23 +280,23 @@ def test_s1_6_a_summarizer_writes_and_facts_take_its_place() -> None:
     )
     assert prompt.summary == "[Previous conversation summary]\nThe lamps were looked after."
     assert len(writer.prompts) == 1
-    found = summarize_context(messages, summarizer=writer, **CHARS)
-    assert (found.by, found.trouble) == ("writer", None)
-    assert found.summary.endswith("The lamps were looked after.")
+    context_summary = summarize_context(messages, summarizer=writer, **CHARS)
+    assert (context_summary.by, context_summary.trouble) == ("writer", None)
+    assert context_summary.summary.endswith("The lamps were looked after.")
     short = summarize_context(messages[:2], summarizer=writer, summary_tokens=3, **CHARS)
     assert short.by == "facts"
 
 
-def test_s1_6_a_summary_has_no_more_tokens_than_allowed_and_says_what_it_is_of() -> None:
+def test_s1_6_a_summary_fits_its_limit_and_names_its_source() -> None:
     messages = openai_session(8)
-    found = summarize_context(messages, summary_tokens=200, **CHARS)
-    assert found.original_tokens == estimate_tokens(messages, **CHARS)
-    assert 0 < tokenizers.count(found.summary, "chars4") <= 200
-    assert "Look after lamp 0, and keep the north light burning." in found.summary
+    context_summary = summarize_context(messages, summary_tokens=200, **CHARS)
+    assert context_summary.original_tokens == estimate_tokens(messages, **CHARS)
+    assert 0 < tokenizers.count(context_summary.summary, "chars4") <= 200
+    assert "Look after lamp 0, and keep the north light burning." in context_summary.summary
     assert summarize_context([], **CHARS).summary == ""
 
 
-def test_s1_7_a_summary_is_put_back_once_and_continued() -> None:
+def test_s1_7_a_stored_summary_is_inserted_once_and_continued() -> None:
     messages = openai_session(8)
     config = {"budget": 2000, "summarize": True, **CHARS}
     first = build_final_prompt(messages, config)
@@ -313,7 +313,7 @@ def test_s1_7_a_summary_is_put_back_once_and_continued() -> None:
     assert build_final_prompt(again, tight, conversation_summary=first.summary).messages == again
 
 
-def test_s1_9_a_prompt_that_cannot_fit_is_an_error_that_says_what_cannot_go() -> None:
+def test_s1_9_an_overflow_error_lists_protected_messages() -> None:
     messages = openai_session(3)
     with pytest.raises(ContextOverflowError) as caught:
         build_final_prompt(messages, {"budget": 20, **CHARS}, tools=OPENAI_TOOLS)
@@ -323,13 +323,13 @@ def test_s1_9_a_prompt_that_cannot_fit_is_an_error_that_says_what_cannot_go() ->
         "tokens, Max: 20 tokens. "
         "Please narrow the scope or start a new session.\n    message 0 (system): "
     )
-    assert [(one.index, one.role) for one in error.irreducible] == [
+    assert [(message.index, message.role) for message in error.irreducible] == [
         (0, "system"),
         (13, "user"),
         (None, "request"),
     ]
     assert (
-        sum(one.tokens for one in error.irreducible)
+        sum(message.tokens for message in error.irreducible)
         == error.current_tokens
         > error.max_tokens
         == 20
@@ -338,7 +338,7 @@ def test_s1_9_a_prompt_that_cannot_fit_is_an_error_that_says_what_cannot_go() ->
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_s1_9_the_text_of_an_overflow() -> None:
+def test_s1_9_the_text_of_an_overflow_error() -> None:
     assert str(
         ContextOverflowError(25007, 50, [Irreducible(3, "user", 25007, "current task")])
     ) == (
@@ -349,19 +349,19 @@ def test_s1_9_the_text_of_an_overflow() -> None:
 
 
 @shapes
-def test_s1_10_what_fits_is_not_changed(shape: str) -> None:
-    asked = SHAPES[shape]
-    prompt = build_final_prompt(**asked)
+def test_s1_10_a_prompt_that_fits_is_unchanged(shape: str) -> None:
+    request = SHAPES[shape]
+    prompt = build_final_prompt(**request)
     assert prompt.within_budget
-    assert prompt.messages == asked["messages"]
-    assert prompt.messages is not asked["messages"]
-    assert prompt.messages[0] is not asked["messages"][0]
+    assert prompt.messages == request["messages"]
+    assert prompt.messages is not request["messages"]
+    assert prompt.messages[0] is not request["messages"][0]
     assert (prompt.usage.trimmed, prompt.usage.dropped) == (False, 0)
-    kept = enforce_context_limit(max_input_tokens=100_000, **asked)
-    assert (kept.messages, kept.truncated, kept.dropped_count) == (asked["messages"], False, 0)
+    kept = enforce_context_limit(max_input_tokens=100_000, **request)
+    assert (kept.messages, kept.truncated, kept.dropped_count) == (request["messages"], False, 0)
 
 
-def test_s1_11_both_shapes_lead_to_the_same_decisions() -> None:
+def test_s1_11_both_message_shapes_give_the_same_decisions() -> None:
     config = {"budget": 3000, "model": "gpt-4o", "tokenizer": "chars4"}
     openai = build_final_prompt(config=config, **SHAPES["openai"])
     anthropic = build_final_prompt(config=config, **SHAPES["anthropic"])
@@ -369,7 +369,7 @@ def test_s1_11_both_shapes_lead_to_the_same_decisions() -> None:
     assert abs(openai.token_count - anthropic.token_count) < 200
 
 
-def test_s1_12_the_block_of_other_programs_is_understood() -> None:
+def test_s1_12_the_config_block_of_other_programs_is_accepted() -> None:
     block = {
         "enabled": True,
         "maxContextTokens": 6000,
@@ -388,12 +388,12 @@ def test_s1_12_the_block_of_other_programs_is_understood() -> None:
     assert off.token_count > 4000
 
 
-def test_s1_13_what_a_prompt_took_is_told() -> None:
-    told: list[PromptUsage] = []
+def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
+    prompt_usages: list[PromptUsage] = []
     messages = openai_session(8)
     for budget in (2000, 100_000):
-        build_final_prompt(messages, {"budget": budget, **CHARS}, on_usage=told.append)
-    trimmed, whole = told
+        build_final_prompt(messages, {"budget": budget, **CHARS}, on_usage=prompt_usages.append)
+    trimmed, whole = prompt_usages
     assert (trimmed.trimmed, whole.trimmed) == (True, False)
     assert (
         trimmed.original_tokens
@@ -406,7 +406,7 @@ def test_s1_13_what_a_prompt_took_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "error"),
     [
         ({"maxContextToken": 5}, "maxContextToken: unknown key (did you mean maxContextTokens?)"),
         (
@@ -424,12 +424,15 @@ def test_s1_13_what_a_prompt_took_is_told() -> None:
         ),
     ],
 )
-def test_a_wrong_config_is_one_clear_line(config: dict[str, Any], told: str) -> None:
-    assert said(UsageError, [], config, call=build_final_prompt) == f"build_final_prompt: {told}"
+def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], error: str) -> None:
+    assert (
+        error_text(UsageError, [], config, call=build_final_prompt)
+        == f"build_final_prompt: {error}"
+    )
 
 
 @pytest.mark.parametrize(
-    ("messages", "told"),
+    ("messages", "error"),
     [
         (["hello"], "message 0: expected an object with a role, found hello"),
         (
@@ -443,15 +446,15 @@ def test_a_wrong_config_is_one_clear_line(config: dict[str, Any], told: str) -> 
         ),
     ],
 )
-def test_what_is_no_message_is_named(messages: Any, told: str) -> None:
+def test_an_invalid_message_is_named_in_the_error(messages: Any, error: str) -> None:
     for call in (estimate_tokens, build_final_prompt, summarize_context):
-        assert said(InputError, messages, call=call) == told
+        assert error_text(InputError, messages, call=call) == error
 
 
-def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
-    told = said(InputError, openai_turn(0), system="x", call=estimate_tokens)
+def test_only_anthropic_has_a_separate_system_prompt() -> None:
+    error = error_text(InputError, openai_turn(0), system="x", call=estimate_tokens)
     assert (
-        told
+        error
         == "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
     )
     plain = [{"role": "user", "content": "hello"}]
@@ -463,7 +466,7 @@ def test_a_system_prompt_stands_beside_anthropics_messages_alone() -> None:
 @settings(max_examples=examples(150))
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), budgets, trims, st.booleans())
 @example([{"role": "user", "texts": [""]}], "openai", 1, {}, False)
-def test_s1_9_no_result_is_ever_above_the_budget_and_no_input_is_changed(
+def test_s1_9_no_result_exceeds_the_budget_and_inputs_are_unchanged(
     talk: list[dict[str, Any]], shape: str, budget: int, options: dict[str, Any], summarizes: bool
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
@@ -478,20 +481,24 @@ def test_s1_9_no_result_is_ever_above_the_budget_and_no_input_is_changed(
     given_to = copy.deepcopy((messages, system, tools, options))
     before = estimate_tokens(messages, system=system, tools=tools, **CHARS)
     try:
-        found = enforce_context_limit(messages, budget, system=system, tools=tools, **options)
+        enforced_limit = enforce_context_limit(
+            messages, budget, system=system, tools=tools, **options
+        )
     except ContextOverflowError as error:
         assert error.current_tokens > error.max_tokens == budget
-        assert sum(one.tokens for one in error.irreducible) == error.current_tokens
+        assert sum(message.tokens for message in error.irreducible) == error.current_tokens
     else:
-        assert found.token_count <= budget
+        assert enforced_limit.token_count <= budget
         assert (
-            estimate_tokens(found.messages, system=system, tools=tools, **CHARS)
-            == found.token_count
+            estimate_tokens(enforced_limit.messages, system=system, tools=tools, **CHARS)
+            == enforced_limit.token_count
         )
-        assert found.truncated == (found.messages != messages)
-        assert found.truncated or before <= budget
-        again = enforce_context_limit(found.messages, budget, system=system, tools=tools, **options)
-        assert again.messages == found.messages
+        assert enforced_limit.truncated == (enforced_limit.messages != messages)
+        assert enforced_limit.truncated or before <= budget
+        again = enforce_context_limit(
+            enforced_limit.messages, budget, system=system, tools=tools, **options
+        )
+        assert again.messages == enforced_limit.messages
     assert (messages, system, tools, options) == given_to
 
 
@@ -500,7 +507,7 @@ def test_s1_9_no_result_is_ever_above_the_budget_and_no_input_is_changed(
 def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
     shape: str, times: int
 ) -> None:
-    asked = SHAPES[shape]
+    request = SHAPES[shape]
     talk = openai_session(12)[1:] if shape == "openai" else anthropic_session(12)
     messages: Messages = []
     peak = 0
@@ -511,8 +518,8 @@ def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
         prompt = build_final_prompt(
             messages,
             {"maxContextTokens": 3000, "reservedOutputTokens": 500, **CHARS},
-            system=asked.get("system"),
-            tools=asked["tools"],
+            system=request.get("system"),
+            tools=request["tools"],
         )
         peak = max(peak, prompt.token_count)
         assert prompt.token_count <= 2500
@@ -521,6 +528,6 @@ def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
     assert peak > 1500
 
 
-def test_the_layer_is_typed_and_its_names_load_when_they_are_used() -> None:
+def test_the_api_is_typed_and_its_names_load_lazily() -> None:
     assert ctxtrim.tokenizers is tokenizers
     assert {"build_final_prompt", "tokenizers", "ContextOverflowError"} <= set(ctxtrim.__all__)

@@ -77,7 +77,7 @@ def test_s3_2_compaction_is_due_by_tokens_else_by_messages(shape: str) -> None:
     assert not should_compact(messages, {"contextWindow": 1_000_000, "maxMessages": 2})
 
 
-def test_s3_13_the_estimate_is_what_was_recorded_and_what_follows() -> None:
+def test_s3_13_the_estimate_is_recorded_usage_plus_later_messages() -> None:
     messages: Messages = [
         {"role": "user", "content": "x" * 400},
         {
@@ -96,30 +96,33 @@ def test_s3_13_the_estimate_is_what_was_recorded_and_what_follows() -> None:
 
 
 @shapes
-def test_s3_11_a_compacted_session_is_a_summary_and_what_is_recent(shape: str) -> None:
-    asked = copy.deepcopy(SHAPES[shape])
-    told: list[Event] = []
+def test_s3_11_a_compacted_session_is_a_summary_and_recent_messages(shape: str) -> None:
+    request = copy.deepcopy(SHAPES[shape])
+    events: list[Event] = []
     done = compact(
-        config={"keepRecentTokens": 2000, "toolCallCutoff": 100}, on_event=told.append, **asked
+        config={"keepRecentTokens": 2000, "toolCallCutoff": 100}, on_event=events.append, **request
     )
-    assert asked == SHAPES[shape]
+    assert request == SHAPES[shape]
     assert done.summary is not None
     assert done.summary.startswith("[Previous conversation summary]")
     assert "keep the north light burning" in done.summary
     assert done.tokens_after < done.tokens_before
-    beside = {key: asked[key] for key in ("system", "tools") if key in asked}
-    assert estimate_tokens(done.messages, **beside) == done.tokens_after
+    members = {key: request[key] for key in ("system", "tools") if key in request}
+    assert estimate_tokens(done.messages, **members) == done.tokens_after
     text = json.dumps(done.messages)
     assert text.count("[Previous conversation summary]") == 1
-    assert done.messages[-4:] == asked["messages"][-4:]
+    assert done.messages[-4:] == request["messages"][-4:]
     calls, answers = results(done.messages)
     assert calls == answers
-    assert [one.event for one in told] == ["start", "end"]
-    assert (told[1].tokens_before, told[1].tokens_after) == (done.tokens_before, done.tokens_after)
-    assert told[1].error is None
+    assert [event.event for event in events] == ["start", "end"]
+    assert (events[1].tokens_before, events[1].tokens_after) == (
+        done.tokens_before,
+        done.tokens_after,
+    )
+    assert events[1].error is None
 
 
-def test_what_is_all_recent_is_not_compacted_and_that_is_said() -> None:
+def test_a_session_of_recent_messages_is_not_compacted_with_a_reason() -> None:
     messages = openai_session(1, steps=1)
     done = compact(messages)
     assert (done.messages, done.summary) == (messages, None)
@@ -127,7 +130,7 @@ def test_what_is_all_recent_is_not_compacted_and_that_is_said() -> None:
 
 
 class Broken:
-    """A summarizer that has nothing to say."""
+    """A summarizer that returns no text."""
 
     name = "broken"
 
@@ -135,12 +138,14 @@ class Broken:
         return Reply(" ")
 
 
-def test_s3_12_what_stood_in_for_a_summarizer_is_told() -> None:
-    told: list[Event] = []
-    done = compact(openai_session(20), {"keepRecentTokens": 2000}, told.append, summarizer=Broken())
+def test_s3_12_the_fallback_of_a_summarizer_is_reported() -> None:
+    events: list[Event] = []
+    done = compact(
+        openai_session(20), {"keepRecentTokens": 2000}, events.append, summarizer=Broken()
+    )
     assert done.summary is not None
     assert any(finding.startswith("broken: the summary is empty") for finding in done.findings)
-    assert "broken: the summary is empty" in (told[-1].error or "")
+    assert "broken: the summary is empty" in (events[-1].error or "")
 
 
 TOO_LONG = (
@@ -161,18 +166,18 @@ def client(server: Server) -> openai.OpenAI:
 
 
 @local
-def test_s3_12_a_request_that_was_too_long_is_compacted_once_and_sent_again(server: Server) -> None:
+def test_s3_12_a_request_above_the_window_is_compacted_and_retried(server: Server) -> None:
     server.answers = [refusal(), completion("All lamps burn.")]
-    told: list[Event] = []
+    events: list[Event] = []
     messages = openai_session(20)
     before = copy.deepcopy(messages)
     with client(server) as api:
 
         def send(prompt: Any) -> str | None:
-            found = api.chat.completions.create(model="gpt-4o", messages=prompt)
-            return found.choices[0].message.content
+            chat_completion = api.chat.completions.create(model="gpt-4o", messages=prompt)
+            return chat_completion.choices[0].message.content
 
-        answer = with_recovery(send, messages, {"model": "gpt-4o"}, on_event=told.append)
+        answer = with_recovery(send, messages, {"model": "gpt-4o"}, on_event=events.append)
     assert answer == "All lamps burn."
     first, second = (body["messages"] for _, body in server.asked)
     assert first == messages == before
@@ -182,13 +187,13 @@ def test_s3_12_a_request_that_was_too_long_is_compacted_once_and_sent_again(serv
     assert "Look after lamp 19" in json.dumps(second)
     calls, answers = results(second)
     assert calls == answers
-    assert [(one.event, one.error) for one in told] == [("start", None), ("end", None)]
-    assert told[0].tokens_before == told[1].tokens_before == estimate_tokens(messages, "gpt-4o")
-    assert told[1].tokens_after == estimate_tokens(second, "gpt-4o")
+    assert [(event.event, event.error) for event in events] == [("start", None), ("end", None)]
+    assert events[0].tokens_before == events[1].tokens_before == estimate_tokens(messages, "gpt-4o")
+    assert events[1].tokens_after == estimate_tokens(second, "gpt-4o")
 
 
 @local
-def test_s3_12_it_is_sent_again_no_more_than_once(server: Server) -> None:
+def test_s3_12_a_request_is_retried_at_most_once(server: Server) -> None:
     server.answers = [refusal()]
     with client(server) as api, pytest.raises(openai.BadRequestError):
         with_recovery(
@@ -199,47 +204,52 @@ def test_s3_12_it_is_sent_again_no_more_than_once(server: Server) -> None:
 
 
 @local
-def test_s3_12_other_errors_are_not_answered_with_a_compaction(server: Server) -> None:
+def test_s3_12_other_errors_cause_no_compaction(server: Server) -> None:
     server.answers = [refusal("Rate limit reached: tokens per min", "rate_limit_exceeded", 429)]
-    told: list[Event] = []
+    events: list[Event] = []
     with client(server) as api, pytest.raises(openai.RateLimitError):
         with_recovery(
             lambda prompt: api.chat.completions.create(model="m", messages=prompt),
             openai_session(20),
-            on_event=told.append,
+            on_event=events.append,
         )
-    assert (len(server.asked), told) == (1, [])
+    assert (len(server.asked), events) == (1, [])
 
 
-def test_s3_12_what_cannot_be_made_to_fit_says_so_and_where_it_came_from() -> None:
-    told: list[Event] = []
+def test_s3_12_an_overflow_after_compaction_names_its_cause() -> None:
+    events: list[Event] = []
 
     def send(prompt: Any) -> None:
         raise ValueError("prompt is too long: 9000 tokens > 200 maximum")
 
     huge = [{"role": "user", "content": "word " * 9000}]
     with pytest.raises(ContextOverflowError) as caught:
-        with_recovery(send, huge, on_event=told.append)
+        with_recovery(send, huge, on_event=events.append)
     assert isinstance(caught.value.__context__, ValueError)
-    assert [one.event for one in told] == ["start", "end"]
-    assert told[1].error is not None
-    assert told[1].error.startswith("Cannot fit request within context limit.")
+    assert [event.event for event in events] == ["start", "end"]
+    assert events[1].error is not None
+    assert events[1].error.startswith("Cannot fit request within context limit.")
 
 
 def leaves(value: Any) -> list[str]:
     """All texts in a value but ids and types."""
     if isinstance(value, dict):
         return [
-            text for key, one in value.items() if key not in ("id", "type") for text in leaves(one)
+            text
+            for key, item in value.items()
+            if key not in ("id", "type")
+            for text in leaves(item)
         ]
     return (
-        [text for one in value for text in leaves(one)] if isinstance(value, list) else [str(value)]
+        [text for item in value for text in leaves(item)]
+        if isinstance(value, list)
+        else [str(value)]
     )
 
 
 def limited(server: Server, most: int, model: str) -> Answer:
-    """An endpoint that counts what it is sent, with a token for each role, and refuses what is
-    above its window.
+    """An endpoint that counts its request, with a token for each role, and refuses requests above
+    its window.
     """
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -264,8 +274,8 @@ def limited(server: Server, most: int, model: str) -> Answer:
 def test_s1_2_from_messages_through_the_layer_to_a_server(
     server: Server, tokenizer_path: str, model: str, shape: str
 ) -> None:
-    """The window is that of the model; what the layer lets through the server
-    takes, at every turn.
+    """The model has a window; the server accepts every prompt that the API returns, at every
+    turn.
     """
     counting = tokenizer_path if model == "own" else model
     window = 24_000 if model == "own" else 9_000
@@ -273,26 +283,26 @@ def test_s1_2_from_messages_through_the_layer_to_a_server(
     config = {"maxContextTokens": window, "reservedOutputTokens": 1000} | (
         {"tokenizer": tokenizer_path} if model == "own" else {"model": model}
     )
-    asked = SHAPES[shape]
+    request = SHAPES[shape]
     with client(server) as api:
         for turn in (10, 60, 100):
-            talk = asked["messages"][:turn]
+            talk = request["messages"][:turn]
             prompt = build_final_prompt(
-                talk, config, system=asked.get("system"), tools=asked["tools"]
+                talk, config, system=request.get("system"), tools=request["tools"]
             )
             assert prompt.token_count <= window - 1000
-            extra = {"system": asked["system"]} if "system" in asked else {}
-            found = api.chat.completions.create(
+            extra = {"system": request["system"]} if "system" in request else {}
+            chat_completion = api.chat.completions.create(
                 model=model, messages=prompt.messages, extra_body=extra
             )  # type: ignore[arg-type]
-            assert found.choices[0].message.content == "Fine."
+            assert chat_completion.choices[0].message.content == "Fine."
             if turn < 20:
                 assert prompt.messages == talk
     assert prompt.usage.trimmed
     assert len(server.asked) == 3
 
 
-def test_the_file_of_a_tokenizer_numbers_its_tokens(tokenizer_path: str) -> None:
+def test_a_tokenizer_file_encodes_tokens(tokenizer_path: str) -> None:
     numbers = tokenizers.encode("tide sea", tokenizer_path)
     assert len(numbers) == tokenizers.count("tide sea", tokenizer_path) == 4
 
@@ -304,40 +314,40 @@ def test_the_file_of_a_tokenizer_numbers_its_tokens(tokenizer_path: str) -> None
     st.integers(0, 6),
     st.sampled_from([0, 100, 2000]),
 )
-def test_s3_10_a_compacted_list_is_never_longer_and_the_input_stays_as_it_is(
+def test_s3_10_a_compacted_list_is_never_longer_and_the_input_is_unchanged(
     talk: list[dict[str, Any]], shape: str, count: int, tokens: int
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
-    asked = {key: spelled[key] for key in ("messages", "system", "tools") if spelled.get(key)} or {
-        "messages": []
-    }
-    asked.setdefault("messages", [])
-    before = copy.deepcopy(asked)
+    request = {
+        key: spelled[key] for key in ("messages", "system", "tools") if spelled.get(key)
+    } or {"messages": []}
+    request.setdefault("messages", [])
+    before = copy.deepcopy(request)
     config = {
         "keepRecent": count,
         "keepRecentTokens": tokens,
         "toolCallCutoff": 2,
         "tokenizer": "chars4",
     }
-    done = compact(config=config, **asked)
-    assert asked == before
-    assert done.tokens_after <= done.tokens_before == estimate_tokens(**asked, tokenizer="chars4")
+    done = compact(config=config, **request)
+    assert request == before
+    assert done.tokens_after <= done.tokens_before == estimate_tokens(**request, tokenizer="chars4")
     assert (
-        estimate_tokens(**asked | {"messages": done.messages}, tokenizer="chars4")
+        estimate_tokens(**request | {"messages": done.messages}, tokenizer="chars4")
         == done.tokens_after
     )
-    calls, answers = results(asked["messages"])
-    left, told = results(done.messages)
-    assert told - left <= answers - calls
+    calls, answers = results(request["messages"])
+    left, texts = results(done.messages)
+    assert texts - left <= answers - calls
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(conversations(), st.sampled_from(["openai", "anthropic"]), st.integers(300, 3000))
-def test_s3_12_what_is_sent_again_fits_the_window_that_was_told(
+def test_s3_12_a_retried_request_fits_the_reported_window(
     talk: list[dict[str, Any]], shape: str, window: int
 ) -> None:
     spelled = (openai_chat if shape == "openai" else anthropic).conversation(talk)
-    beside = {key: spelled[key] for key in ("system", "tools") if spelled.get(key)}
+    members = {key: spelled[key] for key in ("system", "tools") if spelled.get(key)}
     sent: list[Messages] = []
 
     def send(prompt: Messages) -> str:
@@ -348,9 +358,9 @@ def test_s3_12_what_is_sent_again_fits_the_window_that_was_told(
 
     try:
         assert (
-            with_recovery(send, spelled["messages"], {"tokenizer": "chars4"}, **beside) == "Fine."
+            with_recovery(send, spelled["messages"], {"tokenizer": "chars4"}, **members) == "Fine."
         )
     except ContextOverflowError:
         assert len(sent) == 1
     else:
-        assert estimate_tokens(sent[1], **beside, tokenizer="chars4") <= window
+        assert estimate_tokens(sent[1], **members, tokenizer="chars4") <= window

@@ -1,6 +1,4 @@
-"""Errors that say a prompt was too long, in the words of those who say it, and
-errors that do not.
-"""
+"""Errors that mean a prompt exceeds the window, in the words of each provider, and other errors."""
 
 import json
 from types import SimpleNamespace
@@ -50,7 +48,7 @@ OTHERS = (
 
 
 @pytest.mark.parametrize("text", TOO_LONG)
-def test_s3_12_what_says_that_a_prompt_was_too_long(text: str) -> None:
+def test_s3_12_errors_that_mean_a_prompt_exceeds_the_window(text: str) -> None:
     assert is_context_length_exceeded(ValueError(text))
     assert is_context_length_exceeded(
         RuntimeError(f"Error code: 400 - {{'error': {{'message': {text!r}}}}}")
@@ -58,7 +56,7 @@ def test_s3_12_what_says_that_a_prompt_was_too_long(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_s3_12_what_says_something_else(text: str) -> None:
+def test_s3_12_errors_with_another_meaning(text: str) -> None:
     assert not is_context_length_exceeded(ValueError(text))
 
 
@@ -74,7 +72,7 @@ def test_s3_12_what_says_something_else(text: str) -> None:
         (500, "server_error", "Oh.", False),
     ],
 )
-def test_s3_12_errors_of_the_openai_client_are_told_by_their_codes(
+def test_s3_12_errors_of_the_openai_client_are_recognized_by_code(
     server: Server, status: int, code: str | None, message: str, is_long: bool
 ) -> None:
     body = {
@@ -88,7 +86,7 @@ def test_s3_12_errors_of_the_openai_client_are_told_by_their_codes(
 
 
 class BadRequestError(Exception):
-    """As Anthropic's client has it: what the server answered is its body."""
+    """An error of Anthropic's client: its body is the answer of the server."""
 
     def __init__(self, message: str) -> None:
         super().__init__("Bad request")
@@ -100,10 +98,10 @@ class BadRequestError(Exception):
 
 
 class ContextWindowExceededError(Exception):
-    """A type that says it all."""
+    """An exception whose type alone decides."""
 
 
-def test_s3_12_errors_are_told_by_their_type_and_by_what_is_inside_them() -> None:
+def test_s3_12_errors_are_recognized_by_type_and_body() -> None:
     assert is_context_length_exceeded(BadRequestError("prompt is too long: 9 > 8"))
     assert is_context_length_exceeded(ContextWindowExceededError())
     assert is_context_length_exceeded(ContextOverflowError(9, 8))
@@ -112,7 +110,7 @@ def test_s3_12_errors_are_told_by_their_type_and_by_what_is_inside_them() -> Non
     assert not is_context_length_exceeded(error)
 
 
-def test_s3_12_an_error_behind_an_error_counts() -> None:
+def test_s3_12_the_cause_of_an_error_is_recognized() -> None:
     def wrapped(inner: Exception) -> BaseException:
         try:
             try:
@@ -144,5 +142,5 @@ def test_s3_12_an_error_behind_an_error_counts() -> None:
         ("context length exceeded", None),
     ],
 )
-def test_the_window_that_an_error_tells(text: str, window: int | None) -> None:
+def test_the_window_is_parsed_from_an_error(text: str, window: int | None) -> None:
     assert stated_window(ValueError(text)) == window

@@ -40,7 +40,7 @@ def record(kind: str, turn: int, text: str = LONG, **more: Any) -> dict[str, Any
 
 
 def turns(*numbers: int, now: int = 4, text: str = LONG) -> list[dict[str, Any]]:
-    """A result in each of some turns, and a user who speaks in the current one."""
+    """A result in each of some turns, and a user message in the current turn."""
     made = [record("tool_result", turn, text, traceId=f"trace-{turn}") for turn in numbers]
     return [
         record("spec_refresh", 1),
@@ -52,7 +52,7 @@ def turns(*numbers: int, now: int = 4, text: str = LONG) -> list[dict[str, Any]]
 
 
 def lines(records: list[dict[str, Any]]) -> bytes:
-    return b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in records)
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
 
 
 def pipeline(data: bytes) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def pipeline(data: bytes) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def own(ctxtrim: Run, tmp_path: Path) -> Run:
+def archiving(ctxtrim: Run, tmp_path: Path) -> Run:
     """The command of somebody whose data folder is empty."""
 
     def ran(*words: object, stdin: bytes = b"") -> Ran:
@@ -71,9 +71,7 @@ def own(ctxtrim: Run, tmp_path: Path) -> Run:
 
 
 @pytest.mark.parametrize(("now", "is_full"), [(3, True), (4, True), (5, False), (90, False)])
-def test_s4_1_full_while_the_turn_is_the_current_one_or_the_one_before(
-    now: int, is_full: bool
-) -> None:
+def test_s4_1_results_of_the_current_and_previous_turn_are_full(now: int, is_full: bool) -> None:
     assert POLICY.is_fully_retained(tool(3), now) is is_full
     (kept,) = POLICY.apply(ContextWindow((tool(3),), now)).messages
     assert (kept == tool(3)) is is_full
@@ -87,7 +85,7 @@ def test_s4_1_every_other_message_is_always_whole() -> None:
         AssistantMessage("a", LONG, 1),
         SpecRefreshMessage("s", LONG, 1),
     )
-    assert all(POLICY.is_fully_retained(one, 99) for one in others)
+    assert all(POLICY.is_fully_retained(item, 99) for item in others)
     assert POLICY.apply(ContextWindow(others, 99)).messages == others
     data = lines(
         [
@@ -108,7 +106,7 @@ def test_s4_2_three_lines_and_a_pointer() -> None:
     assert pipeline(data)[0]["content"] == HEAD + POINTER
 
 
-def test_s4_3_pure_and_the_second_time_nothing_changes() -> None:
+def test_s4_3_the_policy_is_pure_and_idempotent() -> None:
     window = ContextWindow((UserMessage("u", "go", 1), tool(1), tool(3)), 4)
     before = copy.deepcopy(window)
     after = POLICY.apply(window)
@@ -120,7 +118,7 @@ def test_s4_3_pure_and_the_second_time_nothing_changes() -> None:
         window.messages[1].content = ""  # type: ignore[misc]
 
 
-def test_s4_3_the_policy_always_truncates_and_the_stage_only_where_it_gets_smaller() -> None:
+def test_s4_3_the_policy_always_truncates_and_the_stage_only_to_save_tokens() -> None:
     assert POLICY.truncate(tool(1, "ok")).content == f"ok\n{POINTER}"
     data = lines([record("tool_result", 1, "ok", traceId="abc-123"), record("user", 4, "so?")])
     assert run(data, RETENTION).data == data
@@ -139,7 +137,7 @@ def test_s4_3_the_stage_run_again_changes_nothing() -> None:
     assert run(once, RETENTION).data == once
 
 
-def test_s4_3_in_the_preset_errors_go_too() -> None:
+def test_s4_3_the_preset_truncates_errors() -> None:
     data = lines(
         [
             record("tool_result", 1, "Error: no such file\n" + LONG, traceId="t"),
@@ -150,21 +148,25 @@ def test_s4_3_in_the_preset_errors_go_too() -> None:
     assert pipeline(data)[0]["content"].endswith('(traceId="t")]')
 
 
-def test_s4_4_records_become_messages_and_records_again() -> None:
+def test_s4_4_records_round_trip_through_messages() -> None:
     records = turns(1, 2, 3)
     window = ContextWindow.of(records)
     assert window.current_turn == 4
-    assert [type(one) for one in window.messages] == [
+    assert [type(message) for message in window.messages] == [
         SpecRefreshMessage, UserMessage, *[ToolResultMessage] * 3, AssistantMessage, UserMessage,
     ]  # fmt: skip
-    assert [one.type for one in window.messages[:3]] == ["spec_refresh", "user", "tool_result"]
+    assert [message.type for message in window.messages[:3]] == [
+        "spec_refresh",
+        "user",
+        "tool_result",
+    ]
     assert window.records() == records
     assert ContextWindow.of(records, current_turn=9).current_turn == 9
     assert ContextWindow.of([]) == ContextWindow((), 0)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "error"),
     [
         ({"traceId": None}, "record 2: traceId: expected a text, found None"),
         ({"traceId": ""}, "record 2: traceId: expected a text, found ''"),
@@ -179,27 +181,27 @@ def test_s4_4_records_become_messages_and_records_again() -> None:
         ({"turn": True}, "record 2: turn: expected a whole number, found True"),
     ],
 )
-def test_s4_4_a_record_that_is_none_is_named(change: dict[str, Any], told: str) -> None:
+def test_s4_4_an_invalid_record_is_named_in_the_error(change: dict[str, Any], error: str) -> None:
     with pytest.raises(InputError) as raised:
         ContextWindow.of([record("user", 1), record("tool_result", 1, traceId="t") | change])
-    assert told in str(raised.value)
+    assert error in str(raised.value)
 
 
-def test_s4_4_a_tool_result_cannot_be_made_without_its_trace_id() -> None:
+def test_s4_4_a_tool_result_requires_a_trace_id() -> None:
     with pytest.raises(TypeError):
         ToolResultMessage("r", "text", 1)  # type: ignore[call-arg]
     with pytest.raises(InputError, match="a trace id is required"):
         ToolResultMessage("r", "text", 1, " ")
 
 
-def test_s4_4_an_empty_text_is_one() -> None:
+def test_s4_4_an_empty_text_is_valid() -> None:
     assert ContextWindow.of([record("user", 1, "")]).messages == (UserMessage("user-1", "", 1),)
 
 
-def test_s4_4_a_missing_trace_id_names_its_line_and_the_transcript_stays(own: Run) -> None:
+def test_s4_4_a_missing_trace_id_is_reported_with_its_line(archiving: Run) -> None:
     records = turns(1, 2)
     del records[3]["traceId"]
-    ran = own("run", "--preset", "retention", stdin=lines(records))
+    ran = archiving("run", "--preset", "retention", stdin=lines(records))
     assert (ran.code, ran.out) == (1, lines(records))
     assert (
         "line 4" in ran.err.replace(":4:", " line 4")
@@ -208,41 +210,40 @@ def test_s4_4_a_missing_trace_id_names_its_line_and_the_transcript_stays(own: Ru
     )
 
 
-def test_s4_4_ids_are_assigned_where_that_is_asked_for(own: Run) -> None:
+def test_s4_4_ids_are_assigned_by_option(archiving: Run) -> None:
     records = turns(1, 2)
     del records[3]["traceId"]
-    ran = own("run", "--preset", "retention", "--assign-ids", stdin=lines(records))
+    ran = archiving("run", "--preset", "retention", "--assign-ids", stdin=lines(records))
     assert ran.code == 0
     pointer = json.loads(ran.out.splitlines()[3])["content"].splitlines()[-1]
     name = pointer.removeprefix(
         '[TRUNCATED — full output in get_task_trace(traceId="'
     ).removesuffix('")]')
     assert name == f"trace-{sha256(LONG.encode()).hexdigest()[:16]}"
-    assert own("trace", "get", name).out == LONG.encode()
+    assert archiving("trace", "get", name).out == LONG.encode()
 
 
-def test_s4_5_turns_1_2_3_seen_from_turn_4() -> None:
+def test_s4_5_turns_1_2_3_at_turn_4() -> None:
     window = ContextWindow((tool(1), tool(2), tool(3)), 4)
 
-    assert [one == was for one, was in zip(POLICY.apply(window).messages, window.messages, strict=True)] == [
-        False, False, True,
-    ]  # fmt: skip
+    pairs = zip(POLICY.apply(window).messages, window.messages, strict=True)
+    assert [after == before for after, before in pairs] == [False, False, True]
     assert POLICY.apply(window, current_turn=2).messages == window.messages
     assert POLICY.apply(window, current_turn=2).current_turn == 2
-    found = [
-        one["content"] == LONG
-        for one in pipeline(lines(turns(1, 2, 3)))
-        if one["type"] == "tool_result"
+    values = [
+        message["content"] == LONG
+        for message in pipeline(lines(turns(1, 2, 3)))
+        if message["type"] == "tool_result"
     ]
-    assert found == [False, False, True]
+    assert values == [False, False, True]
 
 
-def test_s4_6_the_original_comes_back_byte_for_byte(own: Run, tmp_path: Path) -> None:
+def test_s4_6_the_original_is_restored_byte_for_byte(archiving: Run, tmp_path: Path) -> None:
     text = "zwölf Boote\r\n" + "ein Seil\t\u2028\n" * 200
-    ran = own("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
+    ran = archiving("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
     assert ran.code == 0 and b"TRUNCATED" in ran.out
-    assert own("trace", "get", "trace-1").out == text.encode()
-    elsewhere = own(
+    assert archiving("trace", "get", "trace-1").out == text.encode()
+    elsewhere = archiving(
         "run",
         "--preset",
         "retention",
@@ -251,84 +252,86 @@ def test_s4_6_the_original_comes_back_byte_for_byte(own: Run, tmp_path: Path) ->
         stdin=lines(turns(1, text=text)),
     )
     assert elsewhere.out == ran.out
-    assert own("trace", "get", "trace-1", "--archive", tmp_path / "a").out == text.encode()
-    assert own("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == lines(
+    assert archiving("trace", "get", "trace-1", "--archive", tmp_path / "a").out == text.encode()
+    assert archiving("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == lines(
         turns(1, text=text)
     )
 
 
-def test_s4_6_unknown_and_empty_ids_are_told_apart(own: Run) -> None:
-    own("run", "--preset", "retention", stdin=lines(turns(1)))
-    for name, code, told in (
+def test_s4_6_unknown_and_empty_ids_are_different_errors(archiving: Run) -> None:
+    archiving("run", "--preset", "retention", stdin=lines(turns(1)))
+    for name, code, error in (
         ("trace-9", 1, "TRACE_NOT_FOUND"),
         ("", 2, "INVALID_INPUT"),
         (" \t", 2, "INVALID_INPUT"),
     ):
-        ran = own("trace", "get", name)
+        ran = archiving("trace", "get", name)
         assert (ran.code, ran.out) == (code, b"")
-        assert told in ran.err
+        assert error in ran.err
 
 
 @pytest.mark.parametrize("named", [(), ("--archive", "missing")])
 def test_s4_6_an_unknown_id_is_not_found_before_an_archive_exists(
-    own: Run, named: tuple[str, ...]
+    archiving: Run, named: tuple[str, ...]
 ) -> None:
-    ran = own("trace", "get", "trace-9", *named)
+    ran = archiving("trace", "get", "trace-9", *named)
     assert (ran.code, ran.out) == (1, b"")
     assert ran.err.startswith("ctxtrim: TRACE_NOT_FOUND: trace-9: ")
     assert "there is no archive here; name the folder that --archive was given" in ran.err
 
 
-def test_s4_6_of_several_originals_a_hash_chooses(own: Run) -> None:
+def test_s4_6_a_hash_selects_one_of_several_originals(archiving: Run) -> None:
     texts = [f"the {word} report\n" * 300 for word in ("first", "second")]
     for text in texts:
-        own("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
-    ran = own("trace", "get", "trace-1")
+        archiving("run", "--preset", "retention", stdin=lines(turns(1, text=text)))
+    ran = archiving("trace", "get", "trace-1")
     assert (ran.code, ran.out) == (1, b"")
     for text in texts:
         name = sha256(text.encode()).hexdigest()
         assert name in ran.err
-        assert own("trace", "get", "trace-1", "--sha256", name).out == text.encode()
-        assert own("trace", "get", "trace-1", "--sha256", name[:12]).out == text.encode()
-    ran = own("trace", "get", "trace-1", "--sha256", "0" * 64)
+        assert archiving("trace", "get", "trace-1", "--sha256", name).out == text.encode()
+        assert archiving("trace", "get", "trace-1", "--sha256", name[:12]).out == text.encode()
+    ran = archiving("trace", "get", "trace-1", "--sha256", "0" * 64)
     assert (ran.code, "TRACE_NOT_FOUND" in ran.err) == (1, True)
 
 
-def test_s4_6_what_cannot_be_stored_stays_whole(own: Run, tmp_path: Path) -> None:
+def test_s4_6_a_result_that_cannot_be_stored_stays_whole(archiving: Run, tmp_path: Path) -> None:
     (tmp_path / "own").write_bytes(b"a file where a folder should be")
     data = lines(turns(1))
-    ran = own("run", "--preset", "retention", stdin=data)
+    ran = archiving("run", "--preset", "retention", stdin=data)
     assert ran.code == 1
     assert ran.out in (b"", data) and b"TRUNCATED" not in ran.out
     (tmp_path / "own").unlink()
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "packs").write_bytes(b"in the way")
-    ran = own("run", "--preset", "retention", "--archive", tmp_path / "a", stdin=data)
+    ran = archiving("run", "--preset", "retention", "--archive", tmp_path / "a", stdin=data)
     assert (ran.code, ran.out) == (1, b"")
 
 
 @pytest.mark.parametrize("words", [("--dry-run",), ("--dry-run", "--json")])
-def test_s4_6_a_dry_run_stores_nothing(own: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
-    assert own("run", "--preset", "retention", *words, stdin=lines(turns(1))).code == 0
+def test_s4_6_a_dry_run_stores_nothing(
+    archiving: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    assert archiving("run", "--preset", "retention", *words, stdin=lines(turns(1))).code == 0
     assert not (tmp_path / "own").exists()
 
 
-def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(own: Run) -> None:
+def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(archiving: Run) -> None:
     data = (FIXTURES / "turns.jsonl").read_bytes()
     originals = {
-        one["traceId"]: one["content"]
-        for one in map(json.loads, data.splitlines())
-        if "traceId" in one
+        message["traceId"]: message["content"]
+        for message in map(json.loads, data.splitlines())
+        if "traceId" in message
     }
     seen = {}
     for now in (1, 2, 3, 4):
-        ran = own("run", "--preset", "retention", "--current-turn", now, stdin=data)
-        found = {
-            one["traceId"]: one["content"]
-            for one in map(json.loads, ran.out.splitlines())
-            if "traceId" in one
+        ran = archiving("run", "--preset", "retention", "--current-turn", now, stdin=data)
+        value = {
+            message["traceId"]: message["content"]
+            for message in map(json.loads, ran.out.splitlines())
+            if "traceId" in message
         }
-        seen[now] = sorted(name for name, text in found.items() if text == originals[name])
+        seen[now] = sorted(name for name, text in value.items() if text == originals[name])
     assert seen == {
         1: ["harbour-1", "harbour-2", "harbour-3"],
         2: ["harbour-1", "harbour-2", "harbour-3"],
@@ -336,4 +339,4 @@ def test_s4_7_the_lifecycle_full_then_truncated_then_retrieved(own: Run) -> None
         4: ["harbour-3"],
     }
     for name in ("harbour-1", "harbour-2"):
-        assert own("trace", "get", name).out == originals[name].encode()
+        assert archiving("trace", "get", name).out == originals[name].encode()

@@ -11,13 +11,13 @@ import pytest
 from builders import contents, conversation, step, user
 from conftest import Run
 from old_archives import old_archive
-from samples import line, messages, said, shortened
+from samples import line, messages, shortened, step_text
 
 from ctxtrim.archive.blobs import sha256
 
 QUICK = ("--tokenizer", "chars4", "--quiet")
-NAME = sha256(said(1).encode())
-SPILLED_NAME = sha256(said(2).encode())
+NAME = sha256(step_text(1).encode())
+SPILLED_NAME = sha256(step_text(2).encode())
 SPILLS = f"ai_tool_outputs-{os.geteuid()}"
 
 
@@ -25,19 +25,19 @@ SPILL = ("truncate", "--spill-above", "100", *QUICK)
 
 
 def stored(folder: Path, name: str = SPILLED_NAME) -> Path:
-    """The file of a result in an archive: of the second one, which is spilled."""
+    """The file of the second, spilled result in an archive."""
     return folder / "objects" / name[:2] / name[2:]
 
 
 def old(folder: Path) -> bytes:
     """Make an archive of version 1; the output that it restores."""
-    old_archive(folder, line(), shortened(line()), {"call_1": said(1)})
+    old_archive(folder, line(), shortened(line()), {"call_1": step_text(1)})
     return shortened(line())
 
 
-def refused(ctxtrim: Run, folder: Path, tmp_path: Path) -> str:
-    """What is said of an archive that is refused: in one line, and with the transcript and all else
-    as it was.
+def refusal(ctxtrim: Run, folder: Path, tmp_path: Path) -> str:
+    """The one-line error for a refused archive; the transcript and all other files are
+    unchanged.
     """
     path = tmp_path / "t.jsonl"
     path.write_bytes(line())
@@ -68,7 +68,7 @@ def test_an_archive_that_others_can_write_to_is_refused(
     old(folder)
     ctxtrim("truncate", *QUICK, "--archive", folder, stdin=line())
     (folder / inside).chmod(mode)
-    err = refused(ctxtrim, folder, tmp_path)
+    err = refusal(ctxtrim, folder, tmp_path)
     assert f"{folder / inside}: others can write to it (mode {mode:04o})" in err
     assert "chmod go-w" in err
     assert ctxtrim("restore", "-", "--archive", folder, stdin=shortened(line())).code == 1
@@ -82,10 +82,10 @@ def test_links_inside_an_archive_are_refused(ctxtrim: Run, tmp_path: Path, part:
     if (folder / part).exists():
         (folder / part).rename(elsewhere)
     (folder / part).symlink_to(elsewhere)
-    assert f"{folder / part}: is a symbolic link" in refused(ctxtrim, folder, tmp_path)
+    assert f"{folder / part}: is a symbolic link" in refusal(ctxtrim, folder, tmp_path)
 
 
-def test_a_link_to_a_folder_of_ones_own_is_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_link_to_a_folder_of_the_user_is_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "a").symlink_to("real")
     out = ctxtrim("truncate", *QUICK, "--archive", tmp_path / "a", stdin=line()).out
@@ -93,7 +93,7 @@ def test_a_link_to_a_folder_of_ones_own_is_an_archive(ctxtrim: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("part", ["", "objects", "packs", "index.sqlite3"])
-def test_an_archive_part_that_is_something_else_is_refused(
+def test_an_archive_member_of_the_wrong_type_is_refused(
     ctxtrim: Run, tmp_path: Path, part: str
 ) -> None:
     folder = tmp_path / "a"
@@ -101,7 +101,7 @@ def test_an_archive_part_that_is_something_else_is_refused(
         folder.mkdir(mode=0o700)
     os.mkfifo(folder / part)
     expected = "file" if part == "index.sqlite3" else "folder"
-    err = refused(ctxtrim, folder, tmp_path)
+    err = refusal(ctxtrim, folder, tmp_path)
     assert (
         f"{folder / part}: is a special file where a {expected} is expected; remove it or "
         "name another folder" in err
@@ -109,7 +109,7 @@ def test_an_archive_part_that_is_something_else_is_refused(
 
 
 def damage(file: Path, harm: str, other: Path) -> None:
-    """Change a file of an archive, or put something else in its place."""
+    """Change a file of an archive, or replace it."""
     if harm == "changed":
         file.write_bytes(file.read_bytes().upper())
     elif harm == "empty":
@@ -121,7 +121,7 @@ def damage(file: Path, harm: str, other: Path) -> None:
 
 @pytest.mark.parametrize("part", ["objects", "packs"])
 @pytest.mark.parametrize("harm", ["changed", "empty", "link", "pipe"])
-def test_a_stored_original_that_was_damaged_is_replaced(
+def test_a_damaged_stored_original_is_replaced(
     ctxtrim: Run, tmp_path: Path, harm: str, part: str
 ) -> None:
     folder, other = tmp_path / "a", tmp_path / "other"
@@ -134,7 +134,7 @@ def test_a_stored_original_that_was_damaged_is_replaced(
     assert (str(file) if part == "packs" else SPILLED_NAME) in ran.err
     again = ctxtrim(*SPILL, "--archive", folder, stdin=line())
     assert (again.code, again.out) == (0, first.out)
-    assert stored(folder).read_bytes() == said(2).encode()
+    assert stored(folder).read_bytes() == step_text(2).encode()
     assert not file.is_symlink()
     assert other.read_bytes() == b"something else"
     assert ctxtrim("restore", "-", "--archive", folder, stdin=again.out).out == line()
@@ -154,7 +154,7 @@ def test_a_pack_that_cannot_be_replaced_leaves_standard_output_empty(
     assert f"{folder}: originals cannot be stored here" in ran.err
 
 
-def test_an_original_that_cannot_be_replaced_is_not_replaced_in_the_transcript(
+def test_a_result_stays_if_its_damaged_original_cannot_be_replaced(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     folder = tmp_path / "a"
@@ -166,15 +166,15 @@ def test_an_original_that_cannot_be_replaced_is_not_replaced_in_the_transcript(
     assert "the transcript is unchanged" in ran.err
 
 
-def test_an_archive_of_version_1_is_read_and_goes_on(ctxtrim: Run, tmp_path: Path) -> None:
+def test_an_archive_of_version_1_is_read_and_continued(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     out = old(tmp_path / "a")
     new = line(messages(9))
     second = ctxtrim("truncate", *QUICK, *archive, stdin=new).out
     assert ctxtrim("restore", "-", *archive, stdin=out).out == line()
     assert ctxtrim("restore", "-", *archive, stdin=second).out == new
-    assert ctxtrim("trace", "get", "call_1", *archive).out == said(1).encode()
-    assert ctxtrim("trace", "get", "call_2", *archive).out == said(2).encode()
+    assert ctxtrim("trace", "get", "call_1", *archive).out == step_text(1).encode()
+    assert ctxtrim("trace", "get", "call_2", *archive).out == step_text(2).encode()
     assert ctxtrim("trace", "list", *archive).out.count(b"call_1") == 2
     assert ctxtrim("trace", "verify", *archive).code == 0
     stored(tmp_path / "a", NAME).write_bytes(b"something else")
@@ -185,7 +185,7 @@ def test_an_archive_of_version_1_is_read_and_goes_on(ctxtrim: Run, tmp_path: Pat
 @pytest.mark.parametrize(
     "recipe", ["no recipe at all", '[["a", "b"]]', "[[]]", '"x"', "../../../../../../dev/zero"]
 )
-def test_an_index_that_names_something_else_gives_nothing(
+def test_an_index_entry_for_a_foreign_file_is_ignored(
     ctxtrim: Run, tmp_path: Path, recipe: str
 ) -> None:
     folder = tmp_path / "a"
@@ -234,7 +234,7 @@ def test_a_spill_folder_that_is_not_private_is_refused_and_nothing_is_lost(
     assert list(elsewhere.iterdir()) == []
 
 
-def test_spilled_results_go_to_a_folder_of_the_user(ctxtrim: Run, tmp_path: Path) -> None:
+def test_results_are_spilled_to_a_folder_of_the_user(ctxtrim: Run, tmp_path: Path) -> None:
     code, out, _ = spilling(ctxtrim, tmp_path)
     assert code == 0
     assert (tmp_path / SPILLS).stat().st_mode & 0o777 == 0o700

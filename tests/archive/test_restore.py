@@ -1,4 +1,6 @@
-"""Undo: with an archive every edit gives its input back, byte for byte, or says why it cannot."""
+"""Undo: an archive restores the input of every edit byte for byte, or the error explains why
+not.
+"""
 
 import gzip
 import json
@@ -14,7 +16,7 @@ from builders import conversation, step, steps, user
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import line, long_chat, said, stuck
+from samples import line, long_chat, oversized_chat, step_text
 
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.delta import restored, segments
@@ -36,7 +38,7 @@ QUICK = ("--tokenizer", "chars4", "--quiet")
 
 @pytest.mark.parametrize("words", EDITS, ids=[" ".join(words) for words in EDITS])
 @pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
-def test_the_input_comes_back_from_every_kind_of_edit(
+def test_the_input_is_restored_after_every_kind_of_edit(
     ctxtrim: Run, tmp_path: Path, file: Path, words: tuple[str, ...]
 ) -> None:
     ran = ctxtrim(*words, *QUICK, "--archive", tmp_path / "a", file)
@@ -45,10 +47,10 @@ def test_the_input_comes_back_from_every_kind_of_edit(
     )
 
 
-def test_in_place_and_left_out_transcripts_and_a_missing_last_newline(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
-    data = (line(stuck()) + line(long_chat()) + b"\n" + line(end="")).replace(b"\n", b"\r\n")
+def test_in_place_edits_and_left_out_transcripts_are_restored(ctxtrim: Run, tmp_path: Path) -> None:
+    data = (line(oversized_chat()) + line(long_chat()) + b"\n" + line(end="")).replace(
+        b"\n", b"\r\n"
+    )
     file = tmp_path / "t.jsonl"
     file.write_bytes(data)
     archive = ("--archive", tmp_path / "a")
@@ -86,7 +88,7 @@ def test_two_runs_are_undone_one_at_a_time(ctxtrim: Run, tmp_path: Path) -> None
     assert ctxtrim("restore", "-", *archive, stdin=first).out == line()
 
 
-def test_of_several_inputs_with_one_output_one_is_chosen(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_hash_or_path_selects_one_of_several_inputs(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     talks = [
         conversation([user("go"), *step("a", word * 50), user("now")]) for word in ("one ", "two ")
@@ -103,7 +105,7 @@ def test_of_several_inputs_with_one_output_one_is_chosen(ctxtrim: Run, tmp_path:
         )
 
 
-def test_several_inputs_on_one_standard_output_come_back_together(
+def test_several_inputs_on_standard_output_are_restored_together(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "a.jsonl").write_bytes(line(end=""))
@@ -113,7 +115,7 @@ def test_several_inputs_on_one_standard_output_come_back_together(
     assert ctxtrim("restore", "-", *archive, stdin=out).out == line(end="") + line()
 
 
-def test_what_was_compressed_comes_back_as_the_bytes_inside(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_compressed_input_is_restored_as_its_content(ctxtrim: Run, tmp_path: Path) -> None:
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(line()))
     archive = ("--archive", tmp_path / "x")
@@ -131,7 +133,7 @@ def repacked(pack: bytes, old: bytes, new: bytes) -> bytes:
 @pytest.mark.parametrize(
     "harm", ["changed", "cut", "longer", "replaced", "missing", "output", "archive", "index"]
 )
-def test_what_cannot_be_trusted_is_refused_with_the_reason(
+def test_untrusted_records_are_refused_with_the_reason(
     ctxtrim: Run, tmp_path: Path, harm: str
 ) -> None:
     folder = tmp_path / "a"
@@ -157,36 +159,34 @@ def test_what_cannot_be_trusted_is_refused_with_the_reason(
         folder = tmp_path / "nowhere"
     ran = ctxtrim("restore", "-", "--archive", folder, stdin=out)
     assert (ran.code, ran.out) == (1, b"")
-    told = {
+    fields = {
         "missing": "no run in",
         "output": "no run in",
         "archive": "there is no archive here",
         "index": "the index of the archive cannot be used",
     }
-    assert told.get(harm, f"{pack}: the pack has been changed") in ran.err
-    if harm not in told:
+    assert fields.get(harm, f"{pack}: the pack has been changed") in ran.err
+    if harm not in fields:
         for words in (("verify",), ("list",), ("get", "call_1")):
             ran = ctxtrim("trace", *words, "--archive", folder)
             assert (ran.code, f"{pack}: the pack has been changed" in ran.err) == (1, True)
 
 
-def test_the_original_of_a_result_is_found_by_its_id(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_original_of_a_result_is_retrieved_by_its_id(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     report = tmp_path / "r.json"
     ctxtrim("truncate", *QUICK, *archive, "--report", report, stdin=line())
-    assert ctxtrim("trace", "get", "call_1", *archive).out == said(1).encode()
+    assert ctxtrim("trace", "get", "call_1", *archive).out == step_text(1).encode()
     (change,) = json.loads(report.read_text())["transcripts"][0]["steps"][0]["changes"]
-    assert change["archived"] == f"sha256:{sha256(said(1).encode())}"
+    assert change["archived"] == f"sha256:{sha256(step_text(1).encode())}"
     assert b"call_1" in ctxtrim("trace", "list", *archive).out
     assert ctxtrim("trace", "verify", *archive).code == 0
-    for name, code, told in (("call_2", 1, "TRACE_NOT_FOUND"), (" ", 2, "INVALID_INPUT")):
+    for name, code, error in (("call_2", 1, "TRACE_NOT_FOUND"), (" ", 2, "INVALID_INPUT")):
         ran = ctxtrim("trace", "get", name, *archive)
-        assert (ran.code, ran.out, told in ran.err) == (code, b"", True)
+        assert (ran.code, ran.out, error in ran.err) == (code, b"", True)
 
 
-def test_an_id_of_several_results_lists_them_and_a_hash_chooses(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_an_ambiguous_id_lists_the_results_and_a_hash_selects(ctxtrim: Run, tmp_path: Path) -> None:
     archive = ("--archive", tmp_path / "a")
     texts = ["first " * 300, "second " * 300]
     for text in texts:
@@ -208,13 +208,13 @@ def test_an_id_of_several_results_lists_them_and_a_hash_chooses(
         )
 
 
-def test_the_archive_is_the_users_alone(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_archive_is_private_to_the_user(ctxtrim: Run, tmp_path: Path) -> None:
     ctxtrim("truncate", *QUICK, "--archive", tmp_path / "a", stdin=line())
     for path in [tmp_path / "a", *(tmp_path / "a").rglob("*")]:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_a_dry_run_keeps_nothing_and_a_walk_leaves_the_archive_out(
+def test_a_dry_run_stores_nothing_and_a_walk_skips_the_archive(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "t.jsonl").write_bytes(line())
@@ -229,7 +229,7 @@ def test_a_dry_run_keeps_nothing_and_a_walk_leaves_the_archive_out(
 def test_a_result_that_cannot_be_stored_stays_in_full(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     (archive / "objects").mkdir(parents=True)
-    name = sha256(said(2).encode())
+    name = sha256(step_text(2).encode())
     (archive / "objects" / name[:2]).write_bytes(b"in the way")
     words = ("--spill-above", "100", *QUICK, "--archive", archive)
     ran = ctxtrim("truncate", *words, stdin=line())
@@ -293,10 +293,10 @@ def test_a_process_killed_at_any_moment_leaves_a_whole_file_and_loses_nothing(
         time.sleep(moments.uniform(0, took * 1.1))
         process.send_signal(signal.SIGKILL)
         process.wait()
-        found = file.read_bytes()
-        assert found in (data, after)
-        outcomes.add(found)
-        if found == after:
+        output = file.read_bytes()
+        assert output in (data, after)
+        outcomes.add(output)
+        if output == after:
             archive = Archive(folder, makes=False)
             (run,) = archive.runs(sha256(after))
             assert b"".join(archive.restored(run, after)) == data
@@ -316,7 +316,7 @@ lines = st.lists(
 
 
 @given(lines, lines, st.integers(0, 5))
-def test_whatever_was_written_the_recipe_gives_back_what_was_read(
+def test_the_recipe_restores_the_input_of_any_output(
     before: list[bytes], after: list[bytes], start: int
 ) -> None:
     output = b"x" * start + b"".join(after)
@@ -339,7 +339,7 @@ def test_an_archive_is_hardly_larger_than_gzip_of_the_input(
         )
     messages.append(user("now"))
     data = (
-        b"".join(json.dumps(one).encode() + b"\n" for one in messages)
+        b"".join(json.dumps(message).encode() + b"\n" for message in messages)
         if is_lines
         else conversation(messages)
     )
@@ -350,7 +350,7 @@ def test_an_archive_is_hardly_larger_than_gzip_of_the_input(
     assert ctxtrim("restore", "-", "--archive", tmp_path / "a", stdin=ran.out).out == data
 
 
-def test_originals_of_a_run_that_ends_early_stay(tmp_path: Path) -> None:
+def test_originals_of_an_interrupted_run_are_kept(tmp_path: Path) -> None:
     archive = Archive(tmp_path / "a")
     recording = Recording(archive, "t.jsonl", "truncate")
     for number in range(3):
@@ -374,7 +374,7 @@ def test_originals_of_a_run_that_ends_early_stay(tmp_path: Path) -> None:
 def test_every_text_is_found_in_the_json_around_it(texts: list[str], is_ascii: bool) -> None:
     nested = json.dumps({"output": texts[0]})
     data = json.dumps([*texts, nested], ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
-    found = places(data, set(texts))
-    assert all(text_at(data, found[text]) == text for text in texts)
+    result = places(data, set(texts))
+    assert all(text_at(data, result[text]) == text for text in texts)
     inner = json.dumps([nested], ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
     assert text_at(inner, places(inner, {texts[0]})[texts[0]]) == texts[0]

@@ -1,4 +1,4 @@
-"""The store of summaries: one entry a transcript, continued, never broken (S1-7)."""
+"""The store of summaries: an entry per transcript, continued, never broken (S1-7)."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries.identity import Identity, identity
 
 
-def known(name: str, opening: str = "What is the tide?") -> Identity:
+def identity_of(name: str, opening: str = "What is the tide?") -> Identity:
     """The identity of a transcript with an id: an opening prompt and its answer."""
     messages = [
         Message("user", (Part("text", opening),)),
@@ -24,12 +24,14 @@ def known(name: str, opening: str = "What is the tide?") -> Identity:
     return identity(messages, name, "file.jsonl", 1, 0)
 
 
-def put(store: SummaryStore, name: str, text: str, tokens: int, messages: int) -> SummaryEntry:
+def store_entry(
+    store: SummaryStore, name: str, text: str, tokens: int, messages: int
+) -> SummaryEntry:
     """Store a summary of both messages of a transcript, as a run does, and read its entry back."""
-    found = known(name)
-    store.remember(found, StoredSummary(text, tokens, messages), found.covered_until(1))
+    identity = identity_of(name)
+    store.remember(identity, StoredSummary(text, tokens, messages), identity.covered_until(1))
     store.commit()
-    return entries(store.path)[found.key]
+    return entries(store.path)[identity.key]
 
 
 def entries(path: Path) -> dict[str, SummaryEntry]:
@@ -40,12 +42,12 @@ def entries(path: Path) -> dict[str, SummaryEntry]:
     }
 
 
-def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_path: Path) -> None:
+def test_s1_7_store_keeps_an_entry_per_transcript_and_continues_its_version(tmp_path: Path) -> None:
     store = SummaryStore(tmp_path / "folder" / "summaries.json")
-    assert store.recall(known("a")) == (None, None)
-    first = put(store, "a", "what was said", 4, 10)
-    other = put(store, "b", "something else \ud800", 5, 3)
-    second = put(store, "a", "and what came then", 6, 14)
+    assert store.recall(identity_of("a")) == (None, None)
+    first = store_entry(store, "a", "what was said", 4, 10)
+    other = store_entry(store, "b", "something else \ud800", 5, 3)
+    second = store_entry(store, "a", "and what came then", 6, 14)
     assert (first.version, first.created) == (1, first.updated)
     assert (second.version, second.created, second.content) == (
         2,
@@ -55,17 +57,20 @@ def test_s1_7_store_keeps_one_entry_a_transcript_and_continues_its_version(tmp_p
     assert second.updated >= first.updated
     assert list(entries(store.path).values()) == [second, other]
     later = SummaryStore(store.path)
-    assert later.recall(known("a")) == (StoredSummary("and what came then", 6, 14, overlap=2), None)
-    assert later.recall(known("c")) == (None, None)
+    assert later.recall(identity_of("a")) == (
+        StoredSummary("and what came then", 6, 14, overlap=2),
+        None,
+    )
+    assert later.recall(identity_of("c")) == (None, None)
 
 
-def test_s1_7_store_has_the_names_that_the_requirements_give(tmp_path: Path) -> None:
-    entry = put(SummaryStore(tmp_path / "s.json"), "a", "said", 1, 2)
-    found = known("a")
+def test_s1_7_store_uses_the_key_names_of_the_requirements(tmp_path: Path) -> None:
+    entry = store_entry(SummaryStore(tmp_path / "s.json"), "a", "said", 1, 2)
+    identity = identity_of("a")
     assert json.loads((tmp_path / "s.json").read_bytes()) == {
         "version": 1,
         "conversation_summary": {
-            f"a#{found.opening}": {
+            f"a#{identity.opening}": {
                 "content": "said",
                 "tokens": 1,
                 "messages_included": 2,
@@ -73,14 +78,14 @@ def test_s1_7_store_has_the_names_that_the_requirements_give(tmp_path: Path) -> 
                 "updated": entry.updated,
                 "version": 1,
                 "id": "a",
-                "fingerprint": found.opening,
-                "covered": list(found.messages),
+                "fingerprint": identity.opening,
+                "covered": list(identity.messages),
             }
         },
     }
 
 
-def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_transcript(
+def test_an_entry_of_version_1_is_used_if_its_summary_is_in_the_transcript(
     tmp_path: Path,
 ) -> None:
     text = "[Summary of 3 earlier messages]\n## Tool calls\n- bash × 2"
@@ -99,28 +104,28 @@ def test_an_entry_of_the_first_version_is_used_where_its_summary_is_in_the_trans
     messages = [Message("user", (Part("text", text),)), Message("user", (Part("text", "On."),))]
     with_summary = identity(messages, "a", "file.jsonl", 1, 0)
     assert store.recall(with_summary).summary == StoredSummary(text, 9, 3)
-    assert store.recall(known("a")).summary is None
+    assert store.recall(identity_of("a")).summary is None
     store.remember(with_summary, StoredSummary("more", 5, 6), ("aa",))
     store.commit()
-    assert [(key, one.version, one.created) for key, one in entries(store.path).items()] == [
+    assert [(key, entry.version, entry.created) for key, entry in entries(store.path).items()] == [
         ("a", 5, "x")
     ]
 
 
-def test_s1_7_store_is_not_touched_by_what_it_holds_already(tmp_path: Path) -> None:
+def test_s1_7_store_is_not_rewritten_without_changes(tmp_path: Path) -> None:
     store = SummaryStore(tmp_path / "s.json")
-    entry = put(store, "a", "said", 1, 2)
+    entry = store_entry(store, "a", "said", 1, 2)
     before = (tmp_path / "s.json").read_bytes()
-    assert put(store, "a", "said", 1, 2) == entry
+    assert store_entry(store, "a", "said", 1, 2) == entry
     assert (tmp_path / "s.json").read_bytes() == before
 
 
-def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_s1_7_store_is_private_and_leaves_no_other_files(tmp_path: Path) -> None:
     store = SummaryStore(tmp_path / "s.json")
-    put(store, "a", "said", 1, 2)
+    store_entry(store, "a", "said", 1, 2)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
     (tmp_path / "s.json").chmod(0o644)
-    put(store, "a", "more", 1, 2)
+    store_entry(store, "a", "more", 1, 2)
     assert stat.S_IMODE((tmp_path / "s.json").stat().st_mode) == 0o600
     store.check()
     assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
@@ -149,15 +154,15 @@ def test_s1_7_store_is_the_users_alone_and_leaves_nothing_beside_it(tmp_path: Pa
         ),
     ],
 )
-def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
+def test_s1_7_store_that_is_unreadable_is_reported_and_unchanged(
     tmp_path: Path, data: bytes, what: str
 ) -> None:
     path = tmp_path / "s.json"
     path.write_bytes(data)
     for use in (
         SummaryStore(path).check,
-        lambda: SummaryStore(path).recall(known("a")),
-        lambda: put(SummaryStore(path), "a", "said", 1, 2),
+        lambda: SummaryStore(path).recall(identity_of("a")),
+        lambda: store_entry(SummaryStore(path), "a", "said", 1, 2),
     ):
         with pytest.raises(InputError) as caught:
             use()
@@ -168,19 +173,19 @@ def test_s1_7_store_that_cannot_be_read_is_named_and_left_as_it_is(
     assert path.read_bytes() == data
 
 
-def test_s1_7_store_that_is_a_folder_or_cannot_be_made(tmp_path: Path) -> None:
+def test_s1_7_store_at_an_impossible_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the summary store cannot be read: is a directory"):
-        SummaryStore(tmp_path).recall(known("a"))
+        SummaryStore(tmp_path).recall(identity_of("a"))
     (tmp_path / "file").write_bytes(b"")
     for use in (
         SummaryStore(tmp_path / "file" / "s.json").check,
-        lambda: SummaryStore(tmp_path / "file" / "s.json").recall(known("a")),
+        lambda: SummaryStore(tmp_path / "file" / "s.json").recall(identity_of("a")),
     ):
         with pytest.raises(InputError, match="cannot be read: not a directory"):
             use()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "s.json")
     store = SummaryStore(tmp_path / "link")
-    store.remember(known("a"), StoredSummary("said", 1, 2), ())
+    store.remember(identity_of("a"), StoredSummary("said", 1, 2), ())
     store.commit()
     assert (tmp_path / "nowhere" / "s.json").exists()
 
@@ -192,22 +197,25 @@ def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: st
         SummaryStore(tmp_path / path).check()
 
 
-def test_s1_7_store_that_cannot_be_written_is_known_before(tmp_path: Path) -> None:
+def test_s1_7_store_that_is_unwritable_is_reported_before_any_edit(tmp_path: Path) -> None:
     pipe = tmp_path / "round"
     pipe.symlink_to(pipe)
-    for use in (SummaryStore(pipe).check, lambda: put(SummaryStore(pipe), "a", "said", 1, 2)):
+    for use in (
+        SummaryStore(pipe).check,
+        lambda: store_entry(SummaryStore(pipe), "a", "said", 1, 2),
+    ):
         with pytest.raises((InputError, OutputError), match="levels of symbolic links"):
             use()
 
 
 def _put(path: Path, worker: int) -> int:
     for number in range(10):
-        put(SummaryStore(path), f"{worker}-{number}", "said", number, worker)
-    put(SummaryStore(path), "shared", f"by {worker}", worker, worker)
+        store_entry(SummaryStore(path), f"{worker}-{number}", "said", number, worker)
+    store_entry(SummaryStore(path), "shared", f"by {worker}", worker, worker)
     return os.getpid()
 
 
-def test_s1_7_store_loses_nothing_when_several_processes_write(tmp_path: Path) -> None:
+def test_s1_7_store_keeps_the_entries_of_concurrent_processes(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     with ProcessPoolExecutor(3) as pool:
         list(pool.map(_put, [path] * 3, range(3)))

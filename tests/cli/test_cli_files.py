@@ -1,4 +1,4 @@
-"""Commands on files: where the bytes go, and what is settled before a byte is written."""
+"""Commands on files: the destination of the bytes, and the checks before the first write."""
 
 import os
 import stat
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
-from samples import chat, line, long_chat, shortened, stuck
+from samples import chat, line, long_chat, oversized_chat, shortened
 
 QUICK = ("--tokenizer", "chars4")
 TIGHT = (*QUICK, "--budget", "300")
 
 
 def state(path: Path) -> tuple[int, int, bytes]:
-    """What shows whether anybody has written a file."""
+    """The state that changes if a process writes a file."""
     return path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes()
 
 
@@ -23,7 +23,7 @@ def names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
 
-def test_in_place_writes_only_what_changed(ctxtrim: Run, tmp_path: Path) -> None:
+def test_in_place_writes_only_changed_files(ctxtrim: Run, tmp_path: Path) -> None:
     old, young, link = tmp_path / "old.jsonl", tmp_path / "young.jsonl", tmp_path / "link.jsonl"
     old.write_bytes(line() + line(chat()))
     old.chmod(0o640)
@@ -42,11 +42,9 @@ def test_in_place_writes_only_what_changed(ctxtrim: Run, tmp_path: Path) -> None
     assert names(tmp_path) == ["elsewhere", "link.jsonl", "old.jsonl", "young.jsonl"]
 
 
-def test_in_place_leaves_a_file_in_which_one_transcript_overflows_exactly_as_it_was(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_in_place_keeps_a_file_with_an_overflow_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     mixed, other = tmp_path / "mixed.jsonl", tmp_path / "other.jsonl"
-    mixed.write_bytes(line(long_chat()) + line(stuck()))
+    mixed.write_bytes(line(long_chat()) + line(oversized_chat()))
     other.write_bytes(line(long_chat()))
     before = state(mixed)
     ran = ctxtrim("trim", "--in-place", *TIGHT, tmp_path)
@@ -56,12 +54,12 @@ def test_in_place_leaves_a_file_in_which_one_transcript_overflows_exactly_as_it_
     assert names(tmp_path) == ["mixed.jsonl", "other.jsonl"]
     kept = ctxtrim("trim", "--in-place", "--on-overflow", "keep", *TIGHT, mixed)
     assert kept.code == 3
-    assert mixed.read_bytes() == other.read_bytes() + line(stuck())
+    assert mixed.read_bytes() == other.read_bytes() + line(oversized_chat())
 
 
-def test_a_document_with_one_overflow_is_left_whole(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_document_with_an_overflow_is_left_whole(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "document.json"
-    path.write_bytes(b"[\n" + line(long_chat()) + b",\n" + line(stuck()) + b"]\n")
+    path.write_bytes(b"[\n" + line(long_chat()) + b",\n" + line(oversized_chat()) + b"]\n")
     before = state(path)
     assert ctxtrim("trim", "--in-place", *TIGHT, path).code == 3
     ran = ctxtrim("trim", *TIGHT, path)
@@ -69,7 +67,7 @@ def test_a_document_with_one_overflow_is_left_whole(ctxtrim: Run, tmp_path: Path
     assert state(path) == before
 
 
-def test_o_always_makes_its_file(ctxtrim: Run, tmp_path: Path) -> None:
+def test_o_always_creates_its_file(ctxtrim: Run, tmp_path: Path) -> None:
     ran = ctxtrim(
         "truncate", *QUICK, FIXTURES / "messages.jsonl", "-o", tmp_path / "new" / "out.jsonl"
     )
@@ -80,15 +78,15 @@ def test_o_always_makes_its_file(ctxtrim: Run, tmp_path: Path) -> None:
     assert names(tmp_path) == ["new/out.jsonl"]
 
 
-def test_o_makes_no_file_where_nothing_remains(ctxtrim: Run, tmp_path: Path) -> None:
+def test_o_creates_no_file_if_no_transcript_remains(ctxtrim: Run, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     words = ("trim", *TIGHT, "-o", out)
-    assert ctxtrim(*words, stdin=line(stuck())).code == 3
+    assert ctxtrim(*words, stdin=line(oversized_chat())).code == 3
     assert names(tmp_path) == []
     out.write_bytes(b"as it was")
-    assert ctxtrim(*words, stdin=line(stuck())).code == 3
+    assert ctxtrim(*words, stdin=line(oversized_chat())).code == 3
     assert out.read_bytes() == b"as it was"
-    ran = ctxtrim(*words, stdin=line(stuck()) + line(chat()))
+    ran = ctxtrim(*words, stdin=line(oversized_chat()) + line(chat()))
     assert (ran.code, out.read_bytes()) == (3, line(chat()))
     assert "Cannot fit request within context limit." in ran.err
 
@@ -107,7 +105,7 @@ def test_a_folder_keeps_its_paths_and_skips_the_output_and_loops(
     assert (tmp_path / "in" / "out" / "deep" / "a.jsonl").read_bytes() == shortened(line())
 
 
-def test_two_inputs_of_one_name_are_an_error_before_anything_is_written(
+def test_inputs_with_the_same_name_are_an_error_before_any_write(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     for folder in ("one", "two"):
@@ -131,9 +129,7 @@ def test_several_inputs_share_standard_output_line_by_line(ctxtrim: Run, tmp_pat
 
 @pytest.mark.parametrize("name", ["claude-code.jsonl", "messages.jsonl", "document.json"])
 @pytest.mark.parametrize("by_stdin", [False, True])
-def test_what_is_not_one_conversation_a_line_shares_no_standard_output(
-    ctxtrim: Run, name: str, by_stdin: bool
-) -> None:
+def test_documents_do_not_share_standard_output(ctxtrim: Run, name: str, by_stdin: bool) -> None:
     data = (FIXTURES / name).read_bytes() if by_stdin else b""
     ran = ctxtrim(
         "run", *QUICK, FIXTURES / "agent.jsonl", "-" if by_stdin else FIXTURES / name, stdin=data
@@ -173,7 +169,7 @@ def test_dry_run_writes_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("report", ["missing/report.json", "folder", "loop/report.json"])
-def test_a_report_that_cannot_be_written_is_known_before_anything_is_edited(
+def test_an_unwritable_report_is_reported_before_any_edit(
     ctxtrim: Run, tmp_path: Path, report: str
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -189,7 +185,7 @@ def test_a_report_that_cannot_be_written_is_known_before_anything_is_edited(
 
 
 @pytest.mark.parametrize("out", ["a.jsonl/out.jsonl", "loop", "loop/out.jsonl"])
-def test_an_output_that_cannot_be_written_is_exit_1(ctxtrim: Run, tmp_path: Path, out: str) -> None:
+def test_an_unwritable_output_exits_with_1(ctxtrim: Run, tmp_path: Path, out: str) -> None:
     (tmp_path / "a.jsonl").write_bytes(line())
     (tmp_path / "loop").symlink_to("loop")
     ran = ctxtrim("truncate", *QUICK, tmp_path / "a.jsonl", "-o", tmp_path / out)
@@ -199,7 +195,7 @@ def test_an_output_that_cannot_be_written_is_exit_1(ctxtrim: Run, tmp_path: Path
     assert names(tmp_path) == ["a.jsonl", "loop"]
 
 
-def test_a_report_never_takes_the_place_of_an_input_or_output(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_report_never_overwrites_an_input_or_output(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())
     out = ctxtrim("truncate", *QUICK, path, "--report", path)
@@ -209,7 +205,7 @@ def test_a_report_never_takes_the_place_of_an_input_or_output(ctxtrim: Run, tmp_
     assert names(tmp_path) == ["a.jsonl"]
 
 
-def test_what_is_no_regular_file_is_never_replaced_by_one(ctxtrim: Run, tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced(ctxtrim: Run, tmp_path: Path) -> None:
     for words in (
         ("-o", tmp_path / "pipe"),
         ("-o", tmp_path / "out.jsonl", "--report", tmp_path / "pipe"),

@@ -11,14 +11,14 @@ from textwrap import dedent
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
-from samples import chat, line, long_chat, shortened, stuck
+from samples import chat, line, long_chat, oversized_chat, shortened
 
 ALL = ("agent.jsonl", "claude-code.jsonl", "document.json", "messages.jsonl", "seven-steps.jsonl")
-MANY = 2_000  # conversations: more than any reader looks at before it decides what a file is
+MANY = 2_000  # more conversations than format detection reads in advance
 PATIENCE = 60  # seconds, after which a test would hang for ever
 
 
-def test_run_without_stages_gives_the_bytes_back(ctxtrim: Run) -> None:
+def test_run_without_stages_returns_the_same_bytes(ctxtrim: Run) -> None:
     for name in ("agent.jsonl", "claude-code.jsonl"):
         data = (FIXTURES / name).read_bytes()
         ran = ctxtrim("run", "--tokenizer", "chars4", stdin=data)
@@ -27,9 +27,7 @@ def test_run_without_stages_gives_the_bytes_back(ctxtrim: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_pipe_of_commands_gives_the_bytes_and_the_verdict_of_one_run(
-    ctxtrim: Run, name: str
-) -> None:
+def test_a_pipe_of_commands_equals_a_single_run(ctxtrim: Run, name: str) -> None:
     options = (
         "--model",
         "gpt-4o",
@@ -47,7 +45,7 @@ def test_a_pipe_of_commands_gives_the_bytes_and_the_verdict_of_one_run(
     assert ctxtrim("check", *options, stdin=piped.out).code == at_once.code == 0
 
 
-def test_a_line_that_fits_comes_out_as_it_went_in(ctxtrim: Run) -> None:
+def test_a_line_that_fits_is_unchanged(ctxtrim: Run) -> None:
     lines = (FIXTURES / "agent.jsonl").read_bytes().splitlines(keepends=True)
     ran = ctxtrim("trim", "--budget", "1500", stdin=b"".join(lines))
     out = ran.out.splitlines(keepends=True)
@@ -56,7 +54,7 @@ def test_a_line_that_fits_comes_out_as_it_went_in(ctxtrim: Run) -> None:
     assert out[1:] == lines[1:]
 
 
-def test_trim_and_truncate_need_nothing_but_a_file(ctxtrim: Run) -> None:
+def test_trim_and_truncate_need_only_a_file(ctxtrim: Run) -> None:
     path = FIXTURES / "seven-steps.jsonl"
     trimmed = ctxtrim("trim", path)
     truncated = ctxtrim("truncate", "--tokenizer", "chars4", "-", stdin=path.read_bytes())
@@ -69,7 +67,7 @@ def test_trim_and_truncate_need_nothing_but_a_file(ctxtrim: Run) -> None:
     )
 
 
-def test_stages_run_in_the_order_given_and_their_own_settings_win(ctxtrim: Run) -> None:
+def test_stages_run_in_order_and_their_own_settings_take_precedence(ctxtrim: Run) -> None:
     words = ("--tokenizer", "chars4", "--max-age", "0", "--json", "--dry-run", "-s", "trim", "-s")
     pipeline = json.loads(ctxtrim("run", *words, "truncate:max-age=5", stdin=line()).out)[
         "pipeline"
@@ -88,10 +86,8 @@ def test_stages_run_in_the_order_given_and_their_own_settings_win(ctxtrim: Run) 
 
 
 @pytest.mark.parametrize("on_overflow", ["fail", "keep"])
-def test_what_cannot_fit_is_left_out_alone_or_passed_on_as_it_was(
-    ctxtrim: Run, on_overflow: str
-) -> None:
-    data = line(chat()) + line(stuck()) + line(long_chat())
+def test_an_overflow_is_left_out_or_passed_on_unchanged(ctxtrim: Run, on_overflow: str) -> None:
+    data = line(chat()) + line(oversized_chat()) + line(long_chat())
     ran = ctxtrim(
         "trim", "--tokenizer", "chars4", "--budget", "300", "--on-overflow", on_overflow, stdin=data
     )
@@ -100,18 +96,18 @@ def test_what_cannot_fit_is_left_out_alone_or_passed_on_as_it_was(
     assert "<stdin>:2: error: Cannot fit request within context limit. Current: " in ran.err
     assert "Max: 300 tokens. Please narrow the scope or start a new session." in ran.err
     assert out[0] == line(chat())
-    assert out[1:-1] == ([line(stuck())] if on_overflow == "keep" else [])
+    assert out[1:-1] == ([line(oversized_chat())] if on_overflow == "keep" else [])
     assert 0 < len(out[-1]) < len(line(long_chat()))
 
 
-def test_after_an_overflow_a_later_filter_is_never_green(ctxtrim: Run) -> None:
-    first = ctxtrim("trim", "--tokenizer", "chars4", "--budget", "50", stdin=line(stuck()))
+def test_a_filter_after_an_overflow_never_succeeds(ctxtrim: Run) -> None:
+    first = ctxtrim("trim", "--tokenizer", "chars4", "--budget", "50", stdin=line(oversized_chat()))
     assert (first.code, first.out) == (3, b"")
     assert ctxtrim("check", stdin=first.out).code == 1
     assert ctxtrim("truncate", stdin=first.out).code == 1
 
 
-def test_trim_never_goes_above_its_budget_in_the_count_it_reports(ctxtrim: Run) -> None:
+def test_trim_never_exceeds_its_budget_in_the_reported_count(ctxtrim: Run) -> None:
     for options in (("--model", "claude-sonnet-4-5"), ("--tokenizer", "chars4")):
         out = ctxtrim("trim", *options, "--budget", "420", stdin=line(long_chat())).out
         row = json.loads(ctxtrim("check", *options, "--budget", "420", "--json", stdin=out).out)[
@@ -133,7 +129,7 @@ def test_safety_makes_the_budget_smaller_for_estimates_only(ctxtrim: Run, tmp_pa
     assert 300 < json.loads(exact)["totals"]["tokens"] <= 600
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_closes_the_pipe_early_is_not_an_error(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     path.write_bytes(line(chat()) * MANY)
     for words in (("run", path), ("count", "--report-format", "jsonl", path)):
@@ -149,7 +145,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
             assert process.wait() == 0
 
 
-def test_a_transcript_is_out_before_the_input_ends() -> None:
+def test_a_transcript_is_written_before_the_input_ends() -> None:
     command = [*COMMAND, "truncate", "--tokenizer", "chars4"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
@@ -205,11 +201,14 @@ def test_ctrl_c_ends_with_130_and_leaves_no_half_written_file(tmp_path: Path) ->
 
 
 def _watched(event: str, *words: str) -> list[str]:
-    """What a run told of every audit event that begins so: its first argument."""
+    """The first argument of every audit event with this prefix during a run."""
     code = f"""
         import runpy, sys
         seen = []
-        sys.addaudithook(lambda name, args: seen.append(str(args[:1])) if name.startswith({event!r}) else None)
+        def hook(name, args):
+            if name.startswith({event!r}):
+                seen.append(str(args[:1]))
+        sys.addaudithook(hook)
         sys.argv = ["ctxtrim", *{words!r}]
         try:
             runpy.run_module("ctxtrim", run_name="__main__")
@@ -227,34 +226,36 @@ def _watched(event: str, *words: str) -> list[str]:
 def test_no_command_opens_a_socket() -> None:
     for words in (("count",), ("run", "-s", "truncate", "-s", "trim", "--dry-run", "--json")):
         assert not [
-            told
-            for told in _watched("socket.", *words, "fixtures/agent.jsonl")
-            if told.startswith("(")
+            error
+            for error in _watched("socket.", *words, "fixtures/agent.jsonl")
+            if error.startswith("(")
         ]
 
 
-def test_what_fits_by_its_length_is_checked_without_a_vocabulary() -> None:
+def test_a_short_transcript_is_checked_without_a_vocabulary() -> None:
     def vocabularies(*words: str) -> bool:
         return any(
-            "vocabularies" in told for told in _watched("open", *words, "fixtures/agent.jsonl")
+            "vocabularies" in error for error in _watched("open", *words, "fixtures/agent.jsonl")
         )
 
     assert not vocabularies("check")
     assert vocabularies("check", "--budget", "6000", "--json")
 
 
-@pytest.mark.parametrize("where", [">/dev/full", ">&-", "<&-"])
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "<&-"])
 @pytest.mark.parametrize("command", ["run", "count"])
-def test_a_closed_or_full_stream_is_exit_1_and_one_clear_line(command: str, where: str) -> None:
+def test_a_closed_or_full_stream_exits_with_1_and_one_clear_line(
+    command: str, redirection: str
+) -> None:
     words = [
         *COMMAND,
         command,
         "--tokenizer",
         "chars4",
-        *(["fixtures/agent.jsonl"] if ">" in where else []),
+        *(["fixtures/agent.jsonl"] if ">" in redirection else []),
     ]
     done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {where}', "sh", *words],
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *words],
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
         cwd=ROOT,
@@ -264,7 +265,7 @@ def test_a_closed_or_full_stream_is_exit_1_and_one_clear_line(command: str, wher
     assert b"standard " in done.stderr
 
 
-def test_a_terminal_that_knows_ascii_only_gets_its_answer(ctxtrim: Run) -> None:
+def test_an_ascii_terminal_shows_the_report(ctxtrim: Run) -> None:
     ran = ctxtrim(
         "count",
         "fixtures/agent.jsonl",

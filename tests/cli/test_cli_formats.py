@@ -1,4 +1,4 @@
-"""What a file is taken for: told by content, said on request, and overruled by options."""
+"""The format of a file: detected from content, shown by an option, and overridden by options."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ TALK = [user("go"), says("so " * 30), user("now")]
 DEEP = {"runs": [{"name": "one", "log": TALK}, {"name": "two", "log": TALK[:1]}], "other": 1.10}
 
 
-def test_explain_format_says_what_a_file_was_taken_for_and_how_sure_that_is(ctxtrim: Run) -> None:
+def test_explain_format_shows_the_format_and_its_certainty(ctxtrim: Run) -> None:
     err = ctxtrim("count", "--explain-format", FIXTURES / "claude-code.jsonl").err
     assert (
         "taken for claude-code (one message or event per line): 31 of 31 values inspected match"
@@ -23,16 +23,16 @@ def test_explain_format_says_what_a_file_was_taken_for_and_how_sure_that_is(ctxt
     )
 
 
-def test_a_mixed_file_is_told_without_asking_and_nothing_of_it_is_lost(ctxtrim: Run) -> None:
+def test_a_mixed_file_is_detected_and_loses_nothing(ctxtrim: Run) -> None:
     claude = (FIXTURES / "claude-code.jsonl").read_bytes()
-    loose = b"".join(json.dumps(one).encode() + b"\n" for one in TALK)
+    loose = b"".join(json.dumps(message).encode() + b"\n" for message in TALK)
     ran = ctxtrim("run", stdin=claude + loose)
     assert ran.out == claude + loose
     assert "31 of 34 values inspected match, 3 look like openai-chat" in ran.err
     assert "what is not understood is kept as it is" in ran.err
 
 
-def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_stays(
+def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "runs.json"
@@ -50,7 +50,7 @@ def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_sta
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "error"),
     [
         (("--messages-path", "runs[*].nothing"), 2, "no message list at this path in <stdin>"),
         (
@@ -67,15 +67,15 @@ def test_messages_at_a_path_are_read_and_edited_and_the_rest_of_the_document_sta
         (("--format", "clade-code"), 2, "--format clade-code: expected one of auto, claude-code"),
     ],
 )
-def test_what_does_not_fit_the_file_is_one_clear_line(
-    ctxtrim: Run, words: tuple[str, ...], code: int, told: str
+def test_an_option_that_does_not_match_the_file_is_one_clear_line(
+    ctxtrim: Run, words: tuple[str, ...], code: int, error: str
 ) -> None:
     ran = ctxtrim("trim", *words, stdin=conversation(TALK))
     assert ran.code == code
-    assert told in ran.err
+    assert error in ran.err
     assert code == 1 or ran.out == b""
 
 
-def test_a_zip_archive_is_told_as_one(ctxtrim: Run) -> None:
+def test_a_zip_archive_is_recognized(ctxtrim: Run) -> None:
     ran = ctxtrim("count", stdin=b"PK\x03\x04\x14\x00\xff\xff")
     assert (ran.code, "a zip archive: unpack it first" in ran.err) == (1, True)

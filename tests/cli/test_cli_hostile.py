@@ -1,5 +1,5 @@
-"""Hostile input: an answer or one clear line that names file and line, the right exit code, and
-nothing lost.
+"""Hostile input: a result, or a clear line with file and line; the right exit code, and nothing
+lost.
 """
 
 import json
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from conftest import FIXTURES, Run
-from samples import chat, line, long_chat, messages, orphan, said, shortened, stuck
+from samples import chat, line, long_chat, messages, orphan, oversized_chat, shortened, step_text
 
 QUICK = ("--tokenizer", "chars4")
 BIG = "9" * 5_000  # more digits than Python's own parser takes
 
-# name: a line (or several) between two conversations, and what has to be said of it (None: nothing,
-# exit 0)
+# By name: a line (or several) between two conversations, and the expected message (None: no
+# message, exit code 0).
 ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "blank lines": (b"\n  \n\t\n\r\n", None),
     "CRLF": (line(chat(), end="\r\n"), None),
@@ -24,7 +24,7 @@ ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "numbers": (line(chat(), '"x": 1.10, "y": 1e5, "z": 123456789012345678901234567890'), None),
     "a number of 5,000 digits": (line(chat(), f'"x": {BIG}'), None),
     "duplicate keys": (line(chat(), '"x": 1, "x": 2, "x": 1'), None),
-    "JSON that nobody understands": (b'{"event": "tick"}\n[1, 2]\n42\n"text"\nnull\n', None),
+    "unknown JSON": (b'{"event": "tick"}\n[1, 2]\n42\n"text"\nnull\n', None),
     "nested 500 deep": (line(chat(), '"x": ' + "[" * 500 + "]" * 500), None),
     "an empty conversation": (b'{"messages": []}\n', None),
     "bad UTF-8": (b'{"messages": [{"role": "user", "content": "caf\xe9"}]}\n', "not UTF-8"),
@@ -36,7 +36,7 @@ ODDITIES: dict[str, tuple[bytes, str | None]] = {
 
 
 @pytest.mark.parametrize("name", ODDITIES)
-def test_an_odd_line_stays_as_it_is_while_its_neighbour_is_edited(
+def test_an_odd_line_is_unchanged_while_its_neighbour_is_edited(
     ctxtrim: Run, tmp_path: Path, name: str
 ) -> None:
     odd, complaint = ODDITIES[name]
@@ -44,17 +44,17 @@ def test_an_odd_line_stays_as_it_is_while_its_neighbour_is_edited(
     path.write_bytes(line() + odd + line(chat()))
     ran = ctxtrim("truncate", *QUICK, path)
     assert ran.out == shortened(line()) + odd + line(chat())
-    told = [one for one in ran.err.splitlines() if "error" in one]
+    lines = [line for line in ran.err.splitlines() if "error" in line]
     if complaint is None:
-        assert (ran.code, told) == (0, [])
+        assert (ran.code, lines) == (0, [])
     else:
         assert ran.code == 1
-        assert len(told) == 1
-        assert told[0].startswith(f"{path}:2: error: ")
-        assert complaint in told[0]
+        assert len(lines) == 1
+        assert lines[0].startswith(f"{path}:2: error: ")
+        assert complaint in lines[0]
 
 
-def test_every_odd_line_passes_through_a_run_without_stages(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_run_without_stages_keeps_every_odd_line(ctxtrim: Run, tmp_path: Path) -> None:
     data = b"".join(odd for odd, _ in ODDITIES.values())
     (tmp_path / "odd.jsonl").write_bytes(b"\xef\xbb\xbf" + line() + data + line(chat(), end=""))
     ran = ctxtrim("run", *QUICK, tmp_path / "odd.jsonl")
@@ -69,13 +69,13 @@ MEMBERS = (
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_an_edited_line_keeps_every_that_is_not_edited(ctxtrim: Run, end: str) -> None:
+def test_an_edited_line_keeps_every_unedited_byte(ctxtrim: Run, end: str) -> None:
     data = b"\xef\xbb\xbf" + line(messages(), MEMBERS + '"\u2028"', end)
     ran = ctxtrim("truncate", *QUICK, stdin=data)
     assert (ran.code, ran.out) == (0, shortened(data))
 
 
-def test_deep_nesting_beside_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+def test_deep_nesting_next_to_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
     data = line(messages(), '"x": ' + "[" * 1_000 + "]" * 1_000)
     path.write_bytes(data)
@@ -83,14 +83,16 @@ def test_deep_nesting_beside_an_edit_loses_nothing(ctxtrim: Run, tmp_path: Path)
     assert (ran.code, path.read_bytes()) in ((0, shortened(data)), (1, data))
 
 
-def test_glued_values_are_read_one_by_one_and_stay_glued(ctxtrim: Run, tmp_path: Path) -> None:
+def test_values_without_a_separator_are_read_and_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     glued = line(end="") + line(chat())
     (tmp_path / "glued.jsonl").write_bytes(
-        line(chat()) + glued + line(stuck(), end="") + line(long_chat())
+        line(chat()) + glued + line(oversized_chat(), end="") + line(long_chat())
     )
     ran = ctxtrim("truncate", *QUICK, tmp_path / "glued.jsonl")
     assert ran.code == 0
-    assert ran.out == line(chat()) + shortened(glued) + line(stuck(), end="") + line(long_chat())
+    assert ran.out == line(chat()) + shortened(glued) + line(oversized_chat(), end="") + line(
+        long_chat()
+    )
     assert f"{tmp_path / 'glued.jsonl'}:2: warning: " in ran.err
     trimmed = ctxtrim("trim", *QUICK, "--budget", "300", tmp_path / "glued.jsonl")
     assert trimmed.code == 3
@@ -98,7 +100,7 @@ def test_glued_values_are_read_one_by_one_and_stay_glued(ctxtrim: Run, tmp_path:
     assert json.loads(trimmed.out.splitlines()[-1])["messages"][-1] == long_chat()[-1]
 
 
-def test_a_line_of_5_megabytes_is_shortened_and_nothing_else(ctxtrim: Run, tmp_path: Path) -> None:
+def test_only_a_line_of_5_megabytes_is_shortened(ctxtrim: Run, tmp_path: Path) -> None:
     long = messages()
     long[-1]["content"] = "\n".join(
         f"{number}: a line of a very long result" for number in range(150_000)
@@ -111,11 +113,11 @@ def test_a_line_of_5_megabytes_is_shortened_and_nothing_else(ctxtrim: Run, tmp_p
     lines = ran.out.splitlines(keepends=True)
     assert ran.code == 0
     assert (lines[0], lines[2]) == (line(chat()), line(chat()))
-    found = json.loads(lines[1])["messages"]
-    assert found[:-1] == long[:-1]
-    assert found[-1]["content"].startswith("0: a line")
-    assert found[-1]["content"].endswith("149999: a line of a very long result")
-    assert len(found[-1]["content"]) <= 4 * 2_000
+    value = json.loads(lines[1])["messages"]
+    assert value[:-1] == long[:-1]
+    assert value[-1]["content"].startswith("0: a line")
+    assert value[-1]["content"].endswith("149999: a line of a very long result")
+    assert len(value[-1]["content"]) <= 4 * 2_000
 
 
 WHOLE = {
@@ -141,7 +143,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_file_without_a_transcript_passes_through_and_says_why(
+def test_a_file_without_a_transcript_is_unchanged_with_a_reason(
     ctxtrim: Run, tmp_path: Path, name: str
 ) -> None:
     data, complaint = WHOLE[name]
@@ -149,9 +151,9 @@ def test_a_file_without_a_transcript_passes_through_and_says_why(
     path.write_bytes(data)
     ran = ctxtrim("trim", *QUICK, path)
     assert (ran.code, ran.out) == (1, data)
-    told = [one for one in ran.err.splitlines() if one.startswith(str(path))]
-    assert len(told) == 1
-    assert complaint in told[0].partition("error: ")[2]
+    lines = [line for line in ran.err.splitlines() if line.startswith(str(path))]
+    assert len(lines) == 1
+    assert complaint in lines[0].partition("error: ")[2]
 
 
 def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_path: Path) -> None:
@@ -164,7 +166,7 @@ def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_pat
 
 
 @pytest.mark.parametrize("command", ["count", "check", "truncate"])
-def test_what_cannot_be_read_is_named_and_stops_nothing(
+def test_an_unreadable_file_is_reported_and_stops_nothing(
     ctxtrim: Run, tmp_path: Path, command: str
 ) -> None:
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
@@ -176,7 +178,8 @@ def test_what_cannot_be_read_is_named_and_stops_nothing(
     assert (b"good.jsonl:1 " if command != "truncate" else line(chat())) in ran.out
     for name in bad:
         assert (
-            len([told for told in ran.err.splitlines() if told.startswith(f"{name}: error: ")]) == 1
+            len([error for error in ran.err.splitlines() if error.startswith(f"{name}: error: ")])
+            == 1
         ), name
 
 
@@ -195,7 +198,7 @@ def test_a_folder_is_walked_and_one_bad_file_stops_nothing(ctxtrim: Run, tmp_pat
     ]
 
 
-def test_what_stands_in_a_transcript_never_steers_the_terminal(ctxtrim: Run) -> None:
+def test_transcript_text_never_controls_the_terminal(ctxtrim: Run) -> None:
     evil = orphan()
     evil[1]["tool_call_id"] = "\x1b[2J\r[/bold]\n"
     evil[2]["tool_calls"][0]["function"]["name"] = "\x1b]0;title\x07[red]"
@@ -206,7 +209,7 @@ def test_what_stands_in_a_transcript_never_steers_the_terminal(ctxtrim: Run) -> 
         assert b"\\x1b" in shown
 
 
-def test_a_name_with_odd_characters_is_no_trouble(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_file_name_with_odd_characters_works(ctxtrim: Run, tmp_path: Path) -> None:
     for name in ("[bold] {x} %s.jsonl", "--budget.jsonl", "tab\tand é.jsonl"):
         (tmp_path / name).write_bytes(line())
         assert ctxtrim("truncate", *QUICK, "--", name, cwd=tmp_path).out == shortened(line())
@@ -215,7 +218,7 @@ def test_a_name_with_odd_characters_is_no_trouble(ctxtrim: Run, tmp_path: Path) 
 
 
 def test_special_tokens_and_endless_words_are_counted_as_text(ctxtrim: Run) -> None:
-    data = line(chat("<|endoftext|>" * 50 + " " * 200_000 + said(1)))
+    data = line(chat("<|endoftext|>" * 50 + " " * 200_000 + step_text(1)))
     ran = ctxtrim("count", "--model", "gpt-4o", "--json", stdin=data)
     assert ran.code == 0
     assert json.loads(ran.out)["totals"]["tokens"] > 300

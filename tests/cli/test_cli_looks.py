@@ -1,6 +1,6 @@
-"""What people look at, byte for byte.
+"""The output that people read, byte for byte.
 
-Read a changed snapshot as somebody would who sees it for the first time.
+Read a changed snapshot as if you saw it for the first time.
 """
 
 import pytest
@@ -13,34 +13,39 @@ def hyphened(name: str) -> str:
     return name.replace(" ", "-")
 
 
-BOUND = ("--tokenizer", "claude-v3-bound")  # what is seen must not hang on what is installed
+BOUND = ("--tokenizer", "claude-v3-bound")  # the output must not depend on installed packages
 GPT = ("--model", "gpt-4o")
-SEEN = {
+STDOUT_COMMANDS = {
     "help": ("--help",), "help count": ("count", "--help"), "help truncate": ("truncate", "--help"),
     "help trim": ("trim", "--help"), "help check": ("check", "--help"),
     "help run": ("run", "--help"), "help models": ("models", "--help"),
     "one model": ("models", "gpt-5"), "count agent": ("count", "fixtures/agent.jsonl"),
     "count all": ("count", "--model", "gpt-4o", "fixtures"),
     "check all": ("check", "--model", "gpt-4o", "fixtures"),
-    "check overflow": ("check", "--budget=1200", *GPT, "fixtures/agent.jsonl", "fixtures/claude-code.jsonl"),
+    "check overflow": (
+        "check", "--budget=1200", *GPT, "fixtures/agent.jsonl", "fixtures/claude-code.jsonl",
+    ),
     "check unknown model": ("check", "--model", "gpt-4oo", "fixtures/agent.jsonl"),
-    "explain": ("run", "-struncate", "-strim", "--budget=900", "--explain", "--dry-run", "fixtures/agent.jsonl"),
+    "explain": (
+        "run", "-struncate", "-strim", "--budget=900", "--explain", "--dry-run",
+        "fixtures/agent.jsonl",
+    ),
     "dry run": ("trim", "--budget", "1400", "--dry-run", "fixtures/agent.jsonl"),
     "count json": ("count", "--json", "fixtures/messages.jsonl"),
     "truncate json": ("truncate", "--json", "--dry-run", "fixtures/seven-steps.jsonl"),
-    "truncate jsonl": ("truncate", "--report-format", "jsonl", "--dry-run", "fixtures/seven-steps.jsonl"),
+    "truncate jsonl": (
+        "truncate", "--report-format", "jsonl", "--dry-run", "fixtures/seven-steps.jsonl",
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SEEN, ids=hyphened)
-def test_what_is_seen_on_standard_output(
-    ctxtrim: Run, snapshot: SnapshotAssertion, name: str
-) -> None:
-    ran = ctxtrim(*SEEN[name])
+@pytest.mark.parametrize("name", STDOUT_COMMANDS, ids=hyphened)
+def test_standard_output(ctxtrim: Run, snapshot: SnapshotAssertion, name: str) -> None:
+    ran = ctxtrim(*STDOUT_COMMANDS[name])
     assert ran.out == snapshot
 
 
-TOLD = {
+STDERR_COMMANDS = {
     "trim": ("trim", "--budget", "1400", "fixtures/agent.jsonl"),
     "two files": ("truncate", *BOUND, "fixtures/claude-code.jsonl", "fixtures/agent.jsonl"),
     "two of one name": (
@@ -68,15 +73,13 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD, ids=hyphened)
-def test_what_is_told_on_standard_error(
-    ctxtrim: Run, snapshot: SnapshotAssertion, name: str
-) -> None:
-    ran = ctxtrim(*TOLD[name])
+@pytest.mark.parametrize("name", STDERR_COMMANDS, ids=hyphened)
+def test_standard_error(ctxtrim: Run, snapshot: SnapshotAssertion, name: str) -> None:
+    ran = ctxtrim(*STDERR_COMMANDS[name])
     assert ran.err.encode() == snapshot
 
 
-def test_of_seven_steps_only_the_first_result_goes(
+def test_only_the_first_result_of_seven_steps_is_truncated(
     ctxtrim: Run, snapshot: SnapshotAssertion
 ) -> None:
     ran = ctxtrim("truncate", "--max-age", "5", "fixtures/seven-steps.jsonl")

@@ -1,5 +1,5 @@
-"""Inputs and outputs of one command are different files, and what a walked folder holds beside
-files is left alone.
+"""Inputs and outputs of a command are different files; other things in a walked folder are
+ignored.
 """
 
 import os
@@ -17,7 +17,7 @@ QUICK = ("--tokenizer", "chars4")
 OUTPUTS = ("-o", "--report", "--log", "--events", "--summary-store")
 
 
-def refused(ctxtrim: Run, folder: Path, *words: object, **more: bytes) -> str:
+def refusal(ctxtrim: Run, folder: Path, *words: object, **more: bytes) -> str:
     """The message of a usage error, before which nothing was made or changed."""
     before = {
         str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in folder.rglob("*")
@@ -42,54 +42,54 @@ def test_an_output_is_never_an_input(ctxtrim: Run, tmp_path: Path, option: str, 
         other.hardlink_to(path)
     named = {"same": path, "dots": f"{tmp_path}/../{tmp_path.name}/a.jsonl"}.get(way, other)
     words = () if option == "-o" else ("-o", tmp_path / "out")
-    err = refused(ctxtrim, tmp_path, path, *words, option, named)
+    err = refusal(ctxtrim, tmp_path, path, *words, option, named)
     assert f"{option} {named} and the input {path} are the same file" in err
     assert "--in-place" in err
 
 
-@pytest.mark.parametrize(("one", "other"), list(combinations(OUTPUTS, 2)))
+@pytest.mark.parametrize(("option", "other"), list(combinations(OUTPUTS, 2)))
 @pytest.mark.parametrize("exists", [True, False])
-def test_two_outputs_are_never_one_file(
-    ctxtrim: Run, tmp_path: Path, one: str, other: str, exists: bool
+def test_two_outputs_are_never_the_same_file(
+    ctxtrim: Run, tmp_path: Path, option: str, other: str, exists: bool
 ) -> None:
     path, link = tmp_path / "out", tmp_path / "link"
     if exists:
         path.write_bytes(b"")
     link.symlink_to("out")
-    words = () if one == "-o" else ("-o", tmp_path / "other")
-    err = refused(ctxtrim, tmp_path, *words, one, path, other, link, stdin=line())
-    assert f"{one} {path} and {other} {link} are the same file; give each its own path" in err
+    words = () if option == "-o" else ("-o", tmp_path / "other")
+    err = refusal(ctxtrim, tmp_path, *words, option, path, other, link, stdin=line())
+    assert f"{option} {path} and {other} {link} are the same file; give each its own path" in err
 
 
 @pytest.mark.parametrize("option", OUTPUTS)
-def test_no_output_lies_in_the_archive(ctxtrim: Run, tmp_path: Path, option: str) -> None:
+def test_no_output_is_inside_the_archive(ctxtrim: Run, tmp_path: Path, option: str) -> None:
     archive = tmp_path / "a"
     path = archive / "objects" / "out"
     words = () if option == "-o" else ("-o", tmp_path / "out")
-    err = refused(ctxtrim, tmp_path, "--archive", archive, *words, option, path, stdin=line())
+    err = refusal(ctxtrim, tmp_path, "--archive", archive, *words, option, path, stdin=line())
     assert (
         f"{option} {path} is inside the archive {archive}; give a path outside the archive" in err
     )
 
 
-def test_no_input_lies_in_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
+def test_no_input_is_inside_the_archive(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ctxtrim("truncate", *QUICK, "--archive", archive, stdin=line())
     (pack,) = (archive / "packs").iterdir()
-    assert f"{pack} is inside the archive" in refused(
+    assert f"{pack} is inside the archive" in refusal(
         ctxtrim, tmp_path, "--in-place", "--archive", archive, pack
     )
 
 
-def test_files_of_an_output_folder_are_looked_at_as_well(ctxtrim: Run, tmp_path: Path) -> None:
+def test_files_of_an_output_folder_are_checked(ctxtrim: Run, tmp_path: Path) -> None:
     for folder in ("in", "out"):
         (tmp_path / folder).mkdir()
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / "in" / name).write_bytes(line())
     (tmp_path / "out" / "b.jsonl").symlink_to(tmp_path / "in" / "a.jsonl")
-    err = refused(ctxtrim, tmp_path, tmp_path / "in", "-o", tmp_path / "out")
+    err = refusal(ctxtrim, tmp_path, tmp_path / "in", "-o", tmp_path / "out")
     assert f"-o {tmp_path}/out/b.jsonl and the input {tmp_path}/in/a.jsonl are the same file" in err
-    err = refused(
+    err = refusal(
         ctxtrim,
         tmp_path,
         tmp_path / "in",
@@ -101,15 +101,15 @@ def test_files_of_an_output_folder_are_looked_at_as_well(ctxtrim: Run, tmp_path:
     assert f"-o {tmp_path}/new/b.jsonl and --log {tmp_path}/new/b.jsonl are the same file" in err
 
 
-def test_one_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
     path.write_bytes(line())
     link.symlink_to("a.jsonl")
-    err = refused(ctxtrim, tmp_path, "--in-place", path, link)
+    err = refusal(ctxtrim, tmp_path, "--in-place", path, link)
     assert f"{path} and {link} are the same file; name it once" in err
 
 
-def test_redirected_standard_streams_are_looked_at_as_well(tmp_path: Path) -> None:
+def test_redirected_standard_streams_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())
     words = [*COMMAND, "truncate", *QUICK]
@@ -126,12 +126,12 @@ def test_redirected_standard_streams_are_looked_at_as_well(tmp_path: Path) -> No
     assert b"standard output and the input " in done.stderr
 
 
-def test_a_device_may_take_several_outputs(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_device_accepts_several_outputs(ctxtrim: Run, tmp_path: Path) -> None:
     words = ("-o", "/dev/null", "--report", "/dev/null", "--log", "/dev/null")
     assert ctxtrim("truncate", *QUICK, *words, stdin=line()).code == 0
 
 
-def test_a_walked_folder_gives_its_files_alone(ctxtrim: Run, tmp_path: Path) -> None:
+def test_walking_a_folder_yields_only_files(ctxtrim: Run, tmp_path: Path) -> None:
     folder, outside = tmp_path / "in", tmp_path / "outside"
     (folder / "deep").mkdir(parents=True)
     outside.mkdir()
@@ -164,7 +164,7 @@ def test_a_walked_folder_gives_its_files_alone(ctxtrim: Run, tmp_path: Path) -> 
     assert names(tmp_path / "out") == ["a.jsonl", "deep/b.jsonl"]
 
 
-def test_pipes_that_are_named_are_read(tmp_path: Path) -> None:
+def test_named_pipes_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(line())
     shell = 'exec "$0" -m ctxtrim truncate --tokenizer chars4 <(cat a.jsonl) <(gzip -c a.jsonl)'
     words = ["bash", "-c", shell, COMMAND[0]]
@@ -173,9 +173,7 @@ def test_pipes_that_are_named_are_read(tmp_path: Path) -> None:
     assert done.stdout == shortened(line()) * 2
 
 
-def test_a_device_or_socket_that_is_named_is_read_or_refused_in_one_line(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_a_device_or_socket_is_read_or_refused_in_one_line(ctxtrim: Run, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))
     for path in ("/dev/null", tmp_path / "socket"):

@@ -1,4 +1,4 @@
-"""Reports, verdicts and exit codes: what scripts read."""
+"""Reports, verdicts and exit codes for scripts."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, ROOT, Run
-from samples import chat, line, long_chat, messages, orphan, stuck
+from samples import chat, line, long_chat, messages, orphan, oversized_chat
 
 from ctxtrim.tokenizers.claude_ctok import available
 
@@ -61,14 +61,14 @@ def test_the_json_report_has_every_promised_key(ctxtrim: Run, tmp_path: Path) ->
         path,
     )
     assert ctxtrim(*words).code == 0
-    found = report(path.read_bytes())
-    assert (found["version"], found["ctxtrim"]) == (1, "0.1.0")
-    assert [(stage["stage"], "settings" in stage) for stage in found["pipeline"]] == [
+    value = report(path.read_bytes())
+    assert (value["version"], value["ctxtrim"]) == (1, "0.1.0")
+    assert [(stage["stage"], "settings" in stage) for stage in value["pipeline"]] == [
         ("truncate", True),
         ("trim", True),
     ]
-    assert list(found["totals"]) == TOTALS
-    rows = found["transcripts"]
+    assert list(value["totals"]) == TOTALS
+    rows = value["transcripts"]
     assert [row["line"] for row in rows] == [1, 2, 3]
     for row in rows:
         assert set(row) >= TRANSCRIPT
@@ -89,12 +89,12 @@ def test_the_json_report_has_every_promised_key(ctxtrim: Run, tmp_path: Path) ->
         "dropped",
     }
     for key in ("messages_read", "messages", "tokens_read", "tokens"):
-        assert sum(row[key] for row in rows) == found["totals"][key]
+        assert sum(row[key] for row in rows) == value["totals"][key]
 
 
 def test_a_transcript_inside_a_document_is_found_by_line_and_pointer(ctxtrim: Run) -> None:
-    text = (FIXTURES / "document.json").read_text().splitlines()
-    starts = [number for number, one in enumerate(text, 1) if one == "  {"]
+    source_lines = (FIXTURES / "document.json").read_text().splitlines()
+    starts = [number for number, text in enumerate(source_lines, 1) if text == "  {"]
     rows = report(ctxtrim("count", *QUICK, "--json", FIXTURES / "document.json").out)["transcripts"]
     assert [row["pointer"] for row in rows] == ["[0]", "[1]", "[2]"]
     assert [row["id"] for row in rows] == ["stamps", "kite", "bread"]
@@ -110,12 +110,12 @@ def test_an_event_per_line_file_names_the_line_of_each_message(ctxtrim: Run) -> 
     assert all(json.loads(text[number - 1])["type"] in ("user", "assistant") for number in lines)
 
 
-def test_what_was_left_out_says_so_and_names_what_could_not_go(
+def test_a_left_out_transcript_is_reported_with_its_protected_messages(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     words = ("trim", *TIGHT, "--report", tmp_path / "report.jsonl")
-    assert ctxtrim(*words, stdin=line(chat()) + line(stuck())).code == 3
-    lines = [json.loads(one) for one in (tmp_path / "report.jsonl").read_bytes().splitlines()]
+    assert ctxtrim(*words, stdin=line(chat()) + line(oversized_chat())).code == 3
+    lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_bytes().splitlines()]
     assert [row.get("written") for row in lines] == [True, False, None]
     assert lines[2]["totals"]["overflowing"] == 1
     finding = lines[1]["findings"][0]
@@ -126,7 +126,7 @@ def test_what_was_left_out_says_so_and_names_what_could_not_go(
     assert lines[1]["tokens"] > lines[1]["budget"]["available"] == 300
 
 
-def test_the_report_goes_where_it_was_asked_for(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_report_is_written_to_the_chosen_destination(ctxtrim: Run, tmp_path: Path) -> None:
     path, out = tmp_path / "r", tmp_path / "out.jsonl"
     words = ("truncate", *QUICK, FIXTURES / "seven-steps.jsonl")
     assert report(ctxtrim(*words, "-o", out, "--json").out)["totals"]["transcripts"] == 1
@@ -139,17 +139,17 @@ def test_the_report_goes_where_it_was_asked_for(ctxtrim: Run, tmp_path: Path) ->
     assert ctxtrim(*words, "--report", path).out == out.read_bytes()
     assert "seven-steps.jsonl:1" in path.read_text()
     assert ctxtrim(*words, "--report", path, "--report-format", "jsonl").code == 0
-    assert [len(json.loads(one)) > 1 for one in path.read_bytes().splitlines()] == [True, True]
+    assert [len(json.loads(line)) > 1 for line in path.read_bytes().splitlines()] == [True, True]
 
 
 # stdin, options, exit code of check
 VERDICTS = {
     "fits": (line(chat()), (), 0),
-    "overflow": (line(stuck()), ("--budget", "300"), 3),
+    "overflow": (line(oversized_chat()), ("--budget", "300"), 3),
     "malformed": (line(orphan()), (), 4),
     "a call that still waits": (line(messages()[:-1]), (), 0),
-    "overflow before malformed": (line(orphan()) + line(stuck()), ("--budget", "300"), 3),
-    "incomplete before overflow": (line(stuck()) + b"{cut\n", ("--budget", "300"), 1),
+    "overflow before malformed": (line(orphan()) + line(oversized_chat()), ("--budget", "300"), 3),
+    "incomplete before overflow": (line(oversized_chat()) + b"{cut\n", ("--budget", "300"), 1),
     "empty input": (b"", (), 1),
 }
 
@@ -177,7 +177,7 @@ def test_check_names_file_and_line_of_every_broken_pair(ctxtrim: Run, tmp_path: 
     ran = ctxtrim("check", *QUICK, "session.jsonl", "chat.jsonl", cwd=tmp_path)
     shown = ran.out.decode() + ran.err
     assert ran.code == 4
-    for told in (
+    for error in (
         rf"session\.jsonl:{call + 1}: error: message \d+: call toolu_04 of Bash has no "
         r"result \[call-without-result\]",
         rf"session\.jsonl:{answer + 1}: error: message \d+: tool result toolu_99 answers "
@@ -185,19 +185,19 @@ def test_check_names_file_and_line_of_every_broken_pair(ctxtrim: Run, tmp_path: 
         r"chat\.jsonl:2: error: message 1: tool result call_0 answers no call before it",
         r"chat\.jsonl:2: error: message 2: call call_x of look has no result",
     ):
-        assert re.search(told, shown), told
+        assert re.search(error, shown), error
 
 
-def test_count_tells_what_does_not_fit_and_is_done(ctxtrim: Run) -> None:
-    ran = ctxtrim("count", *TIGHT, "--json", stdin=line(stuck()))
+def test_count_reports_an_overflow_and_succeeds(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", *TIGHT, "--json", stdin=line(oversized_chat()))
     assert ran.code == 0
     assert report(ran.out)["transcripts"][0]["fits"] is False
 
 
-def test_every_message_is_explained_in_a_row(ctxtrim: Run) -> None:
+def test_explain_shows_a_row_for_every_message(ctxtrim: Run) -> None:
     words = ("-s", "truncate", "-s", "trim", "--explain", *QUICK, "--budget", "600")
     ran = ctxtrim("run", *words, stdin=line(messages(9)))
-    rows = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()]
+    rows = [line.split(maxsplit=7) for line in ran.err.splitlines() if line[:7].strip().isdigit()]
     assert [int(row[0]) for row in rows] == list(range(19))
     assert {row[6] for row in rows} <= {"kept", "dropped", "truncated"}
     assert sum(row[6] == "dropped" for row in rows) == 19 - len(json.loads(ran.out)["messages"])
@@ -211,20 +211,22 @@ def test_every_message_is_explained_in_a_row(ctxtrim: Run) -> None:
     assert "kept" in actions
 
 
-def test_what_one_stage_shortened_is_not_told_as_kept_because_the_next_kept_it(
+def test_a_shortened_message_is_not_reported_as_kept_by_a_later_stage(
     ctxtrim: Run,
 ) -> None:
-    found = long_chat() + messages(1)[1:]
-    found[-1]["content"] = "a word " * 4_000
+    values = long_chat() + messages(1)[1:]
+    values[-1]["content"] = "a word " * 4_000
     words = ("-s", "truncate:max-tokens=200", "-s", "trim", *QUICK, "--budget", "600", "--explain")
-    ran = ctxtrim("run", *words, stdin=line(found))
-    last = [one.split(maxsplit=7) for one in ran.err.splitlines() if one[:7].strip().isdigit()][-1]
+    ran = ctxtrim("run", *words, stdin=line(values))
+    last = [line.split(maxsplit=7) for line in ran.err.splitlines() if line[:7].strip().isdigit()][
+        -1
+    ]
     assert "truncated" in json.loads(ran.out)["messages"][-1]["content"]
     assert (last[2], last[6]) == ("tool", "truncated")
 
 
 @pytest.mark.parametrize("command", ["trim", "run"])
-def test_quiet_explain_with_a_report_file_prints_nothing_but_the_report(
+def test_quiet_explain_with_a_report_file_prints_only_the_report(
     ctxtrim: Run, tmp_path: Path, command: str
 ) -> None:
     stages = ("-s", "truncate") if command == "run" else ()
@@ -236,23 +238,23 @@ def test_quiet_explain_with_a_report_file_prints_nothing_but_the_report(
     assert "messages of <stdin>:1: " in ctxtrim(*words, stdin=line(messages(9))).err
 
 
-def test_quiet_says_nothing_but_errors(ctxtrim: Run, tmp_path: Path) -> None:
+def test_quiet_prints_only_errors(ctxtrim: Run, tmp_path: Path) -> None:
     loud = ctxtrim("trim", *TIGHT, stdin=line(long_chat()))
     quiet = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(long_chat()))
     assert 1 <= len(loud.err.splitlines()) <= 2
     assert (quiet.err, quiet.out) == ("", loud.out)
-    stuck_ = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(stuck()))
+    stuck_ = ctxtrim("trim", *TIGHT, "--quiet", stdin=line(oversized_chat()))
     assert (stuck_.code, stuck_.out) == (3, b"")
     assert "Cannot fit request within context limit." in stuck_.err
 
 
-@pytest.mark.parametrize("where", ["-o", "--in-place"])
-def test_with_files_the_summary_and_every_error_are_on_standard_error(
-    ctxtrim: Run, tmp_path: Path, where: str
+@pytest.mark.parametrize("destination", ["-o", "--in-place"])
+def test_summaries_and_errors_of_files_are_on_standard_error(
+    ctxtrim: Run, tmp_path: Path, destination: str
 ) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(line(long_chat()) + line(stuck()) + b"{cut\n")
-    words = ("-o", tmp_path / "out.jsonl") if where == "-o" else (where,)
+    path.write_bytes(line(long_chat()) + line(oversized_chat()) + b"{cut\n")
+    words = ("-o", tmp_path / "out.jsonl") if destination == "-o" else (destination,)
     ran = ctxtrim("trim", *TIGHT, path, *words)
     assert ran.code == 1
     assert f"{path}:2: error: Cannot fit request" in ran.err
@@ -271,10 +273,10 @@ def test_an_unknown_model_is_counted_with_a_note_that_lists_the_nearest_names(ct
     assert row["exactness"] == "estimated"
 
 
-def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
+def test_marks_show_the_accuracy_of_a_number(ctxtrim: Run) -> None:
     def row(*words: str) -> str:
         shown = ctxtrim(*words, stdin=line(chat())).out.decode().splitlines()
-        return next(one for one in shown if one.startswith("<stdin>:1 "))
+        return next(text for text in shown if text.startswith("<stdin>:1 "))
 
     assert "≤" in row("check")
     assert "≈" in row("count")
@@ -285,15 +287,14 @@ def test_marks_tell_how_far_a_number_can_be_trusted(ctxtrim: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "mark", "text_mark"), [(QUICK, "≈", "≈"), (("--model", "gpt-5"), "≤", "")]
 )
-def test_no_number_of_tokens_is_told_without_its_mark(
+def test_every_token_count_is_shown_with_its_mark(
     ctxtrim: Run, options: tuple[str, ...], mark: str, text_mark: str
 ) -> None:
-    """Limits are no counts; the sentence that tells of an overflow is as it always was, and its
-    number follows marked.
+    """Limits have no mark; the sentence about an overflow is unchanged, and its number has a mark.
 
-    The texts of results alone are exact where the tokenizer is the model's own.
+    The texts of results alone are exact if the tokenizer belongs to the model.
     """
-    data = line(messages(9)) + line(messages(1) + stuck())
+    data = line(messages(9)) + line(messages(1) + oversized_chat())
     words = (
         "run",
         "-s",
@@ -304,12 +305,12 @@ def test_no_number_of_tokens_is_told_without_its_mark(
         "--budget=300",
         "--explain",
     )
-    told, shown = (
+    error, shown = (
         ctxtrim(*words, stdin=data).err,
         ctxtrim("check", *options, "--budget=90", stdin=data).out.decode(),
     )
-    current = re.findall(r"Current: (\d+) tokens", told + shown)
-    counts = re.findall(r"Current is an? .*: (\S+) tokens", told + shown)
+    current = re.findall(r"Current: (\d+) tokens", error + shown)
+    counts = re.findall(r"Current is an? .*: (\S+) tokens", error + shown)
     assert counts == [f"{mark}{tokens}" for tokens in current]
     assert len(counts) == 3
     for pattern in (
@@ -320,15 +321,15 @@ def test_no_number_of_tokens_is_told_without_its_mark(
         r"messages, \S+ → (\S+) tokens",
         r"^messages of <stdin>:\d: (\S+) tokens",
     ):
-        found = re.findall(pattern, told + shown, re.MULTILINE)
-        assert found, pattern
-        assert all(one.startswith(mark) for one in found), pattern
-    found = re.findall(r"(\S+) > 32 tokens", told)
-    assert found
-    assert all(re.fullmatch(rf"{text_mark}\d+", one) for one in found)
+        values = re.findall(pattern, error + shown, re.MULTILINE)
+        assert values, pattern
+        assert all(item.startswith(mark) for item in values), pattern
+    values = re.findall(r"(\S+) > 32 tokens", error)
+    assert values
+    assert all(re.fullmatch(rf"{text_mark}\d+", item) for item in values)
 
 
-def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run) -> None:
+def test_the_hint_for_counting_claude_appears_once_and_only_in_reports(ctxtrim: Run) -> None:
     hint = "on Python 3.12 or newer ctok counts them"
     session = FIXTURES / "claude-code.jsonl"
     for words in (("count", session, session), ("check", session)):
@@ -337,16 +338,16 @@ def test_what_counts_claude_better_is_said_once_and_only_in_reports(ctxtrim: Run
     assert hint not in ctxtrim("trim", session).err
     assert hint not in ctxtrim("count", FIXTURES / "agent.jsonl").out.decode()
     (row,) = report(ctxtrim("count", "--json", session).out)["transcripts"]
-    assert [one["severity"] for one in row["findings"] if one["code"] == "claude-bounded"] == [
-        "info"
-    ] * (not available())
+    assert [
+        finding["severity"] for finding in row["findings"] if finding["code"] == "claude-bounded"
+    ] == ["info"] * (not available())
 
 
 @pytest.mark.parametrize("has_code", [False, True])
-def test_a_folder_named_ctok_in_the_current_one_is_not_ctok(
+def test_a_local_folder_named_ctok_is_not_the_package(
     ctxtrim: Run, tmp_path: Path, has_code: bool
 ) -> None:
-    """Without any code it hides no package; with some it does, and the bound is what is left."""
+    """An empty folder does not hide the package; a folder with code does, and the bound remains."""
     (tmp_path / "ctok").mkdir()
     if has_code:
         (tmp_path / "ctok" / "__init__.py").write_text("token_count = None\n")
@@ -357,12 +358,12 @@ def test_a_folder_named_ctok_in_the_current_one_is_not_ctok(
     (row,) = report(ran.out)["transcripts"]
     is_reconstructed = available() and not has_code
     assert row["exactness"] == ("reconstructed" if is_reconstructed else "bounded")
-    assert [one["code"] for one in row["findings"]].count("claude-bounded") == (
+    assert [finding["code"] for finding in row["findings"]].count("claude-bounded") == (
         not is_reconstructed
     )
 
 
-# what is wrong: the words, and what the one line has to name
+# the error: the arguments, and the required content of the line
 USAGE = {
     "stage unknown": (("run", "-s", "trin"), ("trin", "trim")),
     "setting unknown": (("run", "-s", "truncate:max-ag=5"), ("max-ag", "max-age")),
@@ -385,9 +386,9 @@ USAGE = {
     "format unknown": (("count", "--format", "codex9"), ("codex9", "openai-chat")),
     "tokenizer unknown": (("count", "--tokenizer", "o201k"), ("o201k", "o200k_base")),
     "report format unknown": (("count", "--report-format", "xml"), ("xml", "jsonl")),
-    "JSON beside the transcript": (("truncate", "--json"), ("-o",)),
-    "report beside the transcript": (("trim", "--report", "-"), ("-o",)),
-    "report format beside the transcript": (("run", "--report-format", "json"), ("-o",)),
+    "JSON and transcript": (("truncate", "--json"), ("-o",)),
+    "report and transcript": (("trim", "--report", "-"), ("-o",)),
+    "report format and transcript": (("run", "--report-format", "json"), ("-o",)),
     "in place with stdin": (("trim", "--in-place"), ("--in-place",)),
     "in place and output": (("trim", "--in-place", "-o", "x", "a.jsonl"), ("--in-place", "-o")),
     "stdin twice": (("run", "-", "-"), ("twice",)),
@@ -398,7 +399,7 @@ USAGE = {
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_wrong_usage_is_exit_2_and_says_what_was_expected(
+def test_wrong_usage_exits_with_2_and_names_the_expected_value(
     ctxtrim: Run, tmp_path: Path, name: str
 ) -> None:
     words, named = USAGE[name]

@@ -1,6 +1,4 @@
-"""`count --explain`: numbers down to their addends, for models of many vendors, and marked as what
-they are.
-"""
+"""`count --explain`: counts and their addends, for models of many vendors, with their marks."""
 
 import json
 import re
@@ -18,7 +16,7 @@ PIXELS = (
 )
 
 
-def called(of: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def call_item(of: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
     return {"id": of, "type": "function", "function": function}
 
@@ -37,7 +35,7 @@ TALK: list[dict[str, Any]] = [
         "role": "assistant",
         "content": "I look into the register.",
         "tool_calls": [
-            called("c1", "find_boat", {"marks": "SK 41", "note": "blue hull\nwhite mast"})
+            call_item("c1", "find_boat", {"marks": "SK 41", "note": "blue hull\nwhite mast"})
         ],
     },
     {"role": "tool", "tool_call_id": "c1", "content": '{"name": "Möwe", "berth": 7}'},
@@ -45,8 +43,8 @@ TALK: list[dict[str, Any]] = [
         "role": "assistant",
         "content": None,
         "tool_calls": [
-            called("c2", "cargo", {"boat": "Möwe", "month": 5, "sums": {"by": ["day", "kind"]}}),
-            called("c3", "weather", {"month": 5}),
+            call_item("c2", "cargo", {"boat": "Möwe", "month": 5, "sums": {"by": ["day", "kind"]}}),
+            call_item("c3", "weather", {"month": 5}),
         ],
     },
     {"role": "tool", "tool_call_id": "c2", "content": "昆布 12 箱, salt 3 sacks"},
@@ -86,7 +84,7 @@ MARKS = {  # of the whole conversation, and of its plain messages
     "grok-4": ("≈", "≈"),
 }
 LABELS = {"": ("exact",), "≤": ("bounded",), "≈": ("estimated", "reconstructed")}
-MEANT = {  # what each message has to be made of, whoever counts it
+MEANT = {  # the addends of each message, for every tokenizer
     0: {"text"},
     1: {"text", "attachment", "participant"},
     2: {"text", "tool_call", "call_names", "call_frame"},
@@ -100,22 +98,20 @@ MEANT = {  # what each message has to be made of, whoever counts it
 
 def number(text: str, mark: str) -> int:
     """A number that carries its mark, and no other."""
-    found = re.fullmatch(r"([≤≈]?)([\d,]+)", text)
-    assert found, text
-    assert found[1] == mark
-    return int(found[2].replace(",", ""))
+    match = re.fullmatch(r"([≤≈]?)([\d,]+)", text)
+    assert match, text
+    assert match[1] == mark
+    return int(match[2].replace(",", ""))
 
 
 def added(text: str, mark: str) -> dict[str, int]:
-    """The addends of a sum as the report spells it."""
+    """The addends of a sum in the notation of the report."""
     terms = (term.split(" ", 1) for term in text.split(" + "))
     return {name.replace(" ", "_"): number(tokens, mark) for tokens, name in terms}
 
 
 class Explained(NamedTuple):
-    """What is told of a file with the whole conversation and the plain one for each model, which
-    they record.
-    """
+    """The explanation of a file with a full and a plain conversation for each model."""
 
     rows: list[dict[str, Any]]
     text: str
@@ -134,19 +130,19 @@ def explained(ctxtrim: Run) -> Explained:
 
 
 @pytest.mark.parametrize("model", MARKS)
-def test_a_count_is_explained_down_to_its_addends(explained: Explained, model: str) -> None:
-    mark, place = MARKS[model][0], 2 * list(MARKS).index(model)
-    row = explained.rows[place]
+def test_a_count_is_explained_by_its_addends(explained: Explained, model: str) -> None:
+    mark, position = MARKS[model][0], 2 * list(MARKS).index(model)
+    row = explained.rows[position]
     messages, request = row["messages_explained"], row["request_explained"]
     assert row["model"] == model
     assert row["exactness"] == row["exactness_read"]
     assert row["exactness"] in LABELS[mark]
-    assert [one["message"] for one in messages] == list(range(8))
-    for one in messages:
-        assert one["tokens"] == sum(one["addends"].values())
-        assert set(one["addends"]) >= MEANT[one["message"]]
-        assert min(one["addends"].values()) > 0
-    assert sum(request.values()) + sum(one["tokens"] for one in messages) == row["tokens"]
+    assert [message["message"] for message in messages] == list(range(8))
+    for message in messages:
+        assert message["tokens"] == sum(message["addends"].values())
+        assert set(message["addends"]) >= MEANT[message["message"]]
+        assert min(message["addends"].values()) > 0
+    assert sum(request.values()) + sum(message["tokens"] for message in messages) == row["tokens"]
     assert "schemas" in request
     for kind, tokens in row["by_kind"].items():
         also = {
@@ -155,32 +151,37 @@ def test_a_count_is_explained_down_to_its_addends(explained: Explained, model: s
             "attachment": ("image",),
         }.get(kind, ())
         assert tokens == sum(
-            one["addends"].get(name, 0) for one in messages for name in (kind, *also)
+            message["addends"].get(name, 0) for message in messages for name in (kind, *also)
         )
 
-    table = explained.table(place + 1)
+    table = explained.table(position + 1)
     total, _, sums = (
-        table[0].removeprefix(f"messages of <stdin>:{place + 1}: ").partition(" tokens = ")
+        table[0].removeprefix(f"messages of <stdin>:{position + 1}: ").partition(" tokens = ")
     )
     assert number(total, mark) == row["tokens"]
-    assert added(sums, mark) == {"of_messages": sum(one["tokens"] for one in messages)} | request
-    for one, line in zip(messages, table[2:], strict=True):
+    assert (
+        added(sums, mark)
+        == {"of_messages": sum(message["tokens"] for message in messages)} | request
+    )
+    for message, line in zip(messages, table[2:], strict=True):
         cells = re.split(r" {2,}", line.strip())
-        assert number(cells[5], mark) == one["tokens"]
-        assert added(cells[-1], mark) == one["addends"]
+        assert number(cells[5], mark) == message["tokens"]
+        assert added(cells[-1], mark) == message["addends"]
 
 
 @pytest.mark.parametrize("model", MARKS)
 def test_plain_messages_have_the_mark_of_their_model(explained: Explained, model: str) -> None:
     mark, line = MARKS[model][1], 2 * list(MARKS).index(model) + 2
     tokens = f"{mark}{explained.rows[line - 1]['tokens']:,}"
-    shown = next(one for one in explained.text.splitlines() if one.startswith(f"<stdin>:{line} "))
+    shown = next(
+        item for item in explained.text.splitlines() if item.startswith(f"<stdin>:{line} ")
+    )
     assert tokens in shown.split()
     assert explained.table(line)[0].startswith(f"messages of <stdin>:{line}: {tokens} tokens = ")
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-opus-4-6", "grok-4"])
-def test_the_model_asked_for_counts_as_the_one_recorded(
+def test_the_chosen_model_counts_like_the_recorded_model(
     ctxtrim: Run, explained: Explained, model: str
 ) -> None:
     data = conversation(TALK, tools=TOOLS, tool_choice=CHOICE)
@@ -190,15 +191,17 @@ def test_the_model_asked_for_counts_as_the_one_recorded(
     recorded = explained.rows[2 * list(MARKS).index(model)]
     for key in ("tokens", "exactness", "request_explained"):
         assert row[key] == recorded[key]
-    addends = [[one["addends"] for one in found["messages_explained"]] for found in (row, recorded)]
+    addends = [
+        [item["addends"] for item in value["messages_explained"]] for value in (row, recorded)
+    ]
     assert addends[0] == addends[1]
 
 
-def test_the_addends_of_gpt_4o_are_those_of_the_published_rules(explained: Explained) -> None:
+def test_the_addends_of_gpt_4o_follow_the_published_rules(explained: Explained) -> None:
     row = explained.rows[0]
     text = tokenizer("o200k_base").count
     calls = [[call["function"] for call in message.get("tool_calls", ())] for message in TALK]
-    assert [one["addends"] for one in row["messages_explained"]] == [
+    assert [item["addends"] for item in row["messages_explained"]] == [
         {"text": text(TALK[0]["content"]), "frame": 4},
         {
             "text": text(TALK[1]["content"][0]["text"]),
@@ -238,7 +241,7 @@ def test_the_addends_of_gpt_4o_are_those_of_the_published_rules(explained: Expla
     )
 
 
-def test_each_argument_of_claude_counts_by_itself(ctxtrim: Run) -> None:
+def test_each_argument_of_a_claude_call_is_counted_separately(ctxtrim: Run) -> None:
     words = (
         "count",
         "--explain",

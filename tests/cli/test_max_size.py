@@ -19,7 +19,7 @@ SPACE = 1 << 30
 
 
 def bounded(*words: object, stdin: int | None = None) -> Ran:
-    """The command with little memory: one that needs more dies."""
+    """The command under a memory limit: a process above the limit dies."""
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
         stdin=stdin,
@@ -34,8 +34,8 @@ def bounded(*words: object, stdin: int | None = None) -> Ran:
 
 def zeros(compressor: Callable[[], "zlib._Compress"], mebibytes: int) -> bytes:
     """That many MiB of zeros, compressed."""
-    one, block = compressor(), bytes(1 << 20)
-    return b"".join([one.compress(block) for _ in range(mebibytes)] + [one.flush()])
+    stream, block = compressor(), bytes(1 << 20)
+    return b"".join([stream.compress(block) for _ in range(mebibytes)] + [stream.flush()])
 
 
 BOMBS = {
@@ -72,7 +72,7 @@ PACKS = {"plain": bytes, "gz": gzip.compress, "zst": zstandard.ZstdCompressor().
 
 
 @pytest.mark.parametrize("pack", PACKS.values(), ids=PACKS)
-def test_a_line_of_the_largest_size_is_read_and_a_longer_one_is_named(
+def test_a_line_of_the_largest_size_is_read_and_a_longer_line_is_reported(
     ctxtrim: Run, tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     short, long = line(chat()), line(messages(40))
@@ -97,7 +97,7 @@ def test_a_line_of_the_largest_size_is_read_and_a_longer_one_is_named(
     assert b"messages.jsonl:1" in ran.out, "other inputs go on"
 
 
-def test_lines_may_have_more_bytes_together_but_one_transcript_may_not(
+def test_the_size_limit_applies_to_a_transcript_and_not_to_the_file(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     several, events, document = tmp_path / "a.jsonl", tmp_path / "events.jsonl", tmp_path / "a.json"
@@ -118,9 +118,7 @@ def test_lines_may_have_more_bytes_together_but_one_transcript_may_not(
         )
 
 
-def test_a_document_after_lines_that_end_in_a_large_rest_is_bounded_too(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_a_document_after_lines_and_a_large_rest_is_bounded(ctxtrim: Run, tmp_path: Path) -> None:
     file = tmp_path / "cut.jsonl"
     file.write_bytes(b'{"messages": [\n' + line(chat()) * 30)
     ran = ctxtrim("count", "--max-size", "1KB", file)
@@ -129,7 +127,7 @@ def test_a_document_after_lines_that_end_in_a_large_rest_is_bounded_too(
 
 
 @pytest.mark.parametrize("text", ["65536", "64KiB", "64kib"])
-def test_the_size_is_a_setting_with_units(ctxtrim: Run, tmp_path: Path, text: str) -> None:
+def test_max_size_accepts_units(ctxtrim: Run, tmp_path: Path, text: str) -> None:
     (tmp_path / "ctxtrim.toml").write_text(f'max-size = "{text}"\n')
     shown = [
         ctxtrim("config", "show", CTXTRIM_MAX_SIZE=text).out,
@@ -141,14 +139,14 @@ def test_the_size_is_a_setting_with_units(ctxtrim: Run, tmp_path: Path, text: st
 
 
 @pytest.mark.parametrize("text", ["0", "-1KiB", "much", "1TiB", "KiB"])
-def test_what_is_no_size_is_wrong_usage(ctxtrim: Run, text: str) -> None:
+def test_an_invalid_size_is_wrong_usage(ctxtrim: Run, text: str) -> None:
     ran = ctxtrim("count", f"--max-size={text}", stdin=line(chat()))
     assert ran.code == 2
     assert f"--max-size {text}" in ran.err
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])
-def test_frames_and_blocks_of_any_size_are_read_across(ctxtrim: Run, kind: str) -> None:
+def test_lines_across_frames_and_blocks_are_read(ctxtrim: Run, kind: str) -> None:
     data = line(messages(3000)) + line(chat()) + line(messages(900)).rstrip()
     pack = PACKS[kind]
     cuts = [0, 7, 70_001, len(data) - 1, len(data)]

@@ -1,5 +1,5 @@
-"""Unforeseen exceptions: what cannot be handled is left out and named, the rest is written, and no
-traceback is shown.
+"""Unexpected exceptions: the affected transcript is left out and named, the rest is written, and no
+traceback appears.
 
 The commands run with a stage and a format that fail on purpose; see `failing.py`.
 """
@@ -30,9 +30,7 @@ def failing(*words: object, stdin: bytes = b"", **environment: str) -> Ran:
 
 
 @pytest.mark.parametrize("bad", [FAILS, UNREADABLE], ids=["stage", "reading"])
-def test_a_transcript_that_cannot_be_handled_is_left_out_and_the_rest_is_written(
-    tmp_path: Path, bad: bytes
-) -> None:
+def test_a_transcript_with_an_internal_error_is_left_out_alone(tmp_path: Path, bad: bytes) -> None:
     path, out, report = tmp_path / "a.jsonl", tmp_path / "out.jsonl", tmp_path / "report.json"
     path.write_bytes(line() + bad + line(chat()))
     for ran in (
@@ -42,18 +40,18 @@ def test_a_transcript_that_cannot_be_handled_is_left_out_and_the_rest_is_written
     ):
         assert ran.code == 1
         assert ran.out in (shortened(line()) + line(chat()), b"")
-        (told,) = [one for one in ran.err.splitlines() if ": error: " in one]
-        assert told.split(": ", 1)[0] in (f"{path}:2", "<stdin>:2")
-        assert "cannot be handled: unexpected KeyError" in told
-        assert told.endswith(REPORT_IT)
+        (error,) = [line for line in ran.err.splitlines() if ": error: " in line]
+        assert error.split(": ", 1)[0] in (f"{path}:2", "<stdin>:2")
+        assert "cannot be handled: unexpected KeyError" in error
+        assert error.endswith(REPORT_IT)
         assert "Traceback" not in ran.err
     assert out.read_bytes() == shortened(line()) + line(chat())
     reported = json.loads(report.read_text())
     findings = [
         *reported["findings"],
-        *(one for row in reported["transcripts"] for one in row["findings"]),
+        *(finding for row in reported["transcripts"] for finding in row["findings"]),
     ]
-    assert [(one["code"], one["line"]) for one in findings] == [("not-handled", 2)]
+    assert [(finding["code"], finding["line"]) for finding in findings] == [("not-handled", 2)]
     assert [row["written"] for row in reported["transcripts"] if row["line"] != 2] == [True, True]
     assert [row["written"] for row in reported["transcripts"] if row["line"] == 2] == (
         [False] if bad is FAILS else []
@@ -61,7 +59,7 @@ def test_a_transcript_that_cannot_be_handled_is_left_out_and_the_rest_is_written
 
 
 @pytest.mark.parametrize("bad", [FAILS, UNREADABLE], ids=["stage", "reading"])
-def test_in_place_the_file_stays_untouched(tmp_path: Path, bad: bytes) -> None:
+def test_in_place_the_file_is_unchanged(tmp_path: Path, bad: bytes) -> None:
     (tmp_path / "a.jsonl").write_bytes(line() + bad)
     (tmp_path / "b.jsonl").write_bytes(line())
     ran = failing("truncate", *QUICK, "--in-place", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
@@ -80,7 +78,7 @@ def test_a_document_of_several_transcripts_is_not_written_in_part(
     assert ran.code == 1
     if data.startswith(b"["):
         assert not (tmp_path / "out.json").exists()
-    else:  # values glued on one line are read and written one by one
+    else:  # values on the same line are read and written separately
         assert (tmp_path / "out.json").read_bytes() == shortened(line(end=""))
     ran = failing("truncate", *QUICK, "--in-place", tmp_path / "a.json")
     assert (ran.code, (tmp_path / "a.json").read_bytes()) == (1, data)
@@ -102,7 +100,7 @@ def test_any_exception_is_one_line(tmp_path: Path, name: str) -> None:
         assert "\x1b" not in ran.err
 
 
-def test_ctrl_c_is_still_130() -> None:
+def test_ctrl_c_exits_with_130() -> None:
     assert failing("truncate", *QUICK, stdin=line(chat("raise KeyboardInterrupt"))).code == 130
     assert failing("count", FAILS_EARLY="KeyboardInterrupt").code == 130
 
@@ -121,7 +119,7 @@ def test_debug_shows_the_traceback() -> None:
         assert "\x1b" not in ran.err
 
 
-def test_every_command_knows_debug() -> None:
+def test_every_command_accepts_debug() -> None:
     for words in (
         "count",
         "truncate",
@@ -139,7 +137,7 @@ def test_every_command_knows_debug() -> None:
     assert b"--debug" in failing("config", "show", "--help").out
 
 
-def test_a_check_of_what_cannot_be_handled_is_not_green() -> None:
+def test_a_check_with_an_internal_error_fails() -> None:
     ran = failing("run", "-s", "truncate", "-s", "check", "--dry-run", *QUICK, stdin=line() + FAILS)
     assert ran.code == 1
     assert b"not handled" in ran.out

@@ -1,6 +1,4 @@
-"""The automatic pipeline of `run`: off until it is turned on, and what turns it on; what is in
-force, told.
-"""
+"""The automatic pipeline of `run`: off by default, the ways to enable it, and `config show`."""
 
 import json
 from pathlib import Path
@@ -26,7 +24,7 @@ class Home:
         )
 
     def automatic(self, *words: str, **variables: str) -> list[str]:
-        """The stages that ran; none where the input came through unchanged, as was then said."""
+        """The stages that ran; none if the input was unchanged, with the message about it."""
         ran = self.run("run", "--tokenizer", "chars4", *words, **variables)
         assert ran.code == 0
         assert (ran.out == TALK) == (PASSED in ran.err)
@@ -38,20 +36,20 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_s0_1_nothing_runs_until_it_is_turned_on(home: Home) -> None:
+def test_s0_1_no_stage_runs_until_it_is_enabled(home: Home) -> None:
     assert home.automatic() == []
     assert home.automatic("--enabled") == ["truncate", "trim"]
     assert home.automatic(CTXTRIM_ENABLED="true") == ["truncate", "trim"]
 
 
-def test_s0_1_naming_a_stage_or_a_preset_counts_as_enabling(home: Home) -> None:
+def test_s0_1_a_stage_or_preset_option_enables_the_stage(home: Home) -> None:
     (home.here / "ctxtrim.toml").write_text("enabled = false\n")
     assert home.automatic("-s", "truncate") == ["truncate"]
     assert home.automatic("--preset", "rolling") == ["truncate"]
     assert home.run("truncate", "--tokenizer", "chars4").out != TALK
 
 
-def test_the_automatic_pipeline_is_rolling_and_then_budget(home: Home) -> None:
+def test_the_automatic_pipeline_is_rolling_then_budget(home: Home) -> None:
     out = home.run("run", "--enabled", "--tokenizer", "chars4").out
     assert out == home.run("run", "--preset", "rolling,budget", "--tokenizer", "chars4").out
     assert b"[content truncated - 7 steps ago]" in out
@@ -67,15 +65,15 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
     assert home.automatic("--no-enabled") == []
     (home.here / "ctxtrim.toml").write_text('enabled = true\npreset = "retention"\nmax-age = 3\n')
     ran = home.run("run", "--tokenizer", "chars4", "--archive", "kept", "--assign-ids")
-    assert ran.out.count(b"TRUNCATED") == 0  # one turn alone: the clock of the preset
+    assert ran.out.count(b"TRUNCATED") == 0  # a single turn: the clock of the preset
     assert "ctxtrim: truncate: " in ran.err
 
 
-def test_the_preference_is_stored_told_and_turned_over(home: Home) -> None:
+def test_the_preference_is_stored_shown_and_toggled(home: Home) -> None:
     kept = home.config / "ctxtrim" / "rolling-context"
-    told = home.run("rolling-context", "status")
+    ran = home.run("rolling-context", "status")
     assert (
-        told.out.decode()
+        ran.out.decode()
         == f"rolling context is off (origin: default; no preference is stored in {kept})\n"
     )
     assert not home.config.exists()
@@ -89,10 +87,10 @@ def test_the_preference_is_stored_told_and_turned_over(home: Home) -> None:
     assert home.run("rolling-context", "on").code == 0
     assert [path.name for path in kept.parent.iterdir()] == [
         "rolling-context"
-    ]  # nothing is left beside it
+    ]  # no temporary file remains
 
 
-def test_the_preference_counts_more_than_files_and_less_than_the_environment(home: Home) -> None:
+def test_the_preference_overrides_files_but_not_the_environment(home: Home) -> None:
     (home.here / "agents.config.json").write_text('{"contextManagement": {"enabled": true}}')
     assert home.automatic() == ["truncate", "trim"]
     kept = home.config / "ctxtrim" / "rolling-context"
@@ -139,7 +137,7 @@ def test_a_preference_that_cannot_be_read_or_written_is_one_line(home: Home) -> 
     )
 
 
-def test_config_show_tells_each_value_and_where_it_came_from(home: Home) -> None:
+def test_config_show_lists_each_value_with_its_source(home: Home) -> None:
     (home.here / "ctxtrim.toml").write_text(
         'max-age = 4\nplaceholder = "gone"\n[truncate]\nkeep-small = 7\n'
     )
@@ -160,14 +158,14 @@ def test_config_show_tells_each_value_and_where_it_came_from(home: Home) -> None
     assert rows["truncate.max-tokens"] == ["2000", "default"]
 
 
-def test_config_show_as_json_is_what_a_run_takes(home: Home) -> None:
+def test_config_show_json_matches_the_settings_of_a_run(home: Home) -> None:
     (home.here / "agents.config.json").write_text(
         '{"contextManagement": {"maxAge": 4, "maxAges": 4}}'
     )
     ran = home.run("config", "show", "--json")
     shown = json.loads(ran.out)
     assert shown["version"] == 1
-    values = {one["key"]: one for one in shown["settings"]}
+    values = {setting["key"]: setting for setting in shown["settings"]}
     assert values["truncate.max-age"] == {
         "key": "truncate.max-age",
         "value": 4,
@@ -175,18 +173,18 @@ def test_config_show_as_json_is_what_a_run_takes(home: Home) -> None:
     }
     report = json.loads(home.run("truncate", "--tokenizer", "chars4", "--json", "--dry-run").out)
     settings = report["pipeline"][0]["settings"]
-    assert {key: one["value"] for key, one in values.items() if key.startswith("truncate.")} == {
+    assert {key: item["value"] for key, item in values.items() if key.startswith("truncate.")} == {
         f"truncate.{key}": value for key, value in settings.items()
     }
     assert ran.err.startswith("agents.config.json: warning: contextManagement.maxAges: unknown key")
 
 
-def test_no_process_of_these_tests_reads_what_the_developer_has_configured(home: Home) -> None:
+def test_tests_ignore_the_configuration_of_the_developer(home: Home) -> None:
     ran = run("rolling-context", "status", cwd=home.here)
     assert f"no preference is stored in {NOBODY.name}" in ran.out.decode()
 
 
-def test_with_nothing_configured_a_run_is_the_identity(home: Home) -> None:
+def test_a_run_without_configuration_changes_nothing(home: Home) -> None:
     data = (FIXTURES / "agent.jsonl").read_bytes()
     ran = home.run("run", stdin=data)
     assert (ran.code, ran.out) == (0, data)

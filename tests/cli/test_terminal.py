@@ -26,20 +26,20 @@ def assert_safe(ran: Ran, *reports: Path, is_transcript: bool = False) -> None:
     """Nothing that was shown has a character that steers a terminal."""
     shown = [ran.err, *(path.read_text(errors="surrogateescape") for path in reports)]
     for text in [*shown, *([] if is_transcript else [ran.out.decode()])]:
-        for one in STYLE.sub("", text).split("\n"):
-            assert one.isprintable(), ascii(one)
+        for item in STYLE.sub("", text).split("\n"):
+            assert item.isprintable(), ascii(item)
 
 
-def hostile(found: list[dict]) -> list[dict]:
+def hostile(values: list[dict]) -> list[dict]:
     """A conversation whose names, ids and texts steer the terminal."""
-    for message in found:
+    for message in values:
         for call in message.get("tool_calls", ()):
             call["id"] += STEERING + "\n"
             call["function"]["name"] += STEERING + "\n\ud800"
         if "tool_call_id" in message:
             message["tool_call_id"] += STEERING + "\n"
         message["content"] = (message["content"] or "") + STEERING
-    return found
+    return values
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
     more = f'"id": {json.dumps(STEERING)}, "model": {json.dumps("gpt" + STEERING)}'
     (path / "a.jsonl").write_bytes(line(hostile(messages()), more) + line(hostile(orphan()), more))
     (path / "broken.jsonl").write_bytes(b'{"messages": \x1b]0;\x9b\n')
-    text = json.dumps(STEERING[:-1])  # the last one would need another spelling in TOML
+    text = json.dumps(STEERING[:-1])  # the last one would need other quoting in TOML
     (path / "config.toml").write_text(f'pin = ["\\u001b"]\nplaceholder = {text}\n')
     (path / "wrong.toml").write_text(f"{text} = {text}\n")
     return path
@@ -104,7 +104,7 @@ def test_compaction_and_its_events(ctxtrim: Run, folder: Path) -> None:
     assert_safe(ran, folder / "events", is_transcript=True)
 
 
-def test_commands_about_an_archive(ctxtrim: Run, folder: Path) -> None:
+def test_archive_commands(ctxtrim: Run, folder: Path) -> None:
     archive = ("--archive", folder / "archive")
     ctxtrim("truncate", *QUICK, *archive, folder / "a.jsonl", "-o", folder / "out.jsonl")
     listed = ctxtrim("trace", "list", *archive)
@@ -159,12 +159,12 @@ def test_messages_that_quote_options_and_configuration(ctxtrim: Run, folder: Pat
     assert_safe(ctxtrim("count", **{f"CTXTRIM_{evil}": "1"}))
 
 
-def test_bytes_of_the_transcript_stay_as_they_are(ctxtrim: Run) -> None:
+def test_bytes_of_the_transcript_are_unchanged(ctxtrim: Run) -> None:
     data = line(messages(), f'"x": "{STEERING[-12:]}"')
     assert ctxtrim("truncate", *QUICK, stdin=data).out == shortened(data)
 
 
-def test_names_that_are_not_utf_8(ctxtrim: Run, tmp_path: Path) -> None:
+def test_file_names_that_are_not_utf_8(ctxtrim: Run, tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9\xff.jsonl")
     inside = tmp_path / os.fsdecode(b"in\xfe")
     inside.mkdir()
@@ -202,15 +202,15 @@ def test_names_that_are_not_utf_8(ctxtrim: Run, tmp_path: Path) -> None:
 
 
 def test_lone_surrogates_in_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
-    found = messages()
-    for message in found:
+    values = messages()
+    for message in values:
         for call in message.get("tool_calls", ()):
             call["id"], call["function"]["name"] = call["id"] + "\ud800", "look\udfff"
         if "tool_call_id" in message:
             message["tool_call_id"] += "\ud800"
             message["content"] += "\udc80"
     path, archive = tmp_path / "a.jsonl", ("--archive", tmp_path / "archive")
-    path.write_bytes(line(found, '"id": "\\udead", "model": "\\udead"'))
+    path.write_bytes(line(values, '"id": "\\udead", "model": "\\udead"'))
     for number, words in enumerate(
         (
             ("truncate",),
@@ -227,7 +227,7 @@ def test_lone_surrogates_in_an_archive(ctxtrim: Run, tmp_path: Path) -> None:
         assert_safe(ran, tmp_path / "log")
         assert ctxtrim("restore", out, *archive).out == path.read_bytes()
     stored = ctxtrim("trace", "get", "call_1\\ud800", *archive)
-    assert stored.out.decode("utf-8", "surrogatepass") == found[2]["content"]
+    assert stored.out.decode("utf-8", "surrogatepass") == values[2]["content"]
 
 
 def test_a_clean_text_is_one_printable_line() -> None:
@@ -236,10 +236,10 @@ def test_a_clean_text_is_one_printable_line() -> None:
     assert clean_lines("a\x07\nb\r\n") == "a\\x07\nb\\r\n"
 
 
-def test_json_text_is_printable_and_says_the_same() -> None:
+def test_json_text_is_printable_and_equivalent() -> None:
     value = {"é漢🚀" + STEERING: ['\n\t"\\', STEERING, "\ud800", 1.5, None, 10**30]}
     for indent in (None, 1):
         text = json_text(value, indent)
         assert json.loads(text) == value
-        assert all(one.isprintable() for one in text.split("\n"))
+        assert all(text.isprintable() for text in text.split("\n"))
         assert "é漢🚀" in text

@@ -1,5 +1,5 @@
-"""Clips: a text made short enough, markers included, that says exactly what went (S0-5, and S0-11's
-error lines).
+"""Clips: a text within its limit, markers included, with the exact removed amount (S0-5, and the
+error lines of S0-11).
 """
 
 import json
@@ -34,7 +34,7 @@ limits = st.sampled_from(LIMITS)
 
 
 @pytest.mark.parametrize("name", OF_A_KIND)
-def test_every_kind_is_known(name: str) -> None:
+def test_every_kind_of_text_is_recognized(name: str) -> None:
     assert kind_of(OF_A_KIND[name]) == name
 
 
@@ -51,13 +51,13 @@ def test_every_kind_is_known(name: str) -> None:
         ("", "plain"),
     ],
 )
-def test_what_looks_alike_is_told_apart(text: str, name: str) -> None:
+def test_similar_kinds_of_text_are_distinguished(text: str, name: str) -> None:
     assert kind_of(text) == name
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["", "a", PLAIN, JSON])
-def test_a_text_that_fits_comes_back_as_it_is(text: str, mode: Mode) -> None:
+def test_a_text_that_fits_is_unchanged(text: str, mode: Mode) -> None:
     assert clip(text, O200K.count(text), O200K, mode) is text
 
 
@@ -71,30 +71,28 @@ def test_an_unknown_mode_is_refused() -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("name", OF_A_KIND)
-def test_s0_5_a_clip_has_at_most_its_limit_markers_included(
-    name: str, limit: int, mode: Mode
-) -> None:
-    one = clip(OF_A_KIND[name], limit, O200K, mode)
-    assert O200K.count(one) <= limit
-    assert clip(one, limit, O200K, mode) is one
+def test_s0_5_a_clip_with_markers_stays_within_its_limit(name: str, limit: int, mode: Mode) -> None:
+    item = clip(OF_A_KIND[name], limit, O200K, mode)
+    assert O200K.count(item) <= limit
+    assert clip(item, limit, O200K, mode) is item
     if limit >= 100:
-        assert O200K.count(one) >= 0.6 * limit
-        assert "truncated" in one
+        assert O200K.count(item) >= 0.6 * limit
+        assert "truncated" in item
 
 
 @pytest.mark.parametrize("name", ["diff", "listing", "log", "plain", "json lines"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("limit", [64, 100, 500, 1000])
 def test_whole_lines_are_counted_as_lines(name: str, mode: Mode, limit: int) -> None:
-    one = clip(OF_A_KIND[name], limit, O200K, mode)
-    told = [(int(mark[1] or 0), mark[2] or mark[3]) for mark in MARKER.finditer(one)]
-    assert all(characters is None for _, characters in told)
-    shown = len(one.splitlines()) - len(told)
-    assert shown + sum(lines for lines, _ in told) == len(OF_A_KIND[name].splitlines())
-    walked(OF_A_KIND[name], one)
+    text = clip(OF_A_KIND[name], limit, O200K, mode)
+    summary = [(int(mark[1] or 0), mark[2] or mark[3]) for mark in MARKER.finditer(text)]
+    assert all(characters is None for _, characters in summary)
+    shown = len(text.splitlines()) - len(summary)
+    assert shown + sum(lines for lines, _ in summary) == len(OF_A_KIND[name].splitlines())
+    walked(OF_A_KIND[name], text)
 
 
-def test_a_plain_text_keeps_head_and_tail_as_its_mode_says() -> None:
+def test_a_plain_text_keeps_head_and_tail_by_mode() -> None:
     both, first, last = (clip(PLAIN, 100, O200K, mode) for mode in ("head-tail", "head", "tail"))
     assert both.startswith("This is line 0 of the story.\nThis is line 1 of")
     assert both.endswith("This is line 498 of the story.\nThis is line 499 of the story.\n")
@@ -106,22 +104,22 @@ def test_a_plain_text_keeps_head_and_tail_as_its_mode_says() -> None:
     )
 
 
-def test_an_endless_line_keeps_head_and_tail_too() -> None:
+def test_an_endless_line_keeps_head_and_tail() -> None:
     text = "0123456789" * 10_000
-    one = clip(text, 100, O200K)
-    first, last = one.split("\n")[0], one.split("\n")[2]
+    item = clip(text, 100, O200K)
+    first, last = item.split("\n")[0], item.split("\n")[2]
     assert (
-        one
+        item
         == f"{first}\n... [truncated {len(text) - len(first) - len(last)} characters] ...\n{last}"
     )
     assert min(len(first), len(last)) > 50
 
 
 def test_a_test_run_keeps_its_failure_and_its_summary() -> None:
-    one = clip(TEST_RUN, 200, O200K)
-    assert one.startswith("===== test session starts =====\n")
-    assert "tests/test_mid.py::test_the_thing FAILED [50%]\nE       assert 3 == 4\n" in one
-    assert one.endswith("===== 1 failed, 400 passed in 12.3s =====\n")
+    item = clip(TEST_RUN, 200, O200K)
+    assert item.startswith("===== test session starts =====\n")
+    assert "tests/test_mid.py::test_the_thing FAILED [50%]\nE       assert 3 == 4\n" in item
+    assert item.endswith("===== 1 failed, 400 passed in 12.3s =====\n")
 
 
 def test_a_traceback_stays_together() -> None:
@@ -132,7 +130,7 @@ def test_a_traceback_stays_together() -> None:
     assert block in clip(text, 200, O200K)
 
 
-def test_of_a_traceback_too_long_to_stay_the_line_that_names_the_error_stays() -> None:
+def test_a_traceback_above_the_limit_keeps_its_error_line() -> None:
     frames = "".join(
         f'  File "module_{number}.py", line {number}, in call\n    call()\n' for number in range(20)
     )
@@ -141,73 +139,73 @@ def test_of_a_traceback_too_long_to_stay_the_line_that_names_the_error_stays() -
     assert "    call()\nKeyError: the cause\n" in clip(text, 150, O200K)
 
 
-def test_a_line_that_fails_again_and_again_is_shown_once() -> None:
+def test_a_repeated_error_line_is_shown_once() -> None:
     text = (
         "begin with the host\n" * 100
         + "ERROR: no route\n" * 500
         + "ERROR: the cause\n"
         + "waiting on the host\n" * 500
     )
-    one = clip(text, 150, O200K)
-    assert "ERROR: the cause" in one
-    assert one.count("ERROR: no route") < 5
+    item = clip(text, 150, O200K)
+    assert "ERROR: the cause" in item
+    assert item.count("ERROR: no route") < 5
 
 
 def test_a_diff_keeps_its_first_hunks_and_a_tail_below_its_headers() -> None:
-    one = clip(DIFF, 700, O200K)
-    assert one.startswith(
+    text = clip(DIFF, 700, O200K)
+    assert text.startswith(
         "diff --git a/src/first.py b/src/first.py\nindex 1..2 100644\n--- a/src/first.py\n"
     )
-    assert one.endswith("-old line 139\n+new line 139\n")
+    assert text.endswith("-old line 139\n+new line 139\n")
     header = (
         "diff --git a/src/third.py b/src/third.py\nindex 1..2 100644\n--- a/src/third.py\n+++ "
         "b/src/third.py\n"
     )
-    assert f"lines] ...\n{header}" in one
-    assert len(MARKER.findall(one)) == 2
+    assert f"lines] ...\n{header}" in text
+    assert len(MARKER.findall(text)) == 2
 
 
-def test_the_tail_of_a_diff_starts_at_a_header_that_is_near() -> None:
+def test_the_tail_of_a_diff_starts_at_a_near_header() -> None:
     text = DIFF + DIFF[: DIFF.index("-old line 5\n")].replace("first", "fourth")
-    one = clip(text, 300, O200K)
-    assert f"lines] ...\n{text[text.index('diff --git a/src/fourth.py') :]}" in one
-    assert len(MARKER.findall(one)) == 1
+    item = clip(text, 300, O200K)
+    assert f"lines] ...\n{text[text.index('diff --git a/src/fourth.py') :]}" in item
+    assert len(MARKER.findall(item)) == 1
 
 
-def test_a_diff_whose_headers_do_not_fit_keeps_the_first_ones() -> None:
+def test_a_diff_whose_headers_do_not_fit_keeps_the_first_headers() -> None:
     assert clip(DIFF, 100, O200K).startswith("diff --git a/src/first.py b/src/first.py\n")
 
 
 def test_a_listing_keeps_its_head() -> None:
-    one = clip(OF_A_KIND["listing"], 100, O200K)
-    assert one.startswith("./src/package_0/module_0.py\n./src/package_0/module_1.py\n")
-    assert re.search(r"\n\.\.\. \[truncated \d+ lines\] \.\.\.$", one)
+    text = clip(OF_A_KIND["listing"], 100, O200K)
+    assert text.startswith("./src/package_0/module_0.py\n./src/package_0/module_1.py\n")
+    assert re.search(r"\n\.\.\. \[truncated \d+ lines\] \.\.\.$", text)
 
 
-def test_json_lines_are_cut_by_whole_lines() -> None:
-    one = clip(JSON_LINES, 200, O200K)
-    rest = [line for line in one.splitlines() if not MARKER.fullmatch(line)]
+def test_json_lines_are_clipped_by_whole_lines() -> None:
+    text = clip(JSON_LINES, 200, O200K)
+    rest = [line for line in text.splitlines() if not MARKER.fullmatch(line)]
     assert {0, 299} <= {json.loads(line)["id"] for line in rest}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_must_stand_in_the_clip_stands_there(mode: Mode) -> None:
+def test_required_ranges_are_in_the_clip(mode: Mode) -> None:
     wanted = [PLAIN.index(f"line {number} of") for number in (250, 253, 247)]
-    one = clip(PLAIN, 200, O200K, mode, [(start, start + 11) for start in wanted])
-    assert all(f"This is line {number} of the story.\n" in one for number in (250, 253, 247))
-    assert len(MARKER.findall(one)) == 2
-    walked(PLAIN, one)
+    text = clip(PLAIN, 200, O200K, mode, [(start, start + 11) for start in wanted])
+    assert all(f"This is line {number} of the story.\n" in text for number in (250, 253, 247))
+    assert len(MARKER.findall(text)) == 2
+    walked(PLAIN, text)
 
 
-def test_s0_11_of_a_long_line_that_must_stay_the_beginning_stays() -> None:
+def test_s0_11_a_long_required_line_keeps_its_beginning() -> None:
     text = "x " * 3000 + "\nValueError: " + "far too long " * 900 + "\n" + "y " * 3000
     start = text.index("ValueError")
-    one = clip(text, 100, CHARS4, keep=[(start, start + 9000)])
-    assert "ValueError: far too long far too long" in one
-    walked(text, one)
+    item = clip(text, 100, CHARS4, keep=[(start, start + 9000)])
+    assert "ValueError: far too long far too long" in item
+    walked(text, item)
 
 
-def test_a_used_value_in_json_stays() -> None:
+def test_a_used_value_in_json_is_kept() -> None:
     text = json.dumps(
         {
             "log": "a " * 3000 + "token=SECRET-42" + " b" * 3000,
@@ -215,33 +213,35 @@ def test_a_used_value_in_json_stays() -> None:
         }
     )
     places = [text.index("token=SECRET-42"), text.index('"r450"')]
-    one = clip(text, 200, O200K, keep=[(places[0], places[0] + 15), (places[1], places[1] + 6)])
-    value = json.loads(one)
+    item = clip(text, 200, O200K, keep=[(places[0], places[0] + 15), (places[1], places[1] + 6)])
+    value = json.loads(item)
     assert "token=SECRET-42" in value["log"]
     assert {"id": "r450"} in value["rows"]
-    assert O200K.count(one) <= 200
+    assert O200K.count(item) <= 200
 
 
 @given(plain_texts, limits, modes, st.data())
-def test_clips_of_any_text(text: str, limit: int, mode: Mode, data: st.DataObject) -> None:
-    place = st.integers(0, len(text))
+def test_properties_of_clips_of_any_text(
+    text: str, limit: int, mode: Mode, data: st.DataObject
+) -> None:
+    position = st.integers(0, len(text))
     keep = data.draw(
-        st.lists(st.tuples(place, place).map(lambda one: (min(one), max(one))), max_size=3)
+        st.lists(st.tuples(position, position).map(lambda one: (min(one), max(one))), max_size=3)
     )
-    one = clip(text, limit, CHARS4, mode, keep)
-    assert CHARS4.count(one) <= limit
+    item = clip(text, limit, CHARS4, mode, keep)
+    assert CHARS4.count(item) <= limit
     if CHARS4.count(text) <= limit:
-        assert one is text
-    elif MARKER.search(one) and kind_of(text) != "json":
-        kept = walked(text, one)
+        assert item is text
+    elif MARKER.search(item) and kind_of(text) != "json":
+        kept = walked(text, item)
         assert {edge for span in kept for edge in span} <= edges(text)
         if keep and limit >= 64:
             start, end = keep[0]
             shown = next((stop for begin, stop in kept if begin <= start < stop), start)
             assert shown >= end or CHARS4.count(text[start:shown]) >= limit // 4 or start == end
     else:
-        assert one in (text[: len(one)], text[len(text) - len(one) :]) or kind_of(text) == "json"
-    assert clip(one, limit, CHARS4, mode) is one
+        assert item in (text[: len(item)], text[len(text) - len(item) :]) or kind_of(text) == "json"
+    assert clip(item, limit, CHARS4, mode) is item
 
 
 @given(
@@ -254,15 +254,15 @@ def test_a_clip_of_a_clip_sums_its_markers(
     second = clip(first, smaller, CHARS4, then)
     assert CHARS4.count(second) <= smaller
     marks = marked(second)
-    assert all(one.end < other.start for one, other in pairwise(marks))
+    assert all(gap.end < other.start for gap, other in pairwise(marks))
 
 
-def test_the_markers_of_two_cuts_become_one() -> None:
+def test_the_markers_of_two_clips_are_merged() -> None:
     twice = clip(clip(PLAIN, 200, O200K), 60, O200K)
     assert len(MARKER.findall(twice)) == 1
     walked(PLAIN, twice)
 
 
-def test_a_row_of_blanks_and_a_row_of_slashes_are_no_listing() -> None:
+def test_a_row_of_blanks_or_slashes_is_not_a_listing() -> None:
     for row in (" " * 1000 + "!", "/" * 1000, "-." * 500, "│ " * 500 + "!"):
         assert kind_of(f"{row}\n" * 8) == "plain"

@@ -1,5 +1,5 @@
-"""Clips of JSON are JSON: strings and arrays shortened, with true counts; everything else as it was
-spelled.
+"""Clips of JSON are JSON: strings and arrays are shortened, with true counts; all other notation is
+unchanged.
 """
 
 import json
@@ -26,39 +26,39 @@ O200K, CHARS4 = tokenizer("o200k_base"), tokenizer("chars4")
         ("head-tail", '{"a":1.10,"s":"xxxx… [392 characters truncated] …xxxx","b":[1e5, 2]}'),
     ],
 )
-def test_a_long_string_is_shortened_and_says_by_how_much(mode: Mode, expected: str) -> None:
+def test_a_long_string_is_shortened_with_a_marker_of_the_amount(mode: Mode, expected: str) -> None:
     text = '{"a":1.10,"s":"' + "x" * 400 + '","b":[1e5, 2]}'
     unmarked(json.loads(expected), json.loads(text))
-    one = clip(text, 20, CHARS4, mode)
-    assert CHARS4.count(one) <= 20
-    assert one.startswith('{"a":1.10,"s":"')
-    assert one.endswith('","b":[1e5, 2]}')
-    unmarked(json.loads(one), json.loads(text))
+    item = clip(text, 20, CHARS4, mode)
+    assert CHARS4.count(item) <= 20
+    assert item.startswith('{"a":1.10,"s":"')
+    assert item.endswith('","b":[1e5, 2]}')
+    unmarked(json.loads(item), json.loads(text))
 
 
-def test_a_long_array_is_shortened_and_says_by_how_much() -> None:
-    one = json.loads(clip(json.dumps({"ids": list(range(5000))}), 100, O200K, "head"))["ids"]
-    assert one[:-1] == list(range(len(one) - 1))
-    assert one[-1] == f"[{5000 - len(one) + 1} more items truncated]"
+def test_a_long_array_is_shortened_with_a_marker_of_the_amount() -> None:
+    ids = json.loads(clip(json.dumps({"ids": list(range(5000))}), 100, O200K, "head"))["ids"]
+    assert ids[:-1] == list(range(len(ids) - 1))
+    assert ids[-1] == f"[{5000 - len(ids) + 1} more items truncated]"
     both = json.loads(clip(json.dumps({"ids": list(range(5000))}), 100, O200K))["ids"]
     assert (both[0], both[-1]) == (0, 4999)
 
 
-def test_pretty_printed_json_stays_so() -> None:
-    one = clip(JSON, 500, O200K)
-    assert one.startswith('{\n  "rows": [\n    {\n      "id": 0,\n      "price": 1.1,\n')
-    assert one.endswith('  ],\n  "total": 200\n}')
-    unmarked(json.loads(one), json.loads(JSON))
+def test_pretty_printed_json_stays_pretty_printed() -> None:
+    text = clip(JSON, 500, O200K)
+    assert text.startswith('{\n  "rows": [\n    {\n      "id": 0,\n      "price": 1.1,\n')
+    assert text.endswith('  ],\n  "total": 200\n}')
+    unmarked(json.loads(text), json.loads(JSON))
 
 
-def test_an_object_of_too_many_members_loses_some_as_the_last_resort() -> None:
+def test_members_of_a_large_object_are_removed_as_a_last_resort() -> None:
     text = json.dumps({f"key {number}": number for number in range(3000)})
-    one = clip(text, 100, O200K)
-    assert O200K.count(one) <= 100
-    unmarked(json.loads(one), json.loads(text))
+    item = clip(text, 100, O200K)
+    assert O200K.count(item) <= 100
+    unmarked(json.loads(item), json.loads(text))
 
 
-def test_a_text_of_few_characters_a_token_stays_json_too() -> None:
+def test_a_text_with_few_characters_per_token_stays_json() -> None:
     text = json.dumps(
         {"codes": [[n * 7919 % 1000, n * 104729 % 1000] for n in range(60)], "ok": True}
     )
@@ -67,56 +67,56 @@ def test_a_text_of_few_characters_a_token_stays_json_too() -> None:
     unmarked(json.loads(clip(text, limit, O200K)), json.loads(text))
 
 
-def test_spellings_stay() -> None:
+def test_number_and_string_notation_is_kept() -> None:
     text = (
         '{ "n" : 1.10, "e":1e5 ,"u":"caf\\u00e9", "u":"twice", '
         '"big":123456789012345678901234567890, "s":"%s"}' % ("y" * 999)
     )
-    one = clip(text, 70, O200K)
-    assert one.startswith(
+    item = clip(text, 70, O200K)
+    assert item.startswith(
         '{ "n" : 1.10, "e":1e5 ,"u":"caf\\u00e9", "u":"twice", '
         '"big":123456789012345678901234567890, '
     )
-    json.loads(one)
+    json.loads(item)
 
 
 @pytest.mark.parametrize("text", ["[" * 3000 + "]" * 3000, '{"a": ' * 900 + "1" + "}" * 900])
-def test_json_that_nests_too_deeply_is_cut_as_plain_text(text: str) -> None:
-    one = clip(text, 60, O200K)
-    assert 0 < O200K.count(one) <= 60
+def test_json_nested_too_deeply_is_clipped_as_plain_text(text: str) -> None:
+    item = clip(text, 60, O200K)
+    assert 0 < O200K.count(item) <= 60
 
 
-def test_what_cannot_fit_as_json_is_cut_as_plain_text() -> None:
+def test_json_that_cannot_fit_is_clipped_as_plain_text() -> None:
     text = json.dumps({"a" * 400: 1, "b" * 400: 2})
-    one = clip(text, 30, O200K)
-    assert "... [truncated " in one
-    assert O200K.count(one) <= 30
+    item = clip(text, 30, O200K)
+    assert "... [truncated " in item
+    assert O200K.count(item) <= 30
 
 
 @given(json_texts, st.sampled_from([0, 1, 5, 31, 60, 100, 300]), st.sampled_from(MODES))
-def test_clips_of_any_json(text: str, limit: int, mode: Mode) -> None:
-    one = clip(text, limit, CHARS4, mode)
-    assert CHARS4.count(one) <= limit
+def test_properties_of_clips_of_any_json(text: str, limit: int, mode: Mode) -> None:
+    item = clip(text, limit, CHARS4, mode)
+    assert CHARS4.count(item) <= limit
     if CHARS4.count(text) <= limit:
-        assert one is text
-    elif "… [" in one or " more items truncated]" in one or " more members truncated]" in one:
-        unmarked(json.loads(one), json.loads(text))
-    again = clip(one, limit // 2, CHARS4, mode)
+        assert item is text
+    elif "… [" in item or " more items truncated]" in item or " more members truncated]" in item:
+        unmarked(json.loads(item), json.loads(text))
+    again = clip(item, limit // 2, CHARS4, mode)
     assert CHARS4.count(again) <= limit // 2
     assert "truncated] …… [" not in again
 
 
 @given(st.text(max_size=40) | st.text('a\ud83d\ude00\u0301\n"\\😀', max_size=20))
-def test_every_place_of_a_string_is_found_in_its_spelling(value: str) -> None:
+def test_every_position_of_a_string_is_found_in_its_notation(value: str) -> None:
     leaf = Leaf(json.dumps(value)[1:-1])
-    for place in range(len(leaf.value) + 1):
-        assert leaf.meant(leaf.spelled(place)) == place
-        part = leaf.spelling[: leaf.spelled(place)]
-        if cut_before(leaf.value, place) == place:
-            assert json.loads(f'"{part}"') == leaf.value[:place]
+    for position in range(len(leaf.value) + 1):
+        assert leaf.meant(leaf.spelled(position)) == position
+        part = leaf.spelling[: leaf.spelled(position)]
+        if cut_before(leaf.value, position) == position:
+            assert json.loads(f'"{part}"') == leaf.value[:position]
 
 
-def test_many_kept_ranges_in_many_items_cost_no_look_at_each_pair() -> None:
+def test_many_kept_ranges_in_many_items_take_linear_time() -> None:
     text = json.dumps([f"item {number}" for number in range(30_000)])
     wanted = [f"item {number}" for number in range(25_000, 5_000, -50)]  # the most important first
     places = [
@@ -142,9 +142,9 @@ def test_records_of_a_list_stay_whole() -> None:
     ]
     pairs = [rows[number : number + 2] for number in range(0, 90, 2)]
     shown = json.loads(clip(json.dumps(pairs), 120, O200K))
-    found = [row for pair in shown if isinstance(pair, list) for row in pair]
-    assert len(found) >= 2
-    assert all(row in rows for row in found)
+    values = [row for pair in shown if isinstance(pair, list) for row in pair]
+    assert len(values) >= 2
+    assert all(row in rows for row in values)
 
 
 def test_a_small_object_among_others_keeps_all_its_members() -> None:
@@ -157,13 +157,13 @@ def test_a_small_object_among_others_keeps_all_its_members() -> None:
     assert shown["cards"]["…"] == f"[{len(cards) + 1 - len(shown['cards'])} more members truncated]"
 
 
-def test_a_string_with_many_kept_places_has_two_gaps_at_most_and_is_cut_between_lines() -> None:
+def test_a_string_with_many_kept_ranges_has_at_most_two_gaps() -> None:
     lines = "".join(f"line {number} of the output\n" for number in range(400))
     text = json.dumps({"code": 0, "output": lines})
     places = [text.index(f"line {number} of") for number in (200, 90, 310, 150)]
-    output = json.loads(clip(text, 300, O200K, keep=[(place, place + 8) for place in places]))[
-        "output"
-    ]
+    output = json.loads(
+        clip(text, 300, O200K, keep=[(position, position + 8) for position in places])
+    )["output"]
     assert "line 200 of the output\n" in output
     parts = re.split(r"… \[\d+ characters truncated\] …", output)
     assert 2 <= len(parts) <= 3
@@ -171,20 +171,20 @@ def test_a_string_with_many_kept_places_has_two_gaps_at_most_and_is_cut_between_
 
 
 @given(json_texts, st.data())
-def test_a_document_is_known_as_the_decoder_knows_it(text: str, data: st.DataObject) -> None:
-    place = data.draw(st.integers(0, len(text)))
+def test_json_is_recognized_like_by_the_decoder(text: str, data: st.DataObject) -> None:
+    position = data.draw(st.integers(0, len(text)))
     text = (
-        text[:place]
+        text[:position]
         + data.draw(st.sampled_from(["", "0", ",", '"', "\\", "}", "\t"]))
-        + text[place + 1 :]
+        + text[position + 1 :]
     )
     try:
         is_valid = isinstance(json.loads(text), list | dict)
     except ValueError:
         is_valid = False
-    found = document(text)
-    assert (found is not None) == is_valid
-    for begin, value, end in found[0] if found else ():
+    parsed = document(text)
+    assert (parsed is not None) == is_valid
+    for begin, value, end in parsed[0] if parsed else ():
         if value > begin:
             json.loads(f"{{{text[begin:end]}}}")
         else:

@@ -1,4 +1,4 @@
-"""What other programs call our settings, each name of the table."""
+"""The names of other programs for settings: each name of the table."""
 
 import json
 from pathlib import Path
@@ -14,11 +14,10 @@ from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 
-# Settings that the table names and no stage has yet: a name of them is told as not known in this
-# version.
+# Settings in the table that no stage has yet: their names are reported as unknown in this version.
 PENDING: set[str] = set()
 
-# Block, name, value there, and what it is here.
+# block, name and value there, and the setting here
 ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "maxTokensPerOutput", 900, {"truncate.max-tokens": 900}),
     ("contextManagement", "maxToolOutputAge", 3, {"truncate.max-age": 3}),
@@ -71,7 +70,7 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("toolOutput", "largeOutputThreshold", 4096, {"truncate.spill-above": 4096}),
 ]
 
-# The same for names of ours in camelCase, which need no row of the table.
+# the same for camelCase names of ctxtrim, which need no row in the table
 OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "enabled", True, {"enabled": True}),
     ("contextManagement", "maxAge", 3, {"truncate.max-age": 3, "drop-images.max-age": 3}),
@@ -92,7 +91,7 @@ OWN: list[tuple[str, str, Any, dict[str, Any]]] = [
 ]
 
 
-def known(target: str) -> bool:
+def is_known(target: str) -> bool:
     stage, _, name = target.rpartition(".")
     names = (
         SETTINGS.get(stage, {})
@@ -102,29 +101,31 @@ def known(target: str) -> bool:
     return name in map(option_name, names)
 
 
-def said_of(path: Path, block: str, name: str, value: Any) -> tuple[dict[str, Any], list[str]]:
-    """What `agents.config.json` says with one name in a block, by setting, and what
-    is told of it.
+def settings_and_notes(
+    path: Path, block: str, name: str, value: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """The setting from `agents.config.json` with a single name in a block, and the messages about
+    it.
     """
     path.write_text(json.dumps({block: {name: value}}))
-    said = agents_file(path)
-    found = {option_name(key): one.value for key, one in said.shared.items()}
-    found |= {
-        f"{stage}.{option_name(key)}": one.value
-        for stage, all_ in said.settings.items()
-        for key, one in all_.items()
+    settings_source = agents_file(path)
+    result = {option_name(key): setting.value for key, setting in settings_source.shared.items()}
+    result |= {
+        f"{stage}.{option_name(key)}": setting.value
+        for stage, all_ in settings_source.settings.items()
+        for key, setting in all_.items()
     }
-    return found, [note.message for note in said.notes]
+    return result, [note.message for note in settings_source.notes]
 
 
 @pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
-def test_a_name_of_another_program_is_a_setting_of_ours(
+def test_a_name_of_another_program_is_an_alias_of_a_setting(
     tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
 ) -> None:
-    found, told = said_of(tmp_path / "agents.config.json", block, name, value)
-    assert found == {target: one for target, one in expected.items() if target not in PENDING}
+    result, lines = settings_and_notes(tmp_path / "agents.config.json", block, name, value)
+    assert result == {target: item for target, item in expected.items() if target not in PENDING}
     later = [target for target in expected if target in PENDING]
-    assert told == [f"{block}.{name}: {target} is unknown in this version" for target in later]
+    assert lines == [f"{block}.{name}: {target} is unknown in this version" for target in later]
 
 
 def test_every_row_of_the_table_is_tested() -> None:
@@ -137,44 +138,46 @@ def test_every_row_of_the_table_is_tested() -> None:
     assert rows == tested
 
 
-def test_the_settings_of_the_table_are_there_or_pending() -> None:
+def test_the_settings_of_the_table_exist_or_are_pending() -> None:
     targets = {row.target for rows in ALIASES.values() for row in rows} | set(WORDS)
-    assert {target for target in targets if not known(target)} == PENDING
+    assert {target for target in targets if not is_known(target)} == PENDING
 
 
 @pytest.mark.parametrize(("block", "name", "value", "expected"), [*ROWS, *OWN])
-def test_files_of_our_own_may_use_the_same_names(
+def test_ctxtrim_files_accept_the_aliases(
     tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
 ) -> None:
     own = tmp_path / "ctxtrim.toml"
     own.write_text(f"[{block}]\n{name} = {json.dumps(value)}\n")
-    said = own_file(own)
+    settings_source = own_file(own)
     inside = {
-        (stage, key): one.value
-        for stage, all_ in said.settings.items()
-        for key, one in all_.items()
+        (stage, key): setting.value
+        for stage, all_ in settings_source.settings.items()
+        for key, setting in all_.items()
     }
     if block != "compactor" or name not in (
         "maxTokens",
         "keepRecentTokens",
-    ):  # else names of ours, which come first
+    ):  # the remaining names are those of ctxtrim, which take precedence
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {
-            (stage, key): one.value
+            (stage, key): setting.value
             for stage, all_ in bare.settings.items()
-            for key, one in all_.items()
+            for key, setting in all_.items()
         } == inside
-        assert {key: one.value for key, one in bare.shared.items()} == {
-            key: one.value for key, one in said.shared.items()
+        assert {key: setting.value for key, setting in bare.shared.items()} == {
+            key: setting.value for key, setting in settings_source.shared.items()
         }
-    assert len(inside) + len(said.shared) == sum(target not in PENDING for target in expected)
+    assert len(inside) + len(settings_source.shared) == sum(
+        target not in PENDING for target in expected
+    )
 
 
 @pytest.mark.parametrize(
     "setting", [(stage, name) for stage, names in SETTINGS.items() for name in names]
 )
-def test_every_setting_is_known_in_kebab_snake_and_camel_case(
+def test_every_setting_is_accepted_in_kebab_snake_and_camel_case(
     tmp_path: Path, setting: tuple[str, str]
 ) -> None:
     stage, name = setting
@@ -185,14 +188,16 @@ def test_every_setting_is_known_in_kebab_snake_and_camel_case(
     if name == "tool":
         value = ["bash:max-tokens=7"]
     kebab = option_name(name)
-    camel = "".join(word.title() if place else word for place, word in enumerate(kebab.split("-")))
+    camel = "".join(
+        word.title() if position else word for position, word in enumerate(kebab.split("-"))
+    )
     for key in (kebab, kebab.replace("-", "_"), camel):
         own = tmp_path / "ctxtrim.toml"
         own.write_text(f"[{stage}]\n{key} = {json.dumps(value)}\n")
         assert list(own_file(own).settings[stage]) == [name]
 
 
-def test_what_two_blocks_say_is_as_the_first_says(tmp_path: Path) -> None:
+def test_the_first_of_two_blocks_takes_precedence(tmp_path: Path) -> None:
     path = tmp_path / "agents.config.json"
     path.write_text(
         '{"compactor": {"reserveTokens": 16384}, "contextManagement": '
@@ -201,7 +206,7 @@ def test_what_two_blocks_say_is_as_the_first_says(tmp_path: Path) -> None:
     assert agents_file(path).shared["reserve"].value == 4096
 
 
-def test_a_flag_that_is_no_flag_is_told(tmp_path: Path) -> None:
+def test_an_invalid_flag_is_an_error(tmp_path: Path) -> None:
     own = tmp_path / "ctxtrim.toml"
     own.write_text('summarizeOnTruncate = "yes"\n')
     with pytest.raises(

@@ -1,5 +1,5 @@
-"""Where settings come from, and which of them counts: every neighbouring pair of sources, and all
-of them at once.
+"""The sources of settings and their precedence: every adjacent pair of sources, and all of them
+together.
 """
 
 import json
@@ -19,9 +19,7 @@ TALK = conversation([user("Good morning."), says("And a good one to you.")])
 
 
 class Sources:
-    """A project's folder and a user's, an environment and a command line, in which settings can be
-    said.
-    """
+    """A project folder, a user folder, an environment and a command line as sources of settings."""
 
     def __init__(self, folder: Path) -> None:
         self.project, self.user = folder, folder / "user"
@@ -66,7 +64,7 @@ class Sources:
         return f"{self.user / 'config.toml'}: truncate.max-age"
 
     def preset(self, age: int) -> str:
-        assert age == 1  # which is what this preset says
+        assert age == 1  # the value in this preset
         self.values |= {"preset": "retention"}
         return "preset retention"
 
@@ -91,19 +89,19 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sources:
 
 
 def age(sources: Sources) -> tuple[int, str]:
-    """The age in force, and where it was said; the stage runs with the same."""
+    """The effective age and its source; the stage runs with the same value."""
     config = sources.config()
     value, origin = config.settings("truncate")["max_age"]
     assert config.spec("truncate").settings["max_age"] == value
     return value, origin
 
 
-def test_without_any_source_the_default_counts(sources: Sources) -> None:
+def test_without_a_source_the_default_applies(sources: Sources) -> None:
     assert age(sources) == (5, "default")
 
 
 @pytest.mark.parametrize("say", ORDER, ids=lambda say: say.__name__)
-def test_each_source_counts_more_than_the_default_and_is_named(sources: Sources, say: Say) -> None:
+def test_each_source_overrides_the_default_and_is_named(sources: Sources, say: Say) -> None:
     origin = say(sources, 1)
     assert age(sources) == (1, origin)
 
@@ -111,7 +109,7 @@ def test_each_source_counts_more_than_the_default_and_is_named(sources: Sources,
 @pytest.mark.parametrize(
     ("stronger", "weaker"), list(pairwise(ORDER)), ids=lambda say: say.__name__
 )
-def test_of_two_neighbours_the_stronger_counts(
+def test_the_stronger_of_two_adjacent_sources_applies(
     sources: Sources, stronger: Say, weaker: Say
 ) -> None:
     weaker(sources, 1)
@@ -119,20 +117,20 @@ def test_of_two_neighbours_the_stronger_counts(
     assert age(sources) == (9, origin)
 
 
-def test_what_stands_behind_a_stage_counts_more_than_any_source(sources: Sources) -> None:
-    for place, say in enumerate(reversed(ORDER)):
-        say(sources, 1 + place)
+def test_a_setting_after_the_stage_name_overrides_every_source(sources: Sources) -> None:
+    for position, say in enumerate(reversed(ORDER)):
+        say(sources, 1 + position)
     assert sources.config().spec("truncate:max-age=77").settings["max_age"] == 77
 
 
-def test_in_one_file_a_table_counts_more_than_a_key_for_all_stages(sources: Sources) -> None:
+def test_in_a_file_a_stage_table_overrides_a_key_for_all_stages(sources: Sources) -> None:
     (sources.project / "ctxtrim.toml").write_text('pin = ["id:a"]\n[trim]\npin = ["id:b"]\n')
     config = sources.config()
     assert config.spec("trim").settings["pin"] == ("id:b",)
     assert config.spec("truncate").settings["pin"] == ("id:a",)
 
 
-def test_the_environment_names_a_config_file_too(sources: Sources) -> None:
+def test_the_environment_can_name_a_config_file(sources: Sources) -> None:
     origin = sources.named(8)
     del sources.values["config"]
     sources.variables["CTXTRIM_CONFIG"] = "named.toml"
@@ -140,7 +138,7 @@ def test_the_environment_names_a_config_file_too(sources: Sources) -> None:
 
 
 @pytest.mark.parametrize("write", [Sources.pyproject, Sources.agents], ids=lambda say: say.__name__)
-def test_config_takes_the_files_of_other_programs_as_well(sources: Sources, write: Say) -> None:
+def test_config_accepts_files_of_other_programs(sources: Sources, write: Say) -> None:
     origin = write(sources, 8)
     (sources.project / "elsewhere").mkdir()
     file = next(path for path in sources.project.iterdir() if path.is_file())
@@ -149,14 +147,14 @@ def test_config_takes_the_files_of_other_programs_as_well(sources: Sources, writ
     assert age(sources) == (8, f"elsewhere/{origin}")
 
 
-def test_a_config_file_that_is_named_must_be_there(sources: Sources) -> None:
+def test_a_missing_config_file_is_an_error(sources: Sources) -> None:
     for name in ("missing.toml", "missing.json", "missing/pyproject.toml"):
         sources.values["config"] = name
         with pytest.raises(InputError, match=f"{name}: cannot be read: no such file"):
             sources.config()
 
 
-def test_lists_in_the_environment_are_one_text_or_a_json_array(sources: Sources) -> None:
+def test_lists_in_the_environment_are_a_text_or_a_json_array(sources: Sources) -> None:
     sources.variables |= {
         "CTXTRIM_PIN": "id:a, b",
         "CTXTRIM_PIPELINE": '["truncate:max-age=2", "check"]',
@@ -169,7 +167,7 @@ def test_lists_in_the_environment_are_one_text_or_a_json_array(sources: Sources)
         sources.config()
 
 
-def test_what_a_pipeline_says_of_a_stage_counts_as_much_as_its_file(sources: Sources) -> None:
+def test_settings_in_a_pipeline_have_the_rank_of_its_file(sources: Sources) -> None:
     (sources.project / "ctxtrim.toml").write_text(
         'pipeline = ["truncate:max-age=2", "truncate"]\nmax-age = 4\nkeep-small = 7\n'
     )
@@ -193,7 +191,7 @@ def test_s0_7_a_partial_block_merges_with_the_defaults(sources: Sources) -> None
     assert after["max_tokens"].value == 900
 
 
-def test_s0_1_it_runs_only_where_it_is_enabled(sources: Sources) -> None:
+def test_s0_1_the_stage_runs_only_if_enabled(sources: Sources) -> None:
     assert sources.config().enabled == (False, "default")
     (sources.project / "ctxtrim.toml").write_text("enabled = true\n")
     assert sources.config().enabled == (True, "ctxtrim.toml: enabled")
@@ -207,13 +205,13 @@ def test_s0_1_it_runs_only_where_it_is_enabled(sources: Sources) -> None:
 
 def test_s2_6_defaults(sources: Sources) -> None:
     config = sources.config()
-    found = {name: value.value for name, value in config.settings("truncate").items()}
-    assert (found["max_age"], found["max_tokens"], found["keep_active_files"]) == (5, 2000, True)
+    value = {name: value.value for name, value in config.settings("truncate").items()}
+    assert (value["max_age"], value["max_tokens"], value["keep_active_files"]) == (5, 2000, True)
     assert config.enabled.value is False
-    assert found["replace"] == "placeholder"  # no summaries
+    assert value["replace"] == "placeholder"  # no summaries
 
 
-def test_s1_12_the_block_of_the_prompt_layer(sources: Sources) -> None:
+def test_s1_12_the_config_block_for_trim(sources: Sources) -> None:
     block = {
         "enabled": True,
         "maxContextTokens": 128000,
@@ -240,7 +238,9 @@ def test_s1_12_the_block_of_the_prompt_layer(sources: Sources) -> None:
 OWN_FILE = {
     "max-ages = 3": "max-ages: unknown key (did you mean max-age?)",
     "maxAges = 3": "maxAges: unknown key (did you mean max-age?)",
-    "maxTokensPerOutputs = 3": "maxTokensPerOutputs: unknown key (did you mean maxTokensPerOutput?)",
+    "maxTokensPerOutputs = 3": (
+        "maxTokensPerOutputs: unknown key (did you mean maxTokensPerOutput?)"
+    ),
     "output = 'x'": "output: not a setting; pass --output on the command line",
     "max-age = '3'": "max-age: expected a whole number, found '3'",
     "max-age = true": "max-age: expected a whole number, found True",
@@ -272,25 +272,25 @@ OWN_FILE = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), OWN_FILE.items())
-def test_what_is_wrong_in_a_file_of_our_own_is_named(
-    sources: Sources, text: str, told: str
-) -> None:
+@pytest.mark.parametrize(("text", "error"), OWN_FILE.items())
+def test_an_error_in_a_ctxtrim_file_is_named(sources: Sources, text: str, error: str) -> None:
     (sources.project / "ctxtrim.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
         sources.config()
-    assert str(caught.value).startswith(f"ctxtrim.toml: {told}")
+    assert str(caught.value).startswith(f"ctxtrim.toml: {error}")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [one for one in OWN_FILE.items() if "invalid TOML" not in one[1]]
+    ("text", "error"), [item for item in OWN_FILE.items() if "invalid TOML" not in item[1]]
 )
-def test_the_same_in_pyproject_toml_names_the_table(sources: Sources, text: str, told: str) -> None:
+def test_an_error_in_pyproject_toml_names_the_table(
+    sources: Sources, text: str, error: str
+) -> None:
     table = "[tool.ctxtrim." + text[1:] if text.startswith("[") else f"[tool.ctxtrim]\n{text}"
     (sources.project / "pyproject.toml").write_text(table)
     with pytest.raises(UsageError) as caught:
         sources.config()
-    assert str(caught.value).startswith(f"pyproject.toml: tool.ctxtrim.{told}")
+    assert str(caught.value).startswith(f"pyproject.toml: tool.ctxtrim.{error}")
 
 
 AGENTS = {
@@ -308,21 +308,21 @@ AGENTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), AGENTS.items(), ids=range(len(AGENTS)))
-def test_what_is_wrong_in_a_file_of_other_programs_is_a_warning(
-    sources: Sources, text: str, told: str
+@pytest.mark.parametrize(("text", "warning"), AGENTS.items(), ids=range(len(AGENTS)))
+def test_an_error_in_a_file_of_another_program_is_a_warning(
+    sources: Sources, text: str, warning: str
 ) -> None:
     (sources.project / "agents.config.json").write_bytes(text.encode("latin-1"))
     [(path, note)] = sources.config().notes
     assert (path, note.severity) == ("agents.config.json", "warning")
-    assert note.message.startswith(told)
+    assert note.message.startswith(warning)
     assert age(sources) == (5, "default")
 
 
 @pytest.mark.parametrize(
     "text", ["[]", "3", '{"other": {"maxAge": 3}}', '{"contextManagement": {"maxAge": null}}']
 )
-def test_what_is_not_for_us_in_a_file_of_other_programs_is_nothing(
+def test_unrelated_keys_in_a_file_of_another_program_are_ignored(
     sources: Sources, text: str
 ) -> None:
     (sources.project / "agents.config.json").write_text(text)
@@ -330,7 +330,7 @@ def test_what_is_not_for_us_in_a_file_of_other_programs_is_nothing(
     assert age(sources) == (5, "default")
 
 
-def test_a_pyproject_that_does_not_speak_of_us_is_not_looked_into(sources: Sources) -> None:
+def test_a_pyproject_without_a_ctxtrim_table_is_not_parsed(sources: Sources) -> None:
     (sources.project / "pyproject.toml").write_text("[broken")
     assert age(sources) == (5, "default")
     (sources.project / "pyproject.toml").write_text("[broken ctxtrim")
@@ -339,7 +339,7 @@ def test_a_pyproject_that_does_not_speak_of_us_is_not_looked_into(sources: Sourc
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "error"),
     [
         ("CTXTRIM_MAX_AGES", "3", "CTXTRIM_MAX_AGES: unknown key (did you mean max-age?)"),
         ("CTXTRIM_MAX_AGE", "three", "CTXTRIM_MAX_AGE three: expected a whole number"),
@@ -347,27 +347,27 @@ def test_a_pyproject_that_does_not_speak_of_us_is_not_looked_into(sources: Sourc
         ("CTXTRIM_OUTPUT", "x", "CTXTRIM_OUTPUT: not a setting; pass --output on the command line"),
     ],
 )
-def test_what_is_wrong_in_the_environment_is_named(
-    sources: Sources, name: str, text: str, told: str
+def test_an_error_in_the_environment_is_named(
+    sources: Sources, name: str, text: str, error: str
 ) -> None:
     sources.variables[name] = text
     with pytest.raises(UsageError) as caught:
         sources.config()
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(error)
 
 
-def test_an_empty_variable_says_nothing(sources: Sources) -> None:
+def test_an_empty_variable_is_ignored(sources: Sources) -> None:
     sources.variables["CTXTRIM_MAX_AGE"] = ""
     assert age(sources) == (5, "default")
 
 
-def test_a_stored_preference_that_is_neither_on_nor_off_is_told(sources: Sources) -> None:
+def test_an_invalid_stored_preference_is_an_error(sources: Sources) -> None:
     (sources.user / "rolling-context").write_text("perhaps")
     with pytest.raises(InputError, match="rolling-context: expected on or off"):
         sources.config().enabled  # noqa: B018
 
 
-def test_models_of_several_files_are_one(sources: Sources) -> None:
+def test_models_of_several_files_are_merged(sources: Sources) -> None:
     (sources.project / "ctxtrim.toml").write_text("[models.m]\ncontext-window = 9000\n")
     (sources.user / "config.toml").write_text(
         "[models.M]\ncontext_window = 5\nmax_output = 7\n[models.n]\nmax_output = 3\n"
@@ -384,7 +384,7 @@ def test_models_of_several_files_are_one(sources: Sources) -> None:
     )
 
 
-def test_a_run_takes_all_of_it(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_run_applies_every_setting(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
         '[tool.ctxtrim]\nmodel = "gpt-4"\nsafety = 1.5\ntokenizer = "chars4"\n'
     )
@@ -403,9 +403,9 @@ def test_a_run_takes_all_of_it(ctxtrim: Run, tmp_path: Path) -> None:
         "reserve": 1000,
         "available": 4000,
     }
-    assert [(one["path"], one["code"], one["severity"]) for one in report["findings"]] == [
-        ("agents.config.json", "config", "warning")
-    ]
+    assert [
+        (finding["path"], finding["code"], finding["severity"]) for finding in report["findings"]
+    ] == [("agents.config.json", "config", "warning")]
     assert ran.code == 0
     assert "agents.config.json: warning: contextManagement.maxAges: unknown key" in ran.err
     quiet = ctxtrim("trim", "--quiet", stdin=TALK, cwd=tmp_path)
@@ -417,12 +417,12 @@ def test_flags_of_configuration_can_be_turned_off_by_options(ctxtrim: Run, tmp_p
     assert (
         ctxtrim("trim", "--tokenizer", "chars4", "--no-explain", stdin=TALK, cwd=tmp_path).err == ""
     )
-    told = ctxtrim("trim", "--tokenizer", "chars4", "--no-quiet", stdin=TALK, cwd=tmp_path).err
-    assert "messages of" in told
-    assert "ctxtrim: trim: 1 transcript" in told
+    error = ctxtrim("trim", "--tokenizer", "chars4", "--no-quiet", stdin=TALK, cwd=tmp_path).err
+    assert "messages of" in error
+    assert "ctxtrim: trim: 1 transcript" in error
 
 
-def test_a_configured_archive_is_none_where_nothing_is_written(
+def test_a_configured_archive_is_ignored_by_commands_without_output(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "ctxtrim.toml").write_text('archive = "kept"\n')

@@ -1,4 +1,4 @@
-"""Configuration that is found in a folder cannot run programs, send data or name places to read or
+"""Configuration discovered in a folder cannot run programs, send data or name paths to read or
 write.
 """
 
@@ -35,7 +35,7 @@ PLACES = {
     "llm-base-url": "http://127.0.0.1:9/v1",
     "llm-timeout": 5,
 }
-"""A value for each restricted setting of a whole run."""
+"""A value for each restricted setting of a full run."""
 
 
 def camel(key: str) -> str:
@@ -68,21 +68,21 @@ Write = Callable[[Path, str, object], tuple[str, str]]
 FILES: list[Write] = [in_own_file, in_pyproject, in_agents_file]
 
 
-def test_every_setting_that_names_a_place_or_a_service_is_restricted() -> None:
-    restricted = {name for name, option in SHARED.items() if option.is_restricted is not None}
+def test_every_setting_for_a_path_or_service_is_restricted() -> None:
+    restricted = {name for name, field in SHARED.items() if field.is_restricted is not None}
     assert restricted == {key.replace("-", "_") for key in PLACES}
 
 
 @pytest.mark.parametrize("key", PLACES)
 @pytest.mark.parametrize("write", FILES, ids=lambda write: write.__name__)
-def test_a_restricted_setting_of_a_found_file_is_ignored_with_a_warning(
+def test_a_restricted_setting_of_a_discovered_file_is_ignored_with_a_warning(
     ctxtrim: Run, tmp_path: Path, write: Write, key: str
 ) -> None:
-    file, place = write(tmp_path, key, PLACES[key])
+    file, setting = write(tmp_path, key, PLACES[key])
     before = sorted(tmp_path.iterdir())
     ran = ctxtrim("trim", "--summarize", "--budget", "900", stdin=LONG, cwd=tmp_path)
     assert ran.code == 0
-    assert ran.err.splitlines()[0].startswith(f"{file}: warning: {place} is ignored, ")
+    assert ran.err.splitlines()[0].startswith(f"{file}: warning: {setting} is ignored, ")
     assert "use `--config FILE` to allow it" in ran.err.splitlines()[0]
     assert sorted(tmp_path.iterdir()) == before
 
@@ -92,7 +92,7 @@ def test_a_folder_cannot_run_a_program(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "agents.config.json").write_text(json.dumps(block))
     ran = ctxtrim("trim", "--budget", "900", stdin=LONG, cwd=tmp_path)
     assert not (tmp_path / "PWNED").exists()
-    # what the file may say still applies, here with the summary made of facts
+    # allowed settings of the file apply, here with a summary from facts
     assert b"## User requests" in ran.out
     named = ctxtrim(
         "trim", "--budget", "900", "--config", "agents.config.json", stdin=LONG, cwd=tmp_path
@@ -113,7 +113,7 @@ def test_a_named_file_is_trusted(ctxtrim: Run, tmp_path: Path, write: Write, key
 
 
 @pytest.mark.parametrize("key", ["archive", "log", "events", "summary-store"])
-def test_the_environment_and_the_users_own_folder_are_trusted(
+def test_the_environment_and_the_user_folder_are_trusted(
     ctxtrim: Run, tmp_path: Path, key: str
 ) -> None:
     words = ("trim", "--summarize", "--budget", "900")
@@ -129,7 +129,7 @@ def test_the_environment_and_the_users_own_folder_are_trusted(
     assert (tmp_path / "two" / str(PLACES[key])).exists()
 
 
-def test_limits_patterns_and_names_of_a_found_file_still_apply(
+def test_limits_patterns_and_names_of_a_discovered_file_apply(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -177,7 +177,7 @@ def test_a_folder_cannot_turn_off_the_masking_of_secrets(
     )
 
 
-def test_a_pipe_in_a_strangers_folder_is_not_read(
+def test_a_pipe_in_an_untrusted_folder_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -188,7 +188,7 @@ def test_a_pipe_in_a_strangers_folder_is_not_read(
         configured({}, {}, tmp_path / "user")
 
 
-def test_a_configuration_without_an_end_is_refused(
+def test_an_endless_configuration_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

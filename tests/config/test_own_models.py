@@ -1,4 +1,4 @@
-"""Models of one's own in ctxtrim.toml: new ones, and those of the registry with other limits."""
+"""Models in ctxtrim.toml: new models, and registry models with other limits."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ def write(folder: Path, text: str) -> None:
     (folder / "ctxtrim.toml").write_text(text)
 
 
-def test_a_model_that_nobody_knows_is_what_the_file_says(ctxtrim: Run, tmp_path: Path) -> None:
+def test_a_model_unknown_to_the_registry_comes_from_the_file(ctxtrim: Run, tmp_path: Path) -> None:
     write(
         tmp_path,
         "[models.our-model]\ncontext_window = 64_000\nmax_input = 60_000\ntokenizer = "
@@ -33,9 +33,7 @@ def test_a_model_that_nobody_knows_is_what_the_file_says(ctxtrim: Run, tmp_path:
     assert "64,000 tokens" in ctxtrim("models", "our-model", cwd=tmp_path).out.decode()
 
 
-def test_a_model_of_the_registry_keeps_all_that_the_file_does_not_say(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_a_registry_model_keeps_values_missing_in_the_file(ctxtrim: Run, tmp_path: Path) -> None:
     write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
     row = json.loads(ctxtrim("count", "--model", "gpt-4o", "--json", stdin=TALK, cwd=tmp_path).out)[
         "transcripts"
@@ -46,7 +44,7 @@ def test_a_model_of_the_registry_keeps_all_that_the_file_does_not_say(
     assert "ctxtrim.toml" in ctxtrim("models", "gpt-4o", cwd=tmp_path).out.decode()
 
 
-def test_other_models_are_as_they_were(ctxtrim: Run, tmp_path: Path) -> None:
+def test_other_models_are_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
     row = json.loads(ctxtrim("count", "--model", "gpt-4", "--json", stdin=TALK, cwd=tmp_path).out)[
         "transcripts"
@@ -55,7 +53,7 @@ def test_other_models_are_as_they_were(ctxtrim: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error"),
     [
         (
             "[models.m]\ncontext_windows = 5\n",
@@ -75,10 +73,10 @@ def test_other_models_are_as_they_were(ctxtrim: Run, tmp_path: Path) -> None:
         ("[models", "invalid TOML"),
     ],
 )
-def test_what_is_wrong_in_the_file_is_named_with_its_key(
-    ctxtrim: Run, tmp_path: Path, text: str, told: str
+def test_an_error_in_the_file_is_named_with_its_key(
+    ctxtrim: Run, tmp_path: Path, text: str, error: str
 ) -> None:
     write(tmp_path, text)
     ran = ctxtrim("trim", "--model", "m", stdin=TALK, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, b"")
-    assert f"ctxtrim.toml: {told}" in ran.err
+    assert f"ctxtrim.toml: {error}" in ran.err

@@ -1,4 +1,4 @@
-"""Files in use, and what calls name."""
+"""Active files, and the paths that calls name."""
 
 import json
 from hashlib import sha256
@@ -25,22 +25,24 @@ PATCH = (
 
 
 def active(messages: list[Message], steps: int = 5) -> dict[int, str]:
-    where = shape(messages)
-    return active_reads(messages, where, where.steps, steps)
+    turn_shape = shape(messages)
+    return active_reads(messages, turn_shape, turn_shape.steps, steps)
 
 
-def others(number: int, first: int = 50) -> list[Message]:
+def other_steps(number: int, first: int = 50) -> list[Message]:
     return [
-        one for place in range(number) for one in step("bash", "ok", first + place, command="ls")
+        message
+        for position in range(number)
+        for message in step("bash", "ok", first + position, command="ls")
     ]
 
 
 def test_s2_1_a_file_read_six_steps_ago_is_not_active() -> None:
-    assert active([user("go"), *step("Read", "x", path=A), *others(6)]) == {}
+    assert active([user("go"), *step("Read", "x", path=A), *other_steps(6)]) == {}
 
 
-def test_s2_1_searching_or_printing_a_file_is_no_access() -> None:
-    reading = [*step("Read", "x", path=A), *others(5)]
+def test_s2_1_searching_or_printing_a_file_is_not_an_access() -> None:
+    reading = [*step("Read", "x", path=A), *other_steps(5)]
     assert (
         active(
             [
@@ -64,29 +66,31 @@ def test_s2_1_a_deleted_file_is_not_active_until_it_is_written_again() -> None:
     }
 
 
-def test_s2_1_a_read_that_failed_shows_no_file() -> None:
+def test_s2_1_a_failed_read_is_not_an_access() -> None:
     assert active(step("Read", "Error: no such file", path=A)) == {}
 
 
 def test_s2_1_a_file_read_in_the_last_steps_is_active() -> None:
-    assert active([user("go"), *step("Read", "x", path=A), *others(5)]) == {2: f"active file {A}"}
+    assert active([user("go"), *step("Read", "x", path=A), *other_steps(5)]) == {
+        2: f"active file {A}"
+    }
 
 
 @pytest.mark.parametrize("name", ["Edit", "Write"])
 def test_s2_1_a_file_read_six_steps_ago_but_changed_one_step_ago_is_active(name: str) -> None:
     changed = [
         *step("Read", "x", path=A),
-        *others(5),
+        *other_steps(5),
         *step(name, "done", 2, file_path=A),
-        *others(1, 70),
+        *other_steps(1, 70),
     ]
     assert active(changed) == {1: f"active file {A}"}
-    assert active([*step("Read", "x", path=A), *others(6), call(name, 3, file_path=A)]) == {
+    assert active([*step("Read", "x", path=A), *other_steps(6), call(name, 3, file_path=A)]) == {
         1: f"active file {A}"
     }
 
 
-def test_s2_3_of_reads_with_the_same_content_only_the_newest_is_kept() -> None:
+def test_s2_3_only_the_newest_read_of_the_same_content_is_kept() -> None:
     same = [
         *step("Read", "x = 1", 1, path=A),
         *step("Read", "x = 1", 2, path=f"{A}"),
@@ -98,7 +102,7 @@ def test_s2_3_of_reads_with_the_same_content_only_the_newest_is_kept() -> None:
     ) == [1, 3]
 
 
-def test_s2_3_references_name_path_last_step_and_content_the_oldest_first() -> None:
+def test_s2_3_references_hold_path_last_step_and_content_oldest_first() -> None:
     messages = [
         *step("Read", "one", 1, path=A),
         *step("Write", "done", 2, path=B, content="y"),
@@ -107,8 +111,8 @@ def test_s2_3_references_name_path_last_step_and_content_the_oldest_first() -> N
         *step("Grep", "hit", 5, path="/app"),
     ]
     read = {text: sha256(text.encode()).hexdigest() for text in ("one", "two")}
-    where = shape(messages)
-    assert file_references(messages, where) == (
+    turn_shape = shape(messages)
+    assert file_references(messages, turn_shape) == (
         FileReference(B, 2, None),
         FileReference("app/a.py", 3, read["two"]),
         FileReference(A, 4, read["one"]),
@@ -156,13 +160,11 @@ def test_s2_3_the_tools_of_nanocoder_are_known(kind: str, names: str) -> None:
         ("other", "get_user_details search_flights Task think"),
     ],
 )
-def test_s2_3_the_kind_of_a_tool_is_known_by_the_names_that_agents_use(
-    kind: str, names: str
-) -> None:
+def test_s2_3_the_kind_of_a_tool_follows_from_its_name(kind: str, names: str) -> None:
     assert {kind_of_tool(name) for name in names.split()} == {kind}
 
 
-def test_s2_3_one_tool_for_all_tells_its_kind_by_its_command() -> None:
+def test_s2_3_a_generic_tool_has_the_kind_of_its_command() -> None:
     commands = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit"}
     for command, kind in commands.items():
         assert (
@@ -209,7 +211,9 @@ def test_s2_3_paths_come_from_the_arguments(
         ("Read", '{"file_path": "/app/a.py"}', None),
     ],
 )
-def test_s2_5_the_command_of_a_call(name: str, arguments: str, command: str | None) -> None:
+def test_s2_5_the_command_of_a_call_is_extracted(
+    name: str, arguments: str, command: str | None
+) -> None:
     assert command_of(Part("tool_call", arguments, name=name)) == command
 
 
@@ -219,7 +223,7 @@ def test_a_patch_that_deletes_a_file_ends_its_use() -> None:
     assert active([*step("Read", "x", path="a.py"), *patching]) == {}
 
 
-def test_the_path_in_a_patch_may_have_many_blanks_in_it() -> None:
+def test_the_path_in_a_patch_can_contain_many_blanks() -> None:
     path = f"src/a{' ' * 300_000}b.py"
     patch = f"*** Begin Patch\n*** Update File: {path}  \n@@\n*** End Patch"
     assert paths_of(Part("tool_call", patch, name="apply_patch")) == (path,)

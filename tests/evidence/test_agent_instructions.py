@@ -53,30 +53,33 @@ def anthropic(text: str) -> bytes:
 
 def messages(data: bytes) -> list[Message]:
     return [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
 
 
 @pytest.mark.parametrize("text", CARRIERS)
 @pytest.mark.parametrize("spell", [openai, anthropic])
-def test_s1_4_a_message_that_carries_such_a_file_is_instructions_and_no_task(
-    text: str, spell: object
-) -> None:
-    found = messages(openai(text) if spell is openai else anthropic(text))
-    place = next(place for place, one in enumerate(found) if one.role == "user")
-    assert is_instructions(found[place])
-    opening = opening_task(found)
+def test_s1_4_a_message_with_an_instructions_file_is_not_a_task(text: str, spell: object) -> None:
+    parsed_messages = messages(openai(text) if spell is openai else anthropic(text))
+    position = next(
+        position for position, message in enumerate(parsed_messages) if message.role == "user"
+    )
+    assert is_instructions(parsed_messages[position])
+    opening = opening_task(parsed_messages)
     assert opening is not None
-    assert found[opening].parts[0].text == "fix the login form"
+    assert parsed_messages[opening].parts[0].text == "fix the login form"
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_what_a_person_typed_about_such_a_file_is_the_task(text: str) -> None:
+def test_text_of_a_person_about_an_instructions_file_is_the_task(text: str) -> None:
     assert opening_task(messages(openai(text))) == 0
     assert current_task(messages(json.dumps({"messages": [user(text)]}).encode())) == 0
 
 
-def test_a_block_beside_the_prompt_brings_instructions_too() -> None:
+def test_a_block_next_to_the_prompt_holds_instructions() -> None:
     blocks = [{"type": "text", "text": CARRIERS[0]}, {"type": "text", "text": "fix the login form"}]
     (message, _) = messages(
         json.dumps({"messages": [{"role": "user", "content": blocks}, says("done")]}).encode()
@@ -86,11 +89,11 @@ def test_a_block_beside_the_prompt_brings_instructions_too() -> None:
 
 
 @pytest.mark.parametrize("text", CARRIERS)
-def test_s1_4_instructions_outlive_old_chat(text: str) -> None:
+def test_s1_4_instructions_are_dropped_after_old_chat(text: str) -> None:
     old = [
-        one
+        message
         for number in range(20)
-        for one in (user(f"question {number} " * 20), says(f"answer {number} " * 20))
+        for message in (user(f"question {number} " * 20), says(f"answer {number} " * 20))
     ]
     data = json.dumps({"messages": [user(text), *old, user("and now?")]}).encode()
     done = run(data, [("trim", {})], limit=300).data

@@ -1,4 +1,4 @@
-"""Errors: what shows one, and what does not."""
+"""Errors: the signs of an error, and texts that are not errors."""
 
 import pytest
 from builders_evidence import result
@@ -37,13 +37,13 @@ def test_s0_11_the_failures_that_common_tools_print_are_errors(line: str) -> Non
         "it no longer Failed to connect", "we print npm ERR! then",
     ],
 )  # fmt: skip
-def test_s0_11_what_ended_well_is_no_error(text: str) -> None:
+def test_s0_11_successful_results_are_not_errors(text: str) -> None:
     assert not is_error(result(text))
     assert error_line(text) is None
 
 
 @pytest.mark.parametrize("is_loose", [False, True])
-def test_s0_11_flag_and_exit_code_decide_before_words(is_loose: bool) -> None:
+def test_s0_11_flag_and_exit_code_take_precedence_over_words(is_loose: bool) -> None:
     assert not is_error(result("Error: boom", is_error=False), is_loose)
     assert is_error(result("all is well", is_error=True), is_loose)
     assert not is_error(result("Exit code: 0\nError: boom"), is_loose)
@@ -51,7 +51,7 @@ def test_s0_11_flag_and_exit_code_decide_before_words(is_loose: bool) -> None:
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_s0_11_loose_finds_the_words_anywhere_and_names_their_line(word: str) -> None:
+def test_s0_11_loose_finds_error_words_anywhere(word: str) -> None:
     text = "head\n" * 50 + f"  the job {word} here \nrest\n" * 2
     assert error_line(text) is None
     start, end = error_line(text, is_loose=True) or (0, 0)
@@ -59,7 +59,7 @@ def test_s0_11_loose_finds_the_words_anywhere_and_names_their_line(word: str) ->
     assert is_error(result(text), is_loose=True)
 
 
-def test_s0_11_loose_takes_no_errors_for_an_error_as_its_name_says() -> None:
+def test_s0_11_loose_treats_no_errors_as_an_error() -> None:
     assert is_error(result("0 errors"), is_loose=True)
     assert not is_error(result("all 12 passed"), is_loose=True)
 
@@ -75,9 +75,9 @@ def test_s0_11_loose_takes_no_errors_for_an_error_as_its_name_says() -> None:
         ("line\n" * 9 + "exit code 1\n" + "line\n" * 9, None),
     ],
 )
-def test_s0_11_exit_codes_stand_in_the_first_or_last_lines(text: str, code: int | None) -> None:
+def test_s0_11_exit_codes_are_in_the_first_or_last_lines(text: str, code: int | None) -> None:
     assert exit_code(text) == code
 
 
-def test_a_number_too_long_for_an_exit_code_is_none() -> None:
+def test_a_number_too_long_for_an_exit_code_is_ignored() -> None:
     assert exit_code("exit code: " + "1" * 5000) is None

@@ -1,4 +1,4 @@
-"""Key facts of results, and the line that says them."""
+"""Key facts of results, and their summary line."""
 
 import json
 
@@ -23,7 +23,7 @@ def line(content: str, name: str, is_error: bool | None = None, **given: object)
 @pytest.mark.parametrize(
     ("content", "lines"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("a\n\n", 2)]
 )
-def test_s2_5_a_trailing_newline_is_no_line(content: str, lines: int) -> None:
+def test_s2_5_a_trailing_newline_is_not_a_line(content: str, lines: int) -> None:
     assert extract_key_info(content, "bash").lines == lines
 
 
@@ -42,9 +42,7 @@ def test_s2_5_a_trailing_newline_is_no_line(content: str, lines: int) -> None:
         ("12: x\n15: x", 2, ()),
     ],
 )
-def test_s2_5_hits_are_counted_and_nothing_else(
-    content: str, matches: int, paths: tuple[str, ...]
-) -> None:
+def test_s2_5_only_hits_are_counted(content: str, matches: int, paths: tuple[str, ...]) -> None:
     info = extract_key_info(content, "Grep", '{"pattern": "x"}')
     assert (info.matches, info.paths, info.command, info.kind) == (matches, paths, "x", "search")
 
@@ -60,7 +58,7 @@ def test_s2_5_the_facts_of_a_failed_command() -> None:
     )
 
 
-def test_s2_5_an_error_without_a_telling_line_has_its_first_line() -> None:
+def test_s2_5_an_error_without_an_error_line_uses_its_first_line() -> None:
     assert (
         extract_key_info("\nno such thing\nhere", "Read", "{}", is_error=True).error
         == "no such thing"
@@ -72,7 +70,7 @@ def test_s2_5_an_error_without_a_telling_line_has_its_first_line() -> None:
 @pytest.mark.parametrize(
     "content", ["0 errors", "Error: handled\nexit code 0", "see [x] and f(truncated) here"]
 )
-def test_s2_5_a_success_is_one(content: str) -> None:
+def test_s2_5_a_success_is_recognized(content: str) -> None:
     assert extract_key_info(content, "bash").status == "success"
 
 
@@ -80,7 +78,7 @@ def test_s2_5_a_success_is_one(content: str) -> None:
     "content",
     ["a\n... [truncated 12 characters] ...\nb", "a\n(Results are truncated)", "[3 lines omitted]"],
 )
-def test_s2_5_partial_is_what_says_that_it_is_not_all(content: str) -> None:
+def test_s2_5_partial_results_are_recognized_by_their_text(content: str) -> None:
     assert extract_key_info(content, "Read", '{"path": "a.py"}').status == "partial"
 
 
@@ -89,7 +87,7 @@ def test_s2_5_paths_come_from_the_call(name: str) -> None:
     assert extract_key_info("x", name, '{"file_path": "/app/a.py"}').paths == ("/app/a.py",)
 
 
-def test_s2_4_lines_say_how_it_ended_what_was_asked_and_what_came_back() -> None:
+def test_s2_4_a_summary_line_holds_status_call_and_result() -> None:
     passed = "ok\n" * 213 + "exit code: 0\n"
     assert line(passed, "bash", command="npm test") == "[✓ bash: npm test | exit 0 | 214 lines]"
     failed = "Error: boom\nexit code 1"
@@ -117,20 +115,24 @@ def test_s2_4_lines_say_how_it_ended_what_was_asked_and_what_came_back() -> None
         "",
     ],
 )
-def test_s2_4_other_texts_are_no_summary_lines(text: str) -> None:
+def test_s2_4_other_texts_are_not_summary_lines(text: str) -> None:
     assert not is_summary_line(text)
 
 
 @given(
     st.text(max_size=300),
-    st.one_of(st.none(), st.sampled_from(["bash", "Read", "Grep", "read_many_files"]), st.text(max_size=60)),
+    st.one_of(
+        st.none(),
+        st.sampled_from(["bash", "Read", "Grep", "read_many_files"]),
+        st.text(max_size=60),
+    ),
     st.one_of(st.none(), st.text(max_size=300), st.fixed_dictionaries({}, optional={
         "command": st.text(max_size=300), "path": st.text(max_size=300),
         "pattern": st.text(max_size=300), "paths": st.lists(st.text(max_size=300)),
     }).map(json.dumps)),
     st.sampled_from([None, True, False]),
 )  # fmt: skip
-def test_s2_4_a_summary_is_one_line_of_at_most_200_characters_and_known_again(
+def test_s2_4_a_summary_line_has_at_most_200_characters_and_is_recognized(
     content: str, name: str | None, arguments: str | None, is_error: bool | None
 ) -> None:
     summary = summary_line(extract_key_info(content, name, arguments, is_error), name)
@@ -160,5 +162,5 @@ def test_s2_4_a_summary_is_one_line_of_at_most_200_characters_and_known_again(
         ("no such line", None),
     ],
 )
-def test_s2_4_a_summary_line_can_be_read_back(line: str, expected: SummaryFields | None) -> None:
+def test_s2_4_a_summary_line_is_parsed(line: str, expected: SummaryFields | None) -> None:
     assert parse_summary_line(line) == expected

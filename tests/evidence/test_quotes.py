@@ -1,4 +1,4 @@
-"""Quotes: what the user says of a result later, and what is no quotation."""
+"""Quotes: text of a result in a later user message, and texts that are not quotations."""
 
 import pytest
 from builders_evidence import call, result, step, user
@@ -17,9 +17,11 @@ PATH = "/srv/application/modules/authentication/login_handler.py"
 
 
 def quotes(messages: list[Message]) -> dict[int, str]:
-    found = quoted(messages, shape(messages))
-    texts = {place: "\n".join(part.text for part in messages[place].parts) for place in found}
-    return {place: texts[place][start:end] for place, (start, end) in found.items()}
+    result = quoted(messages, shape(messages))
+    texts = {
+        position: "\n".join(part.text for part in messages[position].parts) for position in result
+    }
+    return {position: texts[position][start:end] for position, (start, end) in result.items()}
 
 
 @pytest.mark.parametrize(
@@ -30,33 +32,33 @@ def quotes(messages: list[Message]) -> dict[int, str]:
         "=" * 60, "", " " * 60,
     ],
 )  # fmt: skip
-def test_s0_13_no_quotation(words: str) -> None:
+def test_s0_13_texts_that_are_not_quotations(words: str) -> None:
     output = f"{OUTPUT}\n{PATH}\n{PATH}:12\n" + "=" * 60 + " " * 60
     assert quotes([user("go"), *step("bash", output), user(words)]) == {}
 
 
-def test_s0_13_text_written_before_the_tool_ran_is_no_quotation() -> None:
+def test_s0_13_text_before_the_call_is_not_a_quotation() -> None:
     assert quotes([user(OUTPUT), *step("bash", OUTPUT), user("go on")]) == {}
 
 
-def test_s0_13_the_path_that_its_own_call_named_is_no_quotation() -> None:
+def test_s0_13_the_path_in_its_own_call_is_not_a_quotation() -> None:
     path = "My Documents/letters to the editor/the third draft of it.txt"
     messages = [*step("Read", f"{path}\nDear editor", path=path), user(f"now change {path}")]
     assert quotes(messages) == {}
 
 
-def test_s0_13_a_line_in_several_results_is_no_quotation() -> None:
+def test_s0_13_a_line_in_several_results_is_not_a_quotation() -> None:
     assert quotes([*step("bash", LINE, 1), *step("bash", f"{LINE}\nmore", 2), user(LINE)]) == {}
 
 
 @pytest.mark.parametrize("marks", [{"is_injected": True}, {"is_summary": True}])
-def test_s0_13_what_the_client_wrote_is_no_quotation(marks: dict[str, bool]) -> None:
+def test_s0_13_text_of_the_client_is_not_a_quotation(marks: dict[str, bool]) -> None:
     assert quotes([*step("bash", OUTPUT), user(LINE, **marks)]) == {}
 
 
-def test_s0_13_an_answer_of_the_model_is_no_quotation() -> None:
-    said = Message("assistant", user(OUTPUT).parts)
-    assert quotes([*step("bash", OUTPUT), said]) == {}
+def test_s0_13_an_answer_of_the_model_is_not_a_quotation() -> None:
+    message = Message("assistant", user(OUTPUT).parts)
+    assert quotes([*step("bash", OUTPUT), message]) == {}
 
 
 @pytest.mark.parametrize(
@@ -73,12 +75,12 @@ def test_s0_13_a_whole_line_is_a_quotation_with_white_space_folded(words: str) -
     assert quotes([user("go"), *step("bash", OUTPUT), user(words)]) == {2: LINE}
 
 
-def test_s0_13_forty_consecutive_characters_are_a_quotation_and_fewer_are_none() -> None:
+def test_s0_13_at_least_forty_consecutive_characters_are_a_quotation() -> None:
     text = (
         "so it says that the connection to the database was refused by the server again and again"
     )
-    for length, found in ((39, {}), (40, {1: text[5:45]}), (60, {1: text[5:65]})):
-        assert quotes([*step("bash", text), user(f"«{text[5 : 5 + length]}»")]) == found
+    for length, expected in ((39, {}), (40, {1: text[5:45]}), (60, {1: text[5:65]})):
+        assert quotes([*step("bash", text), user(f"«{text[5 : 5 + length]}»")]) == expected
 
 
 def test_s0_13_forty_characters_count_in_each_of_several_results() -> None:
@@ -99,26 +101,26 @@ words = st.text(ALPHABET, max_size=70)
 
 
 @given(st.lists(st.tuples(st.booleans(), words, st.integers(0, 60)), max_size=6), words)
-def test_s0_13_runs_are_what_a_search_of_every_window_finds(
+def test_s0_13_runs_equal_an_exhaustive_search(
     parts: list[tuple[bool, str, int]], shared: str
 ) -> None:
-    results, said = {}, {}
+    results, prompts = {}, {}
     for position, (is_result, text, cut) in enumerate(parts):
-        (results if is_result else said)[position] = text[:cut] + shared[: 20 + cut] + text[cut:]
+        (results if is_result else prompts)[position] = text[:cut] + shared[: 20 + cut] + text[cut:]
     naive = set()
     for position, text in results.items():
-        later = [other for place, other in said.items() if place > position]
+        later = [other for place, other in prompts.items() if place > position]
         windows = (
             start for start in range(len(text) - 39) if run_has_content(text, start, start + 40, ())
         )
         if any(text[start : start + 40] in other for start in windows for other in later):
             naive.add(position)
-    found = quoted_runs(results, said, {})
-    assert set(found) == naive
-    for position, (start, end) in found.items():
+    result = quoted_runs(results, prompts, {})
+    assert set(result) == naive
+    for position, (start, end) in result.items():
         run = results[position][start:end]
         assert len(run) >= 40
-        assert any(run in other for place, other in said.items() if place > position)
+        assert any(run in other for place, other in prompts.items() if place > position)
 
 
 @pytest.mark.parametrize("offset", range(21))
@@ -133,9 +135,9 @@ def test_s0_13_forty_characters_are_found_at_every_offset_in_a_large_paste(offse
 def test_many_results_against_a_paste_with_the_same_beginnings() -> None:
     log = [f"{number * 7919 % 100_003:06d} INFO request was served" for number in range(20_000)]
     messages = [
-        one
-        for place in range(200)
-        for one in step("bash", "\n".join(log[place * 50 : place * 50 + 50]), place)
+        message
+        for position in range(200)
+        for message in step("bash", "\n".join(log[position * 50 : position * 50 + 50]), position)
     ]
     messages.append(user("\n".join(log[5_000:])))
     assert sorted(quotes(messages)) == list(range(201, 400, 2))

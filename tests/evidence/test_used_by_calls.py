@@ -14,31 +14,31 @@ from ctxtrim.model import Message
 
 def feeds(messages: list[Message]) -> dict[int, list[tuple[int, str]]]:
     texts = [message.parts[0].text for message in messages]
-    found = chained(messages, shape(messages))
+    result = chained(messages, shape(messages))
     return {
-        place: [(to, texts[place][start:end]) for to, start, end in links]
-        for place, links in found.items()
+        position: [(to, texts[position][start:end]) for to, start, end in links]
+        for position, links in result.items()
     }
 
 
-def test_s0_10_a_value_that_occurred_earlier_feeds_nothing() -> None:
+def test_s0_10_a_value_that_occurred_earlier_links_no_call() -> None:
     for before in (user("open order W6247578"), call("note", 9, text="order W6247578")):
         assert (
             feeds([before, *step("find", "it is W6247578"), call("order", 2, id="W6247578")]) == {}
         )
 
 
-def test_s0_10_short_values_parts_of_words_and_what_comes_later_feed_nothing() -> None:
+def test_s0_10_short_values_word_parts_and_later_text_link_no_call() -> None:
     assert feeds([*step("ls", "a.py"), call("Read", 2, path="a.py")]) == {}
     assert feeds([*step("find", "reservations"), call("order", 2, id="reservation")]) == {}
     assert feeds([call("order", 1, id="W6247578"), result("W6247578")]) == {}
 
 
-def test_s0_10_names_of_arguments_feed_nothing() -> None:
+def test_s0_10_names_of_arguments_link_no_call() -> None:
     assert feeds([*step("find", "reservation"), call("order", 2, reservation=True)]) == {}
 
 
-def test_s0_10_paths_ids_and_words_feed_the_calls_that_name_them() -> None:
+def test_s0_10_paths_ids_and_words_link_the_calls_that_name_them() -> None:
     messages = [
         user("go"),
         *step("grep", "./src/auth/login.py:12: def check\nsee user_4711.", 1),
@@ -61,21 +61,23 @@ def test_s0_10_chains_have_depth_one() -> None:
 
 
 VALUES = st.sampled_from(["alpha1", "beta22", "gamma3/d", "short", "delta4.", "alpha1/x"])
-said = st.lists(VALUES, max_size=4).map(" ".join)
+any_text = st.lists(VALUES, max_size=4).map(" ".join)
 
 
 def tokens(text: str) -> set[str]:
     wide = (token.rstrip(".") for token in text.split())
-    return {token for one in wide for token in (one, *re.findall(r"\w+", one)) if len(token) >= 6}
+    return {
+        token for text in wide for token in (text, *re.findall(r"\w+", text)) if len(token) >= 6
+    }
 
 
-@given(st.lists(st.tuples(st.sampled_from(["user", "step"]), said, said), max_size=8))
-def test_s0_10_chains_are_what_a_search_of_everything_before_finds(
+@given(st.lists(st.tuples(st.sampled_from(["user", "step"]), any_text, any_text), max_size=8))
+def test_s0_10_chains_equal_an_exhaustive_search(
     parts: list[tuple[str, str, str]],
 ) -> None:
     messages: list[Message] = []
-    for number, (kind, one, other) in enumerate(parts):
-        messages += [user(one)] if kind == "user" else step("tool", other, number, x=one)
+    for number, (kind, text, other) in enumerate(parts):
+        messages += [user(text)] if kind == "user" else step("tool", other, number, x=text)
     texts = [
         json.loads(m.parts[0].text)["x"] if any(m.calls) else m.parts[0].text for m in messages
     ]
@@ -84,17 +86,21 @@ def test_s0_10_chains_are_what_a_search_of_everything_before_finds(
         for consumer, message in enumerate(messages)
         if any(message.calls)
         for token in tokens(texts[consumer])
-        for source in [next(place for place, text in enumerate(texts) if token in tokens(text))]
+        for source in [
+            next(position for position, text in enumerate(texts) if token in tokens(text))
+        ]
         if source < consumer and messages[source].role == "tool"
     }
-    assert {(place, *link) for place, links in feeds(messages).items() for link in links} == naive
+    assert {
+        (position, *link) for position, links in feeds(messages).items() for link in links
+    } == naive
 
 
 def again(messages: list[Message]) -> dict[int, int]:
     return copies(messages, shape(messages))
 
 
-def test_short_texts_and_other_tools_are_no_copies() -> None:
+def test_short_texts_and_other_tools_are_not_copies() -> None:
     text = "the same text of some length"
     assert again([*step("Read", "ok", 1), *step("Read", "ok", 2)]) == {}
     assert again([*step("Read", text, 1), *step("bash", text, 2)]) == {}
@@ -109,14 +115,14 @@ def test_short_texts_and_other_tools_are_no_copies() -> None:
 )
 def test_s2_3_older_copies_point_to_the_newest(parts: list[tuple[str, str]]) -> None:
     messages = [
-        one for number, (name, text) in enumerate(parts) for one in step(name, text, number)
+        message for number, (name, text) in enumerate(parts) for message in step(name, text, number)
     ]
     naive = {}
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
         same = [
             other
-            for other in range(place + 1, len(parts))
+            for other in range(position + 1, len(parts))
             if parts[other] == part and len(part[1]) >= 20
         ]
-        naive |= {2 * place + 1: 2 * same[-1] + 1} if same else {}
+        naive |= {2 * position + 1: 2 * same[-1] + 1} if same else {}
     assert again(messages) == naive

@@ -1,6 +1,4 @@
-"""Anthropic Messages: what is read, how edits are spelled, and elements that hold
-several messages.
-"""
+"""Anthropic Messages: parsed content, the bytes of edits, and elements with several messages."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -26,7 +24,7 @@ def user(content: Any) -> Value:
 def says(*blocks: Any) -> Value:
     return {
         "role": "assistant",
-        "content": [text(one) if isinstance(one, str) else one for one in blocks],
+        "content": [text(block) if isinstance(block, str) else block for block in blocks],
     }
 
 
@@ -34,7 +32,7 @@ def text(words: str) -> Value:
     return {"type": "text", "text": words}
 
 
-def use(of: str, **arguments: Any) -> Value:
+def tool_use(of: str, **arguments: Any) -> Value:
     return {"type": "tool_use", "id": of, "name": "bash", "input": arguments}
 
 
@@ -50,15 +48,17 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, list[str]]]:
-    return [(message.role, [part.text for part in message.parts]) for message in one.messages]
+def role_texts(transcript: Transcript) -> list[tuple[str, list[str]]]:
+    return [
+        (message.role, [part.text for part in message.parts]) for message in transcript.messages
+    ]
 
 
 def written(data: bytes, edit: Callable[[tuple[Message, ...]], Sequence[Message]]) -> bytes:
     """The file with its only transcript as it is meant, which it reads back as."""
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    meant = replace(one, messages=tuple(edit(one.messages)))
+    transcript = chunk.transcripts[0]
+    meant = replace(transcript, messages=tuple(edit(transcript.messages)))
     out = rewrite(FORMATS["anthropic"], chunk.lines, [meant])
     check(FORMATS["anthropic"], chunk.lines, out, [meant])
     return b"".join(out)
@@ -70,18 +70,18 @@ def elements(data: bytes) -> list[Any]:
 
 TALK = (
     user("list both"),
-    says("Listing.", use("a", command="ls"), use("b")),
+    says("Listing.", tool_use("a", command="ls"), tool_use("b")),
     user([result("a"), result("b", "two")]),
 )
 
 
-def test_each_result_is_a_message_and_so_is_what_is_said_beside_them() -> None:
+def test_each_result_and_the_text_next_to_them_is_a_message() -> None:
     talk = (
         *TALK[:2],
         user([*TALK[2]["content"], text("and now"), {"type": "image", "source": {}}, text("this")]),
     )
-    one = transcript(line(*talk, system="Be brief."))
-    assert told(one) == [
+    parsed = transcript(line(*talk, system="Be brief."))
+    assert role_texts(parsed) == [
         ("system", ["Be brief."]),
         ("user", ["list both"]),
         ("assistant", ["Listing.", '{"command":"ls"}', "{}"]),
@@ -89,8 +89,8 @@ def test_each_result_is_a_message_and_so_is_what_is_said_beside_them() -> None:
         ("tool", ["two"]),
         ("user", ["and now", "", "this"]),
     ]
-    assert [part.media for part in one.messages[-1].parts] == [None, Media("image"), None]
-    assert shape(one.messages).unanswered == ()
+    assert [part.media for part in parsed.messages[-1].parts] == [None, Media("image"), None]
+    assert shape(parsed.messages).unanswered == ()
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,14 @@ def test_each_result_is_a_message_and_so_is_what_is_said_beside_them() -> None:
             ["attachment"],
             [""],
         ),
-        (user([use("a")]), ["text"], ['{"type":"tool_use","id":"a","name":"bash","input":{}}']),
+        (
+            user([tool_use("a")]),
+            ["text"],
+            ['{"type":"tool_use","id":"a","name":"bash","input":{}}'],
+        ),
         (says({"type": "thinking", "thinking": "hm", "signature": "c2ln"}), ["reasoning"], ["hm"]),
         (says({"type": "redacted_thinking", "data": "b3Bh"}), ["reasoning"], ["b3Bh"]),
-        (says(use("a", x=[1])), ["tool_call"], ['{"x":[1]}']),
+        (says(tool_use("a", x=[1])), ["tool_call"], ['{"x":[1]}']),
         (
             says({"type": "server_tool_use", "id": "s"}),
             ["text"],
@@ -135,18 +139,18 @@ def test_each_result_is_a_message_and_so_is_what_is_said_beside_them() -> None:
     ],
 )
 def test_every_shape_of_content_is_read(element: Value, kinds: list[str], texts: list[str]) -> None:
-    found = transcript(line(user("first"), element, system="s")).messages[2]
-    assert [part.kind for part in found.parts] == kinds
-    assert [part.text for part in found.parts] == texts
+    message = transcript(line(user("first"), element, system="s")).messages[2]
+    assert [part.kind for part in message.parts] == kinds
+    assert [part.text for part in message.parts] == texts
 
 
-def test_what_a_server_ran_stays_in_the_message_of_the_model() -> None:
+def test_server_tools_stay_in_the_assistant_message() -> None:
     search = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
-    one = transcript(
+    parsed = transcript(
         line(user("x"), says({"type": "server_tool_use", "id": "s"}, search, "Found."))
     )
-    assert [message.role for message in one.messages] == ["user", "assistant"]
-    assert not list(one.messages[1].calls)
+    assert [message.role for message in parsed.messages] == ["user", "assistant"]
+    assert not list(parsed.messages[1].calls)
 
 
 def test_a_signature_is_not_counted() -> None:
@@ -157,27 +161,30 @@ def test_a_signature_is_not_counted() -> None:
     assert run(short).rows[0].count == run(long).rows[0].count
 
 
-def test_an_error_is_one_where_the_block_says_so() -> None:
-    one = transcript(line(*TALK[:2], user([result("a", is_error=True), result("b")])))
-    assert [message.result.is_error for message in one.messages if message.result] == [True, None]
+def test_the_error_flag_of_a_block_marks_an_error() -> None:
+    parsed = transcript(line(*TALK[:2], user([result("a", is_error=True), result("b")])))
+    assert [message.result.is_error for message in parsed.messages if message.result] == [
+        True,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("system", ["Be brief.", [text("Be "), text("brief.")]])
-def test_the_system_prompt_is_the_first_message_and_never_goes(system: Any) -> None:
+def test_the_system_prompt_is_the_first_message_and_is_never_dropped(system: Any) -> None:
     data = line(user("old " * 200), says("so"), user("now"), system=system)
-    one = transcript(data)
-    assert one.messages[0].role == "system"
-    assert "".join(part.text for part in one.messages[0].parts) == "Be brief."
+    parsed = transcript(data)
+    assert parsed.messages[0].role == "system"
+    assert "".join(part.text for part in parsed.messages[0].parts) == "Be brief."
     left = json.loads(run(data, [("trim", {})], limit=30).data or b"")
     assert left == {"system": system, "messages": [user("now")]}
 
 
-def test_a_system_prompt_that_a_stage_drops_leaves_no_empty_member() -> None:
-    data = line(user("x"), says(use("a")), system=[text("Be brief.")])
-    assert written(data, lambda messages: messages[1:]) == line(user("x"), says(use("a")))
+def test_dropping_the_system_prompt_removes_its_member() -> None:
+    data = line(user("x"), says(tool_use("a")), system=[text("Be brief.")])
+    assert written(data, lambda messages: messages[1:]) == line(user("x"), says(tool_use("a")))
 
 
-def test_what_stands_around_the_messages_is_read() -> None:
+def test_the_envelope_is_read() -> None:
     tools = [{"name": "bash", "input_schema": {}}]
     around = {
         "model": "claude-opus-4-6",
@@ -191,19 +198,19 @@ def test_what_stands_around_the_messages_is_read() -> None:
         "cache_creation_input_tokens": 7,
         "output_tokens": 2,
     }
-    one = transcript(line(*TALK, usage=usage, **around))
-    assert (one.model, one.id, one.tools, one.tool_choice) == (
+    parsed = transcript(line(*TALK, usage=usage, **around))
+    assert (parsed.model, parsed.id, parsed.tools, parsed.tool_choice) == (
         "claude-opus-4-6",
         "t1",
         json.dumps(tools).replace(" ", ""),
         "bash",
     )
-    assert one.usage is not None
-    assert (one.usage.prompt_tokens, one.usage.completion_tokens) == (50, 2)
+    assert parsed.usage is not None
+    assert (parsed.usage.prompt_tokens, parsed.usage.completion_tokens) == (50, 2)
     assert transcript(line(*TALK, tool_choice={"type": "any"})).tool_choice == "any"
 
 
-def test_answers_that_were_kept_as_they_came_tell_their_model_and_usage() -> None:
+def test_stored_api_answers_provide_model_and_usage() -> None:
     answer = says("Done.") | {
         "type": "message",
         "id": "msg_1",
@@ -211,13 +218,13 @@ def test_answers_that_were_kept_as_they_came_tell_their_model_and_usage() -> Non
         "stop_reason": "end_turn",
     }
     usage = {"input_tokens": 5, "output_tokens": 1}
-    one = transcript(line(*TALK, answer | {"usage": usage}))
-    assert one.model == "claude-opus-4-6"
-    assert one.usage is not None
-    assert (one.usage.prompt_tokens, one.usage.message) == (5, 4)
+    parsed = transcript(line(*TALK, answer | {"usage": usage}))
+    assert parsed.model == "claude-opus-4-6"
+    assert parsed.usage is not None
+    assert (parsed.usage.prompt_tokens, parsed.usage.message) == (5, 4)
 
 
-def test_an_edit_is_spelled_inside_its_block_and_nothing_else_changes() -> None:
+def test_an_edit_changes_only_its_block() -> None:
     before = (
         '{"n": 1.10, '
         '"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":'
@@ -227,7 +234,8 @@ def test_an_edit_is_spelled_inside_its_block_and_nothing_else_changes() -> None:
         '{"tool_use_id":"a","type":'
     )
 
-    before += '"tool_result","content":"%s"},{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"%s"}'
+    before += '"tool_result","content":"%s"},{"type":"tool_result","tool_use_id":"b","content":'
+    before += '[{"type":"text","text":"%s"}'
     before += ']} ],"role":"user","extra":1e5}]}\n'
     long = "wort \\u00fc und ü " * 200
     out = (
@@ -240,7 +248,7 @@ def test_an_edit_is_spelled_inside_its_block_and_nothing_else_changes() -> None:
     assert len(out) < len(before) + 1000
 
 
-def test_what_a_stage_notes_of_a_result_stands_in_its_block() -> None:
+def test_metadata_of_a_result_is_stored_in_its_block() -> None:
     data = line(*TALK[:2], user([result("a", "x" * 9000), result("b")]))
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     blocks = elements(out)[2]["content"]
@@ -248,7 +256,7 @@ def test_what_a_stage_notes_of_a_result_stands_in_its_block() -> None:
     assert "_originalLength" not in blocks[1]
 
 
-def test_what_is_left_of_an_element_stays_and_an_empty_one_goes() -> None:
+def test_the_rest_of_an_element_is_kept_and_an_empty_element_removed() -> None:
     data = line(*TALK[:2], user([*TALK[2]["content"], text("and now")]), system="s")
     assert elements(written(data, lambda messages: (*messages[:2], messages[5]))) == [
         TALK[0],
@@ -259,26 +267,26 @@ def test_what_is_left_of_an_element_stays_and_an_empty_one_goes() -> None:
     assert elements(written(data, lambda messages: messages[2:5])) == list(TALK[1:])
 
 
-def test_a_result_goes_with_its_call_even_where_the_text_beside_it_stays() -> None:
+def test_a_result_is_dropped_with_its_call_while_its_neighbour_text_is_kept() -> None:
     data = line(*TALK[:2], user([result("a", "word " * 400), result("b"), text("and now")]))
     out = run(data, [("trim", {})], limit=30).data or b""
     assert elements(out)[-1] == user([text("and now")])
     assert b"tool_" not in out
 
 
-def test_thinking_goes_as_a_whole_block_and_the_rest_of_the_message_stays() -> None:
+def test_thinking_is_removed_as_a_whole_block() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
-    data = line(user("x"), says(thought, "Listing.", use("a")), user([result("a")]))
+    data = line(user("x"), says(thought, "Listing.", tool_use("a")), user([result("a")]))
 
     def thoughtless(messages: tuple[Message, ...]) -> list[Message]:
         return [
-            replace(one, parts=tuple(p for p in one.parts if p.kind != "reasoning"))
-            for one in messages
+            replace(message, parts=tuple(p for p in message.parts if p.kind != "reasoning"))
+            for message in messages
         ]
 
     assert elements(written(data, thoughtless)) == [
         user("x"),
-        says("Listing.", use("a")),
+        says("Listing.", tool_use("a")),
         user([result("a")]),
     ]
     alone = line(user("x"), says(thought), user("go"))
@@ -293,7 +301,7 @@ ANSWER = Message("tool", (Part("tool_result", "none", "b"),))
 SHORT = user("In short.")
 
 
-def test_an_inserted_result_joins_those_before_it_and_stands_before_the_text() -> None:
+def test_an_inserted_result_joins_earlier_results_before_the_text() -> None:
     data = line(*TALK[:2], user([result("a"), text("and now")]))
     expected = [*TALK[:2], user([result("a"), result("b", "none"), text("and now")])]
     assert (
@@ -301,7 +309,7 @@ def test_an_inserted_result_joins_those_before_it_and_stands_before_the_text() -
     )
 
 
-def test_an_inserted_result_joins_those_after_it_where_none_is_before() -> None:
+def test_an_inserted_result_joins_later_results_if_none_is_earlier() -> None:
     data = line(*TALK[:2], user([result("lone"), text("and now")]))
     expected = [*TALK[:2], user([result("b", "none"), result("lone"), text("and now")])]
     assert (
@@ -309,7 +317,7 @@ def test_an_inserted_result_joins_those_after_it_where_none_is_before() -> None:
     )
 
 
-def test_inserted_results_without_company_share_an_element_of_their_own() -> None:
+def test_inserted_results_without_neighbours_share_a_new_element() -> None:
     first = Message("tool", (Part("tool_result", "none", "a", is_error=True),))
     data = line(*TALK[:2], user("go on"))
     expected = [
@@ -327,7 +335,7 @@ def test_inserted_results_without_company_share_an_element_of_their_own() -> Non
     )
 
 
-def test_an_inserted_text_is_an_element_before_what_follows() -> None:
+def test_an_inserted_text_is_an_element_before_the_next() -> None:
     assert elements(written(line(*TALK), lambda messages: (SUMMARY, *messages))) == [SHORT, *TALK]
     assert elements(written(line(*TALK), lambda messages: (*messages, SUMMARY))) == [*TALK, SHORT]
     data = line(*TALK[:2], user([*TALK[2]["content"], text("and now")]))
@@ -335,9 +343,9 @@ def test_an_inserted_text_is_an_element_before_what_follows() -> None:
     assert elements(written(data, lambda messages: (messages[0], SUMMARY, messages[4]))) == expected
 
 
-def test_an_element_is_cut_in_two_where_a_text_comes_between_its_messages() -> None:
-
-    data = b'{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},'
+def test_a_text_inserted_inside_an_element_splits_the_element() -> None:
+    data = b'{"messages":[{"role":"assistant","content":'
+    data += b'[{"type":"tool_use","id":"a","name":"f","input":{}}]},'
     data += (
         b'{"cache":1.10,"role":"user","content":[{"type":"tool_result","tool_use_id":"a"} , '
         b'%s],"at":1e5}]}\n'
@@ -348,20 +356,20 @@ def test_an_element_is_cut_in_two_where_a_text_comes_between_its_messages() -> N
     assert out == (data % (cut + now)).replace(b" , ]}", b"]}")
 
 
-def test_a_message_on_a_line_of_its_own_is_cut_into_lines() -> None:
+def test_a_message_on_a_separate_line_is_split_into_lines() -> None:
     talk = [*TALK[:2], {"content": [result("a"), result("b"), text("and now")], "role": "user"}]
-    data = b"".join(json.dumps(one).encode() + b"\r\n" for one in talk)
+    data = b"".join(json.dumps(message).encode() + b"\r\n" for message in talk)
     out = written(data, lambda messages: (*messages[:4], SUMMARY, messages[4]))
-    found = [json.loads(one) for one in out.split(b"\r\n") if one]
+    values = [json.loads(line) for line in out.split(b"\r\n") if line]
     halves = [
         {"content": [result("a"), result("b")], "role": "user"},
         SHORT,
         user([text("and now")]),
     ]
-    assert found == [*talk[:2], *halves]
+    assert values == [*talk[:2], *halves]
 
 
-def test_a_message_is_put_into_a_conversation_that_has_only_a_system_prompt() -> None:
+def test_a_message_is_inserted_after_a_lone_system_prompt() -> None:
     data = line(system="Be brief.")
     assert written(data, lambda messages: (*messages, SUMMARY)) == line(SHORT, system="Be brief.")
 
@@ -369,31 +377,31 @@ def test_a_message_is_put_into_a_conversation_that_has_only_a_system_prompt() ->
 COMPACTION = {"type": "compaction", "content": "What happened."}
 
 
-def test_what_a_compaction_stands_for_is_no_context() -> None:
+def test_compacted_history_is_not_context() -> None:
     data = line(
-        *TALK, says("old", COMPACTION, "Going on.", use("c")), user([result("c")]), system="s"
+        *TALK, says("old", COMPACTION, "Going on.", tool_use("c")), user([result("c")]), system="s"
     )
-    one = transcript(data)
-    assert told(one) == [
+    parsed = transcript(data)
+    assert role_texts(parsed) == [
         ("system", ["s"]),
         ("assistant", ["What happened."]),
         ("assistant", ["Going on.", "{}"]),
         ("tool", ["out"]),
     ]
-    assert [message.is_summary for message in one.messages] == [False, True, False, False]
+    assert [message.is_summary for message in parsed.messages] == [False, True, False, False]
     assert elements(written(data, lambda messages: messages[:2])) == [
         *TALK,
         says("old", COMPACTION),
     ]
     assert elements(written(data, lambda messages: (messages[0], *messages[2:])))[0] == says(
-        "Going on.", use("c")
+        "Going on.", tool_use("c")
     )
 
 
-def test_an_exchange_after_a_compaction_goes_without_it() -> None:
+def test_an_exchange_after_a_compaction_is_dropped_without_it() -> None:
     data = line(
         *TALK,
-        says(COMPACTION, "Going on.", use("c")),
+        says(COMPACTION, "Going on.", tool_use("c")),
         user([result("c", "word " * 400), text("and now")]),
     )
     out = run(data, [("trim", {})], limit=30).data or b""
@@ -411,13 +419,13 @@ def test_calls_without_ids_are_answered_in_order() -> None:
         ("user", result("t3", "lone")),
     ]
     data = b"".join(
-        json.dumps({"role": role, "message": {"content": [one]}}).encode() + b"\n"
-        for role, one in events
+        json.dumps({"role": role, "message": {"content": [block]}}).encode() + b"\n"
+        for role, block in events
     )
-    one = transcript(data)
-    where = shape(one.messages)
-    assert where.exchange == (0, 1, 1, 3, 3, 5)
-    assert where.unanswered == ()
+    parsed = transcript(data)
+    turn_shape = shape(parsed.messages)
+    assert turn_shape.exchange == (0, 1, 1, 3, 3, 5)
+    assert turn_shape.unanswered == ()
     out = written(data, lambda messages: (*messages[:1], SUMMARY, *messages[3:]))
     assert json.loads(out.splitlines()[1]) == {
         "role": "user",
@@ -425,7 +433,7 @@ def test_calls_without_ids_are_answered_in_order() -> None:
     }
 
 
-def test_a_call_without_an_id_gets_an_answer() -> None:
+def test_a_call_without_an_id_gets_an_inserted_answer() -> None:
     call = {"type": "tool_use", "name": "Read", "input": {}}
     answer = Message("tool", (Part("tool_result", "none", name="Read"),), "Read")
     out = written(line(user("x"), says(call)), lambda messages: (*messages, answer))
@@ -442,31 +450,31 @@ def droid(name: str, parent: str, message: Value) -> Value:
     }
 
 
-def test_lines_that_name_their_parent_are_hung_anew() -> None:
+def test_lines_with_parents_are_relinked() -> None:
     start = {"type": "session_start", "id": "s", "cwd": "/x"}
     lines = [
         start,
         droid("m1", "s", user([text("old")])),
-        droid("m2", "m1", says(use("a"))),
+        droid("m2", "m1", says(tool_use("a"))),
         droid("m3", "m2", user([result("a")])),
         droid("m4", "m3", user([text("now")])),
         droid("m5", "m4", says("Done.")),
     ]
-    data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
-    assert told(transcript(data))[1:3] == [("assistant", ["{}"]), ("tool", ["out"])]
-    out = [json.loads(one) for one in written(data, lambda m: (m[0], *m[3:])).splitlines()]
-    assert [(one["id"], one.get("parentId")) for one in out[1:]] == [
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    assert role_texts(transcript(data))[1:3] == [("assistant", ["{}"]), ("tool", ["out"])]
+    out = [json.loads(line) for line in written(data, lambda m: (m[0], *m[3:])).splitlines()]
+    assert [(event["id"], event.get("parentId")) for event in out[1:]] == [
         ("m1", "s"),
         ("m4", "m1"),
         ("m5", "m4"),
     ]
-    out = [json.loads(one) for one in written(data, lambda m: (SUMMARY, *m[3:])).splitlines()]
-    assert [one.get("parentId") for one in out] == [None, "s", out[1]["id"], "m4"]
+    out = [json.loads(line) for line in written(data, lambda m: (SUMMARY, *m[3:])).splitlines()]
+    assert [event.get("parentId") for event in out] == [None, "s", out[1]["id"], "m4"]
     assert out[1]["message"] == user([text("In short.")])
     assert out[1]["timestamp"] == "2026-01-01"
 
 
-def test_what_the_client_says_for_the_user_is_no_task() -> None:
+def test_client_text_in_the_user_role_is_not_a_task() -> None:
     reminder = "<system-reminder>Be brief.</system-reminder>"
     cline = user(
         [
@@ -475,7 +483,7 @@ def test_what_the_client_says_for_the_user_is_no_task() -> None:
         ]
     )
     feedback = user([text("[attempt_completion] Result:\n<feedback>Try again.</feedback>")])
-    talk = [user("go"), says(use("a")), user(reminder), cline]
+    talk = [user("go"), says(tool_use("a")), user(reminder), cline]
     assert current_task(transcript(line(*talk)).messages) == 0
     assert current_task(transcript(line(*talk, feedback)).messages) == 4
     assert (
@@ -484,7 +492,7 @@ def test_what_the_client_says_for_the_user_is_no_task() -> None:
     assert current_task(transcript(line(*talk, user(f"{reminder}\ngo on"))).messages) == 4
 
 
-def test_the_count_of_texts_that_a_dropped_result_separated_is_that_of_one_message() -> None:
+def test_texts_that_become_adjacent_are_counted_as_a_single_message() -> None:
     result = {"type": "tool_result", "tool_use_id": "c1", "content": "listing " * 300}
     texts = [
         {"type": "text", "text": "before the listing"},

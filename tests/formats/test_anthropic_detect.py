@@ -34,8 +34,8 @@ def opened(data: bytes) -> Reading:
 
 
 def name(data: bytes) -> str | None:
-    found = opened(data).format
-    return found.name if found else None
+    detected = opened(data).format
+    return detected.name if detected else None
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def name(data: bytes) -> str | None:
 def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     reading = opened(data)
     assert (reading.format and reading.format.name, reading.layout) == ("anthropic", layout)
-    found = read(data)[0].transcripts[0].messages
-    assert [message.role for message in found] == ["user", "assistant", "assistant", "tool"]
+    messages = read(data)[0].transcripts[0].messages
+    assert [message.role for message in messages] == ["user", "assistant", "assistant", "tool"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
         {"usage": {"input_tokens": 3, "output_tokens": 1}},
     ],
 )
-def test_plain_texts_are_its_own_where_what_is_around_them_says_so(around: Value) -> None:
+def test_plain_texts_are_detected_by_their_envelope(around: Value) -> None:
     assert name(lines(around | {"messages": PLAIN})) == "anthropic"
     assert name(lines(around | {"messages": [*PLAIN, CALL, ANSWER]})) == "openai-chat"
 
@@ -102,7 +102,7 @@ def test_plain_texts_are_its_own_where_what_is_around_them_says_so(around: Value
         {"type": "compaction", "content": "What happened."},
     ],
 )
-def test_one_block_that_nobody_else_has_is_enough(block: Value) -> None:
+def test_a_single_unique_block_decides_the_format(block: Value) -> None:
     assert (
         name(lines({"messages": [*PLAIN * 10, {"role": "user", "content": [block]}]}))
         == "anthropic"
@@ -133,7 +133,7 @@ def test_one_block_that_nobody_else_has_is_enough(block: Value) -> None:
         {"messages": []},
     ],
 )
-def test_what_may_be_openais_is_left_to_it(value: Value) -> None:
+def test_ambiguous_messages_are_read_as_openai(value: Value) -> None:
     assert name(lines(value)) == "openai-chat"
 
 
@@ -154,11 +154,11 @@ def test_what_may_be_openais_is_left_to_it(value: Value) -> None:
         {"system": "x", "messages": "none"},
     ],
 )
-def test_what_may_be_anybodys_is_nobodys(value: Value) -> None:
+def test_messages_of_many_formats_have_no_certain_format(value: Value) -> None:
     assert name(lines(value)) not in ("anthropic", "openai-chat")
 
 
-def test_files_of_cursor_and_droid_are_told_by_their_first_lines() -> None:
+def test_files_of_cursor_and_droid_are_detected_by_their_first_lines() -> None:
     text = [{"type": "text", "text": "x"}]
     assert name(lines({"role": "user", "message": {"content": text}})) == "anthropic"
     start = {"type": "session_start", "id": "s", "cwd": "/x"}
@@ -169,7 +169,7 @@ def test_files_of_cursor_and_droid_are_told_by_their_first_lines() -> None:
     assert len(read(data)[0].transcripts[0].messages) == 1
 
 
-def test_one_conversation_with_tools_tells_what_plain_ones_before_it_are() -> None:
+def test_a_conversation_with_tools_decides_for_plain_conversations_before_it() -> None:
     data = lines(
         *[{"messages": PLAIN}] * 5, {"messages": [*PLAIN, USE, RESULT]}, {"messages": PLAIN}
     )
@@ -177,53 +177,55 @@ def test_one_conversation_with_tools_tells_what_plain_ones_before_it_are() -> No
     assert [len(chunk.transcripts[0].messages) for chunk in read(data)] == [2, 2, 2, 2, 2, 4, 2]
 
 
-def test_one_message_with_tools_tells_what_plain_ones_around_it_are() -> None:
+def test_a_message_with_tools_decides_for_plain_messages_around_it() -> None:
     data = lines(*PLAIN * 5, USE, RESULT, *PLAIN * 5)
     assert name(data) == "anthropic"
-    assert [len(one.messages) for one in read(data)[0].transcripts] == [22]
+    assert [len(transcript.messages) for transcript in read(data)[0].transcripts] == [22]
 
 
-def test_in_a_mixed_file_each_line_is_read_in_its_own_dialect() -> None:
+def test_each_line_of_a_mixed_file_is_read_in_its_format() -> None:
     ours, theirs = {"messages": [*PLAIN, USE, RESULT]}, {"messages": [*PLAIN, CALL, ANSWER]}
     for first, other in ((ours, theirs), (theirs, ours)):
         chunks = read(lines(first, other, first))
         assert [len(chunk.transcripts[0].messages) for chunk in chunks] == [4, 4, 4]
         names = [chunk.format.name for chunk in chunks if chunk.format]
-        assert names == [name(lines(one)) for one in (first, other, first)]
+        assert names == [name(lines(value)) for value in (first, other, first)]
 
 
-def test_a_conversation_far_behind_the_beginning_is_read_in_its_own_dialect() -> None:
+def test_a_conversation_late_in_a_file_is_read_in_its_format() -> None:
     data = lines(*[{"messages": PLAIN}] * 100, {"messages": [*PLAIN, USE, RESULT]})
     ran = run(data, [("trim", {})], limit=10)
     assert [row.format for row in ran.rows[-2:]] == ["openai-chat", "anthropic"]
     assert (ran.data or b"").splitlines()[-1] == lines({"messages": PLAIN[:1]}).strip()
 
 
-def test_single_messages_of_another_dialect_are_told_and_stay() -> None:
+def test_single_messages_of_another_format_are_reported_and_kept() -> None:
     data = lines(*PLAIN * 40, USE, RESULT)
     ran = run(data, [("trim", {})], limit=20)
     assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
     assert (ran.data or b"").endswith(lines(USE, RESULT))
 
 
-def test_plain_texts_are_read_where_it_is_asked_for() -> None:
+def test_plain_texts_are_read_with_an_explicit_format() -> None:
     for data in (lines({"messages": PLAIN}), lines(*PLAIN)):
         reading = open_reading(BytesIO(data), (FORMATS["anthropic"],))
-        assert [len(one.messages) for chunk in reading.chunks for one in chunk.transcripts] == [2]
+        assert [
+            len(transcript.messages) for chunk in reading.chunks for transcript in chunk.transcripts
+        ] == [2]
     reading = open_reading(BytesIO(lines({"messages": [CALL, ANSWER]})), (FORMATS["anthropic"],))
     assert reading.format is None
 
 
-def test_lists_at_another_path_are_found_with_their_system_prompt() -> None:
+def test_lists_at_another_path_are_read_with_their_system_prompt() -> None:
     placed = FORMATS["anthropic"].placed
     assert placed is not None
     data = lines({"runs": [{"talk": [*PLAIN, USE, RESULT], "system": "x"}]})
-    found = [
-        one
+    transcripts = [
+        transcript
         for chunk in open_reading(BytesIO(data), (placed("runs[*].talk"),)).chunks
-        for one in chunk.transcripts
+        for transcript in chunk.transcripts
     ]
-    assert [message.role for message in found[0].messages] == [
+    assert [message.role for message in transcripts[0].messages] == [
         "system",
         "user",
         "assistant",

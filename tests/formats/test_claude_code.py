@@ -1,4 +1,4 @@
-"""Claude Code sessions: which lines are live, what a message is, and which links are mended."""
+"""Claude Code sessions: live lines, messages, and repaired links."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def says(uuid: str, parent: str | None, message: str, **block: Any) -> Event:
     return line(uuid, parent, "assistant", [block], id=message)
 
 
-def called(uuid: str, parent: str | None, message: str, call: str) -> Event:
+def call_line(uuid: str, parent: str | None, message: str, call: str) -> Event:
     block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "ls"}}
     return line(uuid, parent, "assistant", [block], id=message)
 
@@ -60,9 +60,10 @@ def transcript(*events: Event) -> Transcript:
     return read(session(*events))[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, str]]:
+def role_texts(transcript: Transcript) -> list[tuple[str, str]]:
     return [
-        (message.role, " | ".join(part.text for part in message.parts)) for message in one.messages
+        (message.role, " | ".join(part.text for part in message.parts))
+        for message in transcript.messages
     ]
 
 
@@ -70,9 +71,9 @@ PARALLEL = (
     line("u1", None, "user", "list both"),
     says("a1", "u1", "m1", type="thinking", thinking="hmm", signature="x"),
     says("a2", "a1", "m1", type="text", text="Listing."),
-    called("a3", "a2", "m1", "c1"),
+    call_line("a3", "a2", "m1", "c1"),
     line("p1", "a3", "progress", data={"output": "never read"}),
-    called("a4", "p1", "m1", "c2"),
+    call_line("a4", "p1", "m1", "c2"),
     answers(
         "r1",
         "a3",
@@ -87,9 +88,9 @@ PARALLEL = (
 )
 
 
-def test_one_message_spreads_over_lines_and_parallel_results_hang_beside_the_chain() -> None:
+def test_a_message_spans_lines_and_parallel_results_are_side_branches() -> None:
     call = '{"command":"ls"}'
-    assert told(transcript(*PARALLEL)) == [
+    assert role_texts(transcript(*PARALLEL)) == [
         ("user", "list both"),
         ("assistant", f"hmm | Listing. | {call} | {call}"),
         ("tool", "first"),
@@ -99,20 +100,20 @@ def test_one_message_spreads_over_lines_and_parallel_results_hang_beside_the_cha
     ]
 
 
-def test_an_abandoned_branch_and_a_sidechain_are_no_context() -> None:
+def test_an_abandoned_branch_and_a_sidechain_are_not_context() -> None:
     branch = line("x1", "b1", "user", "a prompt that was rewound")
     side = line("s1", None, "user", "a subagent's prompt") | {"isSidechain": True}
-    assert told(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == told(
+    assert role_texts(transcript(*PARALLEL[:-1], branch, side, PARALLEL[-1])) == role_texts(
         transcript(*PARALLEL)
     )
 
 
-def test_a_file_with_nothing_but_a_sidechain_is_that_sidechain() -> None:
+def test_a_file_with_only_a_sidechain_is_read_as_that_sidechain() -> None:
     events = [event | {"isSidechain": True} for event in PARALLEL]
-    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+    assert role_texts(transcript(*events)) == role_texts(transcript(*PARALLEL))
 
 
-def test_what_was_compacted_is_no_context() -> None:
+def test_compacted_messages_are_not_context() -> None:
     boundary = line("k1", None, "system", subtype="compact_boundary", logicalParentUuid="u2")
     summary = line(
         "k2",
@@ -123,12 +124,12 @@ def test_what_was_compacted_is_no_context() -> None:
         isVisibleInTranscriptOnly=True,
     )
     after = line("u3", "k2", "user", "go on")
-    one = transcript(*PARALLEL, boundary, summary, after)
-    assert told(one) == [("user", "This session is being continued…"), ("user", "go on")]
-    assert [message.is_injected for message in one.messages] == [True, False]
+    parsed = transcript(*PARALLEL, boundary, summary, after)
+    assert role_texts(parsed) == [("user", "This session is being continued…"), ("user", "go on")]
+    assert [message.is_injected for message in parsed.messages] == [True, False]
 
 
-def test_results_that_the_client_cleared_count_as_cleared() -> None:
+def test_results_cleared_by_the_client_are_counted_as_cleared() -> None:
     boundary = line(
         "k1",
         "r2",
@@ -136,8 +137,8 @@ def test_results_that_the_client_cleared_count_as_cleared() -> None:
         subtype="microcompact_boundary",
         microcompactMetadata={"compactedToolIds": ["c1"]},
     )
-    one = transcript(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
-    assert [text for role, text in told(one) if role == "tool"] == [
+    parsed = transcript(*PARALLEL[:8], boundary, PARALLEL[8] | {"parentUuid": "k1"}, PARALLEL[9])
+    assert [text for role, text in role_texts(parsed) if role == "tool"] == [
         "[Old tool result content cleared]",
         "second",
     ]
@@ -147,14 +148,14 @@ def test_results_that_the_client_cleared_count_as_cleared() -> None:
     )
 
 
-def test_messages_the_client_made_up_are_no_context() -> None:
+def test_synthetic_messages_of_the_client_are_not_context() -> None:
     event = says("z1", "u2", "m9", type="text", text="API Error")
     event["message"]["model"] = "<synthetic>"
-    one = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
-    assert told(one)[-2:] == [("user", "thanks"), ("user", "again")]
+    parsed = transcript(*PARALLEL, event, line("u3", "z1", "user", "again"))
+    assert role_texts(parsed)[-2:] == [("user", "thanks"), ("user", "again")]
 
 
-def test_one_user_line_may_hold_results_and_a_text() -> None:
+def test_a_user_line_can_hold_results_and_text() -> None:
     content = [
         {"type": "tool_result", "tool_use_id": "c1", "content": "one"},
         {
@@ -164,9 +165,9 @@ def test_one_user_line_may_hold_results_and_a_text() -> None:
         },
         {"type": "text", "text": "and now this"},
     ]
-    one = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
-    assert told(one)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
-    assert one.messages[3].parts[1].media == Media("image")
+    parsed = transcript(*PARALLEL[:6], line("r1", "a4", "user", content))
+    assert role_texts(parsed)[2:] == [("tool", "one"), ("tool", "two | "), ("user", "and now this")]
+    assert parsed.messages[3].parts[1].media == Media("image")
 
 
 def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
@@ -183,16 +184,18 @@ def test_tool_use_result_and_progress_are_never_edited_or_counted() -> None:
 def keeping(data: bytes, *places: int) -> bytes:
     """The session with some of its messages only."""
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    meant = replace(one, messages=tuple(one.messages[place] for place in places))
+    transcript = chunk.transcripts[0]
+    meant = replace(
+        transcript, messages=tuple(transcript.messages[position] for position in places)
+    )
     written = rewrite(FORMATS["claude-code"], chunk.lines, [meant])
     check(FORMATS["claude-code"], chunk.lines, written, [meant])
     return b"".join(written)
 
 
 def with_snapshots() -> tuple[Event, ...]:
-    """A session of two turns with a snapshot for each prompt, and progress of a
-    call in the first.
+    """A session of two turns with a snapshot for each prompt, and progress of a call in the first
+    turn.
     """
     return (
         {
@@ -214,7 +217,7 @@ def with_snapshots() -> tuple[Event, ...]:
             "snapshot": {"trackedFileBackups": {}},
         },
         line("u1", "h1", "user", "run the build " * 40),
-        called("a1", "u1", "m1", "c1"),
+        call_line("a1", "u1", "m1", "c1"),
         line(
             "p1",
             "a1",
@@ -251,7 +254,13 @@ def test_snapshots_and_progress_of_dropped_messages_are_dropped_and_listed(
     )
     assert ran.code == 0
     left = [json.loads(row) for row in out.read_bytes().splitlines()]
-    assert [one.get("uuid") or one["messageId"] for one in left] == ["s0", "h1", "u2", "u2", "a2"]
+    assert [event.get("uuid") or event["messageId"] for event in left] == [
+        "s0",
+        "h1",
+        "u2",
+        "u2",
+        "a2",
+    ]
     assert left[3]["parentUuid"] == "h1"
     [step] = json.loads(report.read_bytes())["transcripts"][0]["steps"]
     lines = [change for change in step["changes"] if change["message"] is None]
@@ -273,7 +282,7 @@ def test_keep_snapshots_keeps_the_lines_of_dropped_messages(ctxtrim: Run, tmp_pa
     assert kinds.count("progress") == 2
 
 
-def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
+def test_links_are_repaired_to_the_nearest_kept_ancestor() -> None:
     leaf = {"type": "summary", "summary": "a title", "leafUuid": "b1"}
     late = line("p2", "b1", "progress", data={})
     branch = line("x1", "a4", "user", "rewound")
@@ -289,17 +298,19 @@ def test_links_are_mended_to_the_nearest_ancestor_that_stays() -> None:
         "p2",
     ]
     assert events[None]["leafUuid"] == "p1"
-    assert told(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
+    assert role_texts(read(out)[0].transcripts[0]) == [("user", "list both"), ("user", "thanks")]
 
 
-def test_a_line_goes_only_when_all_its_blocks_go() -> None:
+def test_a_line_is_dropped_only_with_all_its_blocks() -> None:
     content = [
         {"type": "tool_result", "tool_use_id": "c1", "content": "one " * 50},
         {"type": "text", "text": "now this"},
     ]
-    data = session(PARALLEL[0], called("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content))
+    data = session(
+        PARALLEL[0], call_line("a3", "u1", "m1", "c1"), line("r1", "a3", "user", content)
+    )
     out = keeping(data, 0, -1)
-    events = [json.loads(one) for one in out.splitlines()]
+    events = [json.loads(line) for line in out.splitlines()]
     assert [event["uuid"] for event in events] == ["u1", "r1"]
     assert events[1]["message"]["content"] == [{"type": "text", "text": "now this"}]
     assert events[1]["parentUuid"] == "u1"
@@ -310,16 +321,16 @@ def test_old_files_without_links_are_read_in_order() -> None:
         {key: value for key, value in event.items() if key not in ("parentUuid", "uuid")}
         for event in PARALLEL
     ]
-    assert told(transcript(*events)) == told(transcript(*PARALLEL))
+    assert role_texts(transcript(*events)) == role_texts(transcript(*PARALLEL))
 
 
-def test_a_parent_that_is_not_in_the_file_ends_the_chain() -> None:
+def test_a_missing_parent_ends_the_chain() -> None:
     first = PARALLEL[0] | {"parentUuid": "elsewhere"}
-    assert told(transcript(first, *PARALLEL[1:])) == told(transcript(*PARALLEL))
+    assert role_texts(transcript(first, *PARALLEL[1:])) == role_texts(transcript(*PARALLEL))
 
 
-def test_parents_in_a_circle_end_too() -> None:
-    assert told(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
+def test_a_cycle_of_parents_ends() -> None:
+    assert role_texts(transcript(line("u1", "u2", "user", "a"), line("u2", "u1", "user", "b"))) == [
         ("user", "a"),
         ("user", "b"),
     ]
@@ -327,12 +338,12 @@ def test_parents_in_a_circle_end_too() -> None:
 
 def test_all_events_in_one_document() -> None:
     data = json.dumps({"loglines": PARALLEL}, indent=2).encode()
-    assert told(read(data)[0].transcripts[0]) == told(transcript(*PARALLEL))
+    assert role_texts(read(data)[0].transcripts[0]) == role_texts(transcript(*PARALLEL))
     out = json.loads(run(data, [("trim", {})], limit=16).data or b"")
     assert [event["uuid"] for event in out["loglines"]] == ["p1", "u2"]
 
 
-def test_the_model_is_the_last_real_one() -> None:
+def test_the_model_is_the_last_real_model() -> None:
     events = [json.loads(json.dumps(event)) for event in PARALLEL]
     for event in events:
         if event["type"] == "assistant":
@@ -343,18 +354,16 @@ def test_the_model_is_the_last_real_one() -> None:
 
 
 def survivors(budget: int, *events: Event) -> list[str]:
-    """What is left of a session after a trim, as the uuids of its lines; it reads back as it was
-    meant.
-    """
+    """The uuids of the lines that remain after a trim; the output reads back as intended."""
     ran = run(session(*events), [("trim", {})], limit=budget)
     assert [finding.message for finding in ran.findings] == []
-    return [json.loads(one)["uuid"] for one in (ran.data or b"").splitlines()]
+    return [json.loads(line)["uuid"] for line in (ran.data or b"").splitlines()]
 
 
 LONG = "lorem ipsum " * 40
 
 
-def test_an_abandoned_branch_never_comes_alive() -> None:
+def test_an_abandoned_branch_never_becomes_live() -> None:
     events = (
         line("a", None, "user", "start"),
         says("z", "a", "m1", type="text", text="keep"),
@@ -372,15 +381,15 @@ def test_an_abandoned_branch_never_comes_alive() -> None:
     assert survivors(30, *rootless) == ["b"]
 
 
-def test_a_text_beside_a_result_stays_when_the_result_goes() -> None:
+def test_a_text_next_to_a_dropped_result_is_kept() -> None:
     note = [
         {"type": "tool_result", "tool_use_id": "t1", "content": LONG},
         {"type": "text", "text": "note"},
     ]
     events = (
         line("a", None, "user", "start"),
-        called("b1", "a", "m1", "t1"),
-        called("b2", "b1", "m1", "t2"),
+        call_line("b1", "a", "m1", "t1"),
+        call_line("b2", "b1", "m1", "t2"),
         line("r1", "b1", "user", note),
         answers("r2", "b2", "t2"),
         line("q", "r2", "user", "go"),
@@ -388,7 +397,7 @@ def test_a_text_beside_a_result_stays_when_the_result_goes() -> None:
     assert survivors(40, *events) == ["a", "r1", "q"]
 
 
-def test_an_event_that_names_no_parent_does_not_follow_what_was_dead() -> None:
+def test_an_event_without_a_parent_does_not_follow_a_dead_branch() -> None:
     events = [
         line("a", None, "user", "start"),
         says("b", "a", "m1", type="text", text="dead"),
@@ -399,24 +408,24 @@ def test_an_event_that_names_no_parent_does_not_follow_what_was_dead() -> None:
     assert survivors(30, *events) == ["a", "b", "q"]
 
 
-def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
+def test_a_call_shape_in_a_user_message_is_plain_content() -> None:
     block = {"type": "tool_use", "id": "x", "name": "n", "input": {"a": LONG}}
     assert survivors(30, line("a", None, "user", [block]), line("b", "a", "user", "hi")) == ["b"]
 
 
-def test_an_attachment_may_be_all_that_is_left() -> None:
+def test_an_attachment_can_be_the_only_remaining_line() -> None:
     file = line("f", None, "attachment", attachment={"type": "file", "path": "a.py"})
     assert survivors(40, file, says("a", "f", "m1", type="text", text=LONG)) == ["f"]
 
 
-def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
+def test_lines_that_share_a_uuid_are_not_linked_to_themselves() -> None:
     events = [line("a", None, "user", "start"), says("t", "a", "m0", type="text", text=LONG)]
     events += [
         says("b", "t", "m1", type="text", text="one"),
         says("b", "t", "m1", type="text", text="two"),
     ]
     ran = run(session(*events, line("c", "b", "user", "hi")), [("trim", {})], limit=40)
-    left = [json.loads(one) for one in (ran.data or b"").splitlines()]
+    left = [json.loads(line) for line in (ran.data or b"").splitlines()]
     assert [(event["uuid"], event["parentUuid"]) for event in left] == [
         ("a", None),
         ("b", "a"),
@@ -426,10 +435,10 @@ def test_lines_that_share_a_uuid_are_not_hung_under_themselves() -> None:
 
 
 @pytest.mark.parametrize("is_document", [False, True], ids=["lines", "document"])
-def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
+def test_a_message_between_a_result_and_a_text_splits_their_line(
     is_document: bool,
 ) -> None:
-    told = {"sessionId": "s", "cwd": "/x"}
+    fields = {"sessionId": "s", "cwd": "/x"}
     call = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "one"}
     events: list[Any] = [
@@ -437,36 +446,36 @@ def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
             "type": "user",
             "uuid": "a",
             "parentUuid": None,
-            **told,
+            **fields,
             "message": {"role": "user", "content": "go"},
         },
         {
             "type": "assistant",
             "uuid": "b",
             "parentUuid": "a",
-            **told,
+            **fields,
             "message": {"id": "m", "content": [call]},
         },
-        {"type": "user", "uuid": "c", "parentUuid": "b", **told, "toolUseResult": {"x": 1.10}}
+        {"type": "user", "uuid": "c", "parentUuid": "b", **fields, "toolUseResult": {"x": 1.10}}
         | {
             "message": {
                 "role": "user",
-                "content": [result, *({"type": "text", "text": one} for one in ("and", "so"))],
+                "content": [result, *({"type": "text", "text": item} for item in ("and", "so"))],
             }
         },
         {
             "type": "assistant",
             "uuid": "d",
             "parentUuid": "c",
-            **told,
+            **fields,
             "message": {"id": "n", "content": "done"},
         },
     ]
     data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
     data = json.dumps({"loglines": events}).encode() if is_document else data
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    assert [message.role for message in one.messages] == [
+    transcript = chunk.transcripts[0]
+    assert [message.role for message in transcript.messages] == [
         "user",
         "assistant",
         "tool",
@@ -476,7 +485,7 @@ def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
     out = written(
         chunk,
         FORMATS["claude-code"],
-        replace(one, messages=(*one.messages[:3], SUMMARY, *one.messages[3:])),
+        replace(transcript, messages=(*transcript.messages[:3], SUMMARY, *transcript.messages[3:])),
     )
     again = read(out)[0].transcripts[0].messages
     texts = ["go", "{}", "one", SUMMARY.parts[0].text, "and", "so", "done"]
@@ -490,30 +499,33 @@ def test_a_message_between_a_result_and_a_text_of_one_line_cuts_the_line_in_two(
         "assistant",
     ]
     assert [message.is_injected for message in again[3:5]] == [True, False]
-    found = (
+    value = (
         json.loads(out)["loglines"]
         if is_document
         else [json.loads(line) for line in out.splitlines()]
     )
-    assert [one["parentUuid"] for one in found] == [None, *(one["uuid"] for one in found[:-1])]
-    assert [("toolUseResult" in one, one["sessionId"]) for one in found[2:5]] == [
+    assert [event["parentUuid"] for event in value] == [
+        None,
+        *(event["uuid"] for event in value[:-1]),
+    ]
+    assert [("toolUseResult" in item, item["sessionId"]) for item in value[2:5]] == [
         (True, "s"),
         (False, "s"),
         (False, "s"),
     ]
 
 
-def test_the_last_answer_stays_without_the_text_of_a_skill_that_does_not_fit(
+def test_the_last_answer_is_kept_without_an_oversized_skill_text(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     source = tmp_path / "s.jsonl"
     source.write_bytes(
         session(
             line("u1", None, "user", "review the change"),
-            called("a1", "u1", "m1", "c1"),
+            call_line("a1", "u1", "m1", "c1"),
             answers("r1", "a1", "c1", "Launching skill: review"),
             line("k1", "r1", "user", "How to review. " * 400, isMeta=True),
-            called("a2", "k1", "m2", "c2"),
+            call_line("a2", "k1", "m2", "c2"),
             answers("r2", "a2", "c2", "diff of the change"),
             says("a3", "r2", "m3", type="text", text="Two findings, both small."),
         )

@@ -1,6 +1,4 @@
-"""Codex rollouts: which items are live, what the session says besides, and how
-edits are spelled.
-"""
+"""Codex rollouts: live items, other session data, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 from harness import read, run
 from msgspec.structs import replace
-from test_openai_responses import LONG, SUMMARY, calls, returns, says, thinks, told
+from test_openai_responses import LONG, SUMMARY, calls, returns, role_texts, says, thinks
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
@@ -67,7 +65,7 @@ ROLLOUT = (
 
 
 def session(*events: Event) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in events)
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
 def transcript(*events: Event) -> Transcript:
@@ -79,9 +77,9 @@ def layout(file: bytes) -> tuple[str | None, str | None]:
     return reading.format.name if reading.format else None, reading.layout
 
 
-def test_the_items_are_the_context_and_what_the_terminal_shows_is_not() -> None:
-    one = transcript(*ROLLOUT)
-    assert [role for role, _ in told(one)] == [
+def test_items_are_context_and_terminal_events_are_not() -> None:
+    parsed = transcript(*ROLLOUT)
+    assert [role for role, _ in role_texts(parsed)] == [
         "system",
         "user",
         "user",
@@ -90,90 +88,90 @@ def test_the_items_are_the_context_and_what_the_terminal_shows_is_not() -> None:
         "assistant",
         "user",
     ]
-    assert told(one)[0] == ("system", "You are Codex.")
-    assert told(one)[4:] == [
+    assert role_texts(parsed)[0] == ("system", "You are Codex.")
+    assert role_texts(parsed)[4:] == [
         ("assistant", "hmm | {} | {}"),
         ("tool", "first"),
         ("tool", "second"),
         ("assistant", "Done."),
         ("user", "thanks"),
     ]
-    assert [each.is_injected for each in one.messages[1:4]] == [True, True, False]
-    assert (one.id, one.model, one.uncounted) == ("s1", "gpt-5-codex", 0)
+    assert [each.is_injected for each in parsed.messages[1:4]] == [True, True, False]
+    assert (parsed.id, parsed.model, parsed.uncounted) == ("s1", "gpt-5-codex", 0)
 
 
-def test_the_usage_of_an_answer_is_the_last_one_told_and_never_the_sum() -> None:
+def test_the_usage_of_an_answer_is_the_last_record_and_not_the_sum() -> None:
     assert transcript(*ROLLOUT).usages == (
         Usage(100, 20, 4, "gpt-5-codex"),
         Usage(150, 5, 7, "gpt-5-codex"),
     )
 
 
-def test_dynamic_tools_are_sent_too() -> None:
+def test_dynamic_tools_are_part_of_the_context() -> None:
     meta = event("session_meta", {"id": "s1", "dynamic_tools": [{"name": "look"}]})
     assert transcript(meta, *ROLLOUT[1:]).tools == '[{"name":"look"}]'
 
 
-def test_a_compaction_with_a_history_replaces_all_that_was_before() -> None:
+def test_a_compaction_with_a_history_replaces_everything_before() -> None:
     history = [
         says("user", "list both"),
         says("user", "Another language model started to solve this problem and …"),
     ]
-    one = transcript(
+    parsed = transcript(
         *ROLLOUT,
         event("compacted", {"message": "", "replacement_history": history}),
         item(calls("c3")),
     )
-    assert told(one) == [
+    assert role_texts(parsed) == [
         ("system", "You are Codex."),
         ("user", "list both"),
         ("user", "Another language model started to solve this problem and …"),
         ("assistant", "{}"),
     ]
-    assert [each.is_summary for each in one.messages] == [False, False, True, False]
-    assert one.usages == ()
+    assert [each.is_summary for each in parsed.messages] == [False, False, True, False]
+    assert parsed.usages == ()
 
 
-def test_a_compaction_without_one_keeps_what_people_said_and_its_summary() -> None:
+def test_a_compaction_without_a_history_keeps_prompts_and_its_summary() -> None:
     compacted = event("compacted", {"message": "so far so good"})
-    one = transcript(*ROLLOUT, compacted, item(says("user", "go on")))
-    assert [text for role, text in told(one)[3:]] == [
+    parsed = transcript(*ROLLOUT, compacted, item(says("user", "go on")))
+    assert [text for role, text in role_texts(parsed)[3:]] == [
         "list both",
         "thanks",
         "so far so good",
         "go on",
     ]
-    assert [each.is_summary for each in one.messages[3:]] == [False, False, True, False]
+    assert [each.is_summary for each in parsed.messages[3:]] == [False, False, True, False]
     again = transcript(*ROLLOUT, compacted, event("compacted", {"message": "better"}))
-    assert [text for role, text in told(again)[3:]] == ["list both", "thanks", "better"]
+    assert [text for role, text in role_texts(again)[3:]] == ["list both", "thanks", "better"]
 
 
-def test_turns_that_were_rolled_back_are_no_context() -> None:
+def test_rolled_back_turns_are_not_context() -> None:
     back = message("thread_rolled_back", num_turns=1)
-    assert told(transcript(*ROLLOUT, back)) == told(transcript(*ROLLOUT[:-1]))
+    assert role_texts(transcript(*ROLLOUT, back)) == role_texts(transcript(*ROLLOUT[:-1]))
     both = transcript(
         *ROLLOUT, message("thread_rolled_back", num_turns=9), item(says("user", "again"))
     )
-    assert [text for role, text in told(both)][3:] == ["again"]
+    assert [text for role, text in role_texts(both)][3:] == ["again"]
 
 
-def test_a_bare_rollout_of_2025() -> None:
+def test_a_rollout_of_2025_without_envelopes_is_read() -> None:
     header = {"id": "s0", "timestamp": TIME, "instructions": "Be brief.", "git": {}}
     bare = [says("user", "list"), calls("c1"), returns("c1"), says("assistant", "Done.")]
-    file = session(header, *(one for each in bare for one in (each, {"record_type": "state"})))
+    file = session(header, *(line for each in bare for line in (each, {"record_type": "state"})))
     assert layout(file) == ("codex", "events")
-    one = read(file)[0].transcripts[0]
-    assert told(one) == [
+    transcript = read(file)[0].transcripts[0]
+    assert role_texts(transcript) == [
         ("system", "Be brief."),
         ("user", "list"),
         ("assistant", "{}"),
         ("tool", "out"),
         ("assistant", "Done."),
     ]
-    assert one.id == "s0"
+    assert transcript.id == "s0"
 
 
-def test_rollouts_from_before_there_were_ids() -> None:
+def test_rollouts_without_ids_are_read() -> None:
     events = (
         {"timestamp": TIME, "role": "user", "content": "which branch?", "model": "gpt-4o-mini"},
         {
@@ -187,18 +185,18 @@ def test_rollouts_from_before_there_were_ids() -> None:
         {"timestamp": TIME, "type": "error", "text": "no context"},
     )
     assert layout(session(*events)) == ("codex", "events")
-    one = transcript(*events)
-    assert told(one) == [
+    parsed = transcript(*events)
+    assert role_texts(parsed) == [
         ("user", "which branch?"),
         ("assistant", '{"do":"status"}'),
         ("tool", "main"),
         ("assistant", "main"),
     ]
-    assert [part.name for part in (*one.messages[1].parts, *one.messages[2].parts)] == [
+    assert [part.name for part in (*parsed.messages[1].parts, *parsed.messages[2].parts)] == [
         "git",
         "git",
     ]
-    assert one.model == "gpt-4o-mini"
+    assert parsed.model == "gpt-4o-mini"
 
 
 @pytest.mark.parametrize(
@@ -218,17 +216,17 @@ def test_rollouts_from_before_there_were_ids() -> None:
         42,
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     assert layout(session(value))[0] != "codex"
 
 
-def left(budget: int, *events: Event) -> list[Event]:
+def remaining_events(budget: int, *events: Event) -> list[Event]:
     ran = run(session(*events), [("trim", {})], limit=budget)
     assert [finding.message for finding in ran.findings] == []
-    return [json.loads(one) for one in (ran.data or b"").splitlines()]
+    return [json.loads(line) for line in (ran.data or b"").splitlines()]
 
 
-def test_what_goes_leaves_what_the_terminal_shows() -> None:
+def test_dropping_an_item_keeps_its_terminal_events() -> None:
     events = [
         *ROLLOUT[3:8],
         item(calls("c1", json.dumps(LONG))),
@@ -236,20 +234,20 @@ def test_what_goes_leaves_what_the_terminal_shows() -> None:
         *ROLLOUT[-5:],
     ]
     gone = [events[4], events[5], events[6]]
-    assert left(40, *events) == [one for one in events if one not in gone]
+    assert remaining_events(40, *events) == [event for event in events if event not in gone]
 
 
-def test_a_summary_that_goes_leaves_the_end_of_what_was_before_it() -> None:
+def test_dropping_a_summary_keeps_earlier_history_compacted() -> None:
     events = [
         *ROLLOUT,
         event("compacted", {"message": LONG, "extra": 1}),
         item(says("user", "now")),
     ]
-    kept = left(64, *events)
-    assert [one["payload"] for one in kept if one["type"] == "compacted"] == [
+    kept = remaining_events(64, *events)
+    assert [event["payload"] for event in kept if event["type"] == "compacted"] == [
         {"message": "", "extra": 1}
     ]
-    system, *instructions, opening, now = told(transcript(*kept))
+    system, *instructions, opening, now = role_texts(transcript(*kept))
     assert (system, opening, now) == (
         ("system", "You are Codex."),
         ("user", "list both"),
@@ -258,10 +256,10 @@ def test_a_summary_that_goes_leaves_the_end_of_what_was_before_it() -> None:
     assert [role for role, _ in instructions] == ["user", "user"]
 
 
-def test_items_of_a_compaction_go_one_by_one() -> None:
+def test_items_of_a_compaction_are_dropped_individually() -> None:
     history = [says("user", "old"), says("assistant", LONG), says("user", "now")]
     events = [META, event("compacted", {"message": "", "replacement_history": history})]
-    assert left(40, *events)[1]["payload"]["replacement_history"] == history[2:]
+    assert remaining_events(40, *events)[1]["payload"]["replacement_history"] == history[2:]
 
 
 def test_an_output_that_is_json_in_a_string_is_shortened_inside() -> None:
@@ -288,7 +286,7 @@ def written(events: tuple[Event, ...], *messages: Message) -> list[Event]:
     return [json.loads(line) for line in lines]
 
 
-def test_what_is_inserted_is_a_line_with_the_time_of_the_one_beside_it() -> None:
+def test_an_inserted_line_has_the_time_of_its_neighbour() -> None:
     system, *rest = transcript(*ROLLOUT).messages
     kept = [SUMMARY, *rest[2:]]
     lines = written(ROLLOUT, system, *kept)
@@ -298,7 +296,7 @@ def test_what_is_inserted_is_a_line_with_the_time_of_the_one_beside_it() -> None
     assert lines[12] == item(returns("c2", "none"))
 
 
-def test_what_is_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
+def test_a_message_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
     history = [says("user", "old"), calls("c1")]
     events = (
         META,
@@ -315,8 +313,8 @@ def test_what_is_inserted_into_a_compaction_is_an_item_of_its_history() -> None:
     ]
 
 
-def test_lines_that_were_parted_by_a_line_that_goes_stay_apart() -> None:
+def test_lines_around_a_dropped_line_remain_separate() -> None:
     events = (META, item(says("assistant", "so")), item(says("user", "gone")), item(calls("c1")))
-    system, said, _, call = transcript(*events).messages
-    lines = written(events, system, said, call)
+    system, message, _, call = transcript(*events).messages
+    lines = written(events, system, message, call)
     assert lines[2] == item({"type": "message", "role": "assistant", "content": []})

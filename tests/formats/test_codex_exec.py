@@ -34,21 +34,21 @@ STREAM = [
 
 
 def stream(*events: dict[str, Any]) -> bytes:
-    return b"".join(json.dumps(one).encode() + b"\n" for one in events)
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
-def test_each_item_is_read_once_when_it_is_complete() -> None:
+def test_each_item_is_read_once_on_completion() -> None:
     reading = open_reading(BytesIO(stream(*STREAM)))
     assert reading.format is not None
     assert (reading.format.name, reading.layout) == ("codex-exec", "events")
-    one = read(stream(*STREAM))[0].transcripts[0]
-    assert [(message.role, message.parts) for message in one.messages] == [
+    transcript = read(stream(*STREAM))[0].transcripts[0]
+    assert [(message.role, message.parts) for message in transcript.messages] == [
         ("assistant", (Part("reasoning", "hmm"),)),
         ("assistant", (Part("tool_call", "ls", "item_1", "shell"),)),
         ("tool", (Part("tool_result", LONG, "item_1", None, True),)),
         ("assistant", (Part("text", "Done."),)),
     ]
-    assert (one.id, one.usages) == ("t1", ())
+    assert (transcript.id, transcript.usages) == ("t1", ())
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_each_item_is_read_once_when_it_is_complete() -> None:
         ),
     ],
 )
-def test_every_item_that_the_model_made_or_read_is_counted(
+def test_every_item_of_the_model_context_is_counted(
     item: dict[str, Any], parts: list[Part]
 ) -> None:
-    one = read(stream(STREAM[0], *shown(id="i", **item)))[0].transcripts[0]
-    assert [part for message in one.messages for part in message.parts] == parts
+    transcript = read(stream(STREAM[0], *shown(id="i", **item)))[0].transcripts[0]
+    assert [part for message in transcript.messages for part in message.parts] == parts
 
 
-def test_a_result_is_shortened_where_it_is_complete_and_a_step_goes_as_one_line() -> None:
+def test_a_completed_result_is_shortened_and_a_step_is_dropped_as_a_line() -> None:
     out = run(stream(*STREAM), [("truncate", {"max_tokens": 50})]).data or b""
     lines = [json.loads(line) for line in out.splitlines()]
     assert lines[:5] + lines[6:] == STREAM[:5] + STREAM[6:]

@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: what is read, how a log is replayed, and how edits are spelled."""
+"""Gemini CLI sessions: parsed content, replay of a log, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from harness import read, run
-from test_gemini_contents import ANSWER, SUMMARY, put
+from test_gemini_contents import ANSWER, SUMMARY, inserted
 from writers.gemini_cli import calls_in_content
 
 from ctxtrim.formats.reading import open_reading
@@ -24,19 +24,19 @@ def gemini(name: str, content: Any = "", **more: Any) -> Entry:
 
 
 def response(call: str, text: Any, **more: Any) -> Entry:
-    told = text if isinstance(text, dict) else {"output": text}
-    return {"functionResponse": {"id": call, "name": "look", "response": told}} | more
+    response = text if isinstance(text, dict) else {"output": text}
+    return {"functionResponse": {"id": call, "name": "look", "response": response}} | more
 
 
 def call(name: str, *result: Any, **more: Any) -> Entry:
-    told = {
+    fields = {
         "id": name,
         "name": "look",
         "args": {"at": 1},
         "status": "success",
         "resultDisplay": "for the screen",
     }
-    return told | ({"result": list(result)} if result else {}) | more
+    return fields | ({"result": list(result)} if result else {}) | more
 
 
 def session(*entries: Entry) -> bytes:
@@ -54,7 +54,7 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def told(data: bytes) -> list[tuple[str, list[str]]]:
+def role_texts(data: bytes) -> list[tuple[str, list[str]]]:
     return [
         (message.role, [part.text for part in message.parts])
         for message in transcript(data).messages
@@ -67,7 +67,7 @@ STEP = gemini(
     toolCalls=[call("c1", response("c1", "one")), call("c2", response("c2", "two"))],
 )
 TALK = (user("a", "go"), STEP, gemini("c", "Done."))
-TOLD = [
+EXPECTED = [
     ("user", ["go"]),
     ("assistant", ["Looking.", '{"at":1}', '{"at":1}']),
     ("tool", ["one"]),
@@ -88,11 +88,11 @@ TOLD = [
 def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     reading = open_reading(BytesIO(data))
     assert (reading.format and reading.format.name, reading.layout) == ("gemini-cli", layout)
-    assert told(data) == TOLD
+    assert role_texts(data) == EXPECTED
 
 
-def test_a_bare_message_is_a_session_of_one() -> None:
-    assert told(json.dumps(TALK[0]).encode()) == [("user", ["go"])]
+def test_a_bare_message_is_a_session_with_a_single_message() -> None:
+    assert role_texts(json.dumps(TALK[0]).encode()) == [("user", ["go"])]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_a_bare_message_is_a_session_of_one() -> None:
         {"sessionId": "s", "messages": [{"role": "user", "parts": [{"text": "x"}]}]},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
-    found = open_reading(BytesIO(json.dumps(value).encode())).format
-    assert found is None or found.name != "gemini-cli"
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
+    detected = open_reading(BytesIO(json.dumps(value).encode())).format
+    assert detected is None or detected.name != "gemini-cli"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
     ],
 )
 def test_every_shape_of_content_is_read(entry: Entry, texts: list[str]) -> None:
-    assert [text for _, texts in told(session(entry)) for text in texts] == texts
+    assert [text for _, texts in role_texts(session(entry)) for text in texts] == texts
 
 
 @pytest.mark.parametrize(
@@ -143,27 +143,35 @@ def test_every_shape_of_content_is_read(entry: Entry, texts: list[str]) -> None:
 )
 def test_every_shape_of_result_is_read(result: Any, texts: list[str]) -> None:
     entry = gemini("b", toolCalls=[call("c1") | {"result": result}])
-    assert told(session(user("a", "go"), entry))[2] == ("tool", texts)
+    assert role_texts(session(user("a", "go"), entry))[2] == ("tool", texts)
 
 
 @pytest.mark.parametrize("result", [None, [], 7])
-def test_a_call_may_have_no_result(result: Any) -> None:
+def test_a_call_can_lack_a_result(result: Any) -> None:
     entry = gemini("b", toolCalls=[call("c1") | {"result": result}])
-    assert [role for role, _ in told(session(user("a", "go"), entry))] == ["user", "assistant"]
+    assert [role for role, _ in role_texts(session(user("a", "go"), entry))] == [
+        "user",
+        "assistant",
+    ]
 
 
-def test_a_call_that_failed_or_was_cancelled_is_an_error() -> None:
+def test_a_failed_or_cancelled_call_is_an_error() -> None:
     calls = [
         call("c1", response("c1", "x"), status="error"),
         call("c2", response("c2", "x"), status="cancelled"),
         call("c3", response("c3", {"error": "x"})),
         call("c4", response("c4", "x")),
     ]
-    one = transcript(session(user("a", "go"), gemini("b", toolCalls=calls)))
-    assert [message.parts[0].is_error for message in one.messages[2:]] == [True, True, True, None]
+    parsed = transcript(session(user("a", "go"), gemini("b", toolCalls=calls)))
+    assert [message.parts[0].is_error for message in parsed.messages[2:]] == [
+        True,
+        True,
+        True,
+        None,
+    ]
 
 
-def test_what_is_for_the_screen_is_no_context_and_stays() -> None:
+def test_display_data_is_not_context_and_is_kept() -> None:
     notes = [user(kind, "note " * 99) | {"type": kind} for kind in ("info", "warning", "error")]
     data = session(user("a", "old " * 99), notes[0], gemini("b", "x"), *notes[1:], user("c", "now"))
     left = json.loads(run(data, [("trim", {})], limit=20).data or b"")["messages"]
@@ -171,33 +179,33 @@ def test_what_is_for_the_screen_is_no_context_and_stays() -> None:
     assert run(data).rows[0].findings == ()
 
 
-def test_commands_and_what_the_client_puts_in_are_no_tasks() -> None:
+def test_commands_and_client_messages_are_not_tasks() -> None:
     entries = [
         user("a", "real"),
         *(user("b", text) for text in ("/stats model", "?", "<session_context>\nx")),
     ]
-    one = transcript(session(*entries, user("c", "/home/me is full")))
-    assert [message.is_injected for message in one.messages] == [False, True, True, True, False]
+    parsed = transcript(session(*entries, user("c", "/home/me is full")))
+    assert [message.is_injected for message in parsed.messages] == [False, True, True, True, False]
 
 
-def test_a_call_that_the_content_holds_too_is_one_call() -> None:
+def test_a_call_repeated_in_the_content_is_a_single_call() -> None:
     for entry in (
         calls_in_content(STEP),
         calls_in_content(STEP | {"toolCalls": STEP["toolCalls"]}),
     ):
-        assert told(session(TALK[0], entry, TALK[2])) == TOLD
+        assert role_texts(session(TALK[0], entry, TALK[2])) == EXPECTED
     nameless = json.loads(json.dumps(calls_in_content(STEP)))
     for part in nameless["content"][1:]:
         del part["functionCall"]["id"]
-    assert told(session(TALK[0], nameless, TALK[2])) == TOLD
+    assert role_texts(session(TALK[0], nameless, TALK[2])) == EXPECTED
     assert run(session(TALK[0], nameless, TALK[2]), [("check", {})]).rows[0].findings == ()
 
 
-def test_results_that_stand_again_in_a_message_of_the_user_are_sent_once() -> None:
+def test_results_repeated_in_a_user_message_are_counted_once() -> None:
     again = user("r", [response("c1", "one!"), response("c2", "two!")])
     twice = user("t", [response("c1", "one?")])
     data = session(TALK[0], STEP, again, twice, TALK[2])
-    assert told(data)[2:4] == [("tool", ["one!"]), ("tool", ["two!"])]
+    assert role_texts(data)[2:4] == [("tool", ["one!"]), ("tool", ["two!"])]
     assert len(transcript(data).messages) == 5
     left = run(
         session(user("x", "old"), user("y", "old"), STEP, again, twice, user("c", "now")),
@@ -207,14 +215,14 @@ def test_results_that_stand_again_in_a_message_of_the_user_are_sent_once() -> No
     assert [entry["id"] for entry in json.loads(left.data or b"")["messages"]] == ["x", "c"]
 
 
-def test_usage_and_model_stand_in_the_messages_and_the_id_in_the_first_line() -> None:
+def test_usage_and_model_come_from_messages_and_the_id_from_the_first_line() -> None:
     tokens = {"input": 90, "output": 5, "cached": 80, "thoughts": 3, "tool": 0, "total": 98}
     for data in (
         session(TALK[0], gemini("b", "x", tokens=tokens)),
         log(TALK[0], gemini("b", "x", tokens=tokens)),
     ):
-        one = transcript(data)
-        assert (one.id, one.model, one.usages) == (
+        parsed = transcript(data)
+        assert (parsed.id, parsed.model, parsed.usages) == (
             "s",
             "gemini-3-pro",
             (Usage(90, 8, 1, "gemini-3-pro"),),
@@ -234,14 +242,14 @@ def test_a_log_is_replayed() -> None:
         STEP,
         TALK[2],
     )
-    assert told(data) == TOLD
+    assert role_texts(data) == EXPECTED
     assert transcript(data).id == "s"
-    assert told(log(user("a", "go"), {"$rewindTo": "unknown"}, user("b", "again"))) == [
+    assert role_texts(log(user("a", "go"), {"$rewindTo": "unknown"}, user("b", "again"))) == [
         ("user", ["again"])
     ]
 
 
-def test_with_a_message_of_a_log_all_that_was_said_of_it_goes() -> None:
+def test_dropping_a_message_of_a_log_drops_all_its_records() -> None:
     early = gemini("b", "half " * 99)
     data = log(
         user("x", "go"), user("y", "old"), early, gemini("b", "whole " * 99), user("c", "now")
@@ -256,19 +264,22 @@ def test_only_the_response_is_edited() -> None:
     )
     ran = run(data, [("truncate", {"max_tokens": 50, "metadata": True})])
     before, after = json.loads(data)["messages"][1], json.loads(ran.data or b"")["messages"][1]
-    told = after["toolCalls"][0]["result"][0]
-    assert (told["_originalLength"], told["functionResponse"]["response"]["output"][:5]) == (
+    shortened = after["toolCalls"][0]["result"][0]
+    assert (
+        shortened["_originalLength"],
+        shortened["functionResponse"]["response"]["output"][:5],
+    ) == (
         2500,
         "long ",
     )
-    told["functionResponse"]["response"] = {"output": "long " * 500}
-    assert after["toolCalls"][0].pop("result") == [told]
+    shortened["functionResponse"]["response"] = {"output": "long " * 500}
+    assert after["toolCalls"][0].pop("result") == [shortened]
     assert before["toolCalls"][0].pop("result") == [response("c1", "long " * 500)]
     assert before == after
 
 
 @pytest.mark.parametrize("result", ["long " * 500, ["long " * 500], response("c1", "long " * 500)])
-def test_a_result_in_any_shape_is_shortened_and_noted(result: Any) -> None:
+def test_a_result_in_any_shape_is_shortened_and_gets_metadata(result: Any) -> None:
     data = session(TALK[0], gemini("b", toolCalls=[call("c1") | {"result": result}]), TALK[2])
     ran = run(data, [("truncate", {"max_tokens": 50, "metadata": True})])
     assert ran.findings == ()
@@ -278,13 +289,13 @@ def test_a_result_in_any_shape_is_shortened_and_noted(result: Any) -> None:
     )
 
 
-def test_an_answer_has_a_message_of_the_users_own_after_the_call() -> None:
+def test_an_inserted_answer_is_a_user_message_after_the_call() -> None:
     data = session(
         user("a", "go"), gemini("b", toolCalls=[call("c1"), call("c2")]), user("c", "so?")
     )
-    one = Message("tool", (Part("tool_result", "none", "c1", "look"),))
+    message = Message("tool", (Part("tool_result", "none", "c1", "look"),))
     two = Message("tool", (Part("tool_result", "none", "c2", "look"),))
-    out = put(data, 0, 1, one, two, 2)["messages"]
+    out = inserted(data, 0, 1, message, two, 2)["messages"]
     assert [entry["id"] for entry in out if len(entry["id"]) == 1] == ["a", "b", "c"]
     assert (out[2]["type"], out[2]["content"]) == (
         "user",
@@ -293,26 +304,28 @@ def test_an_answer_has_a_message_of_the_users_own_after_the_call() -> None:
     assert out[2]["timestamp"] == "2026-01-01"
 
 
-def test_a_call_without_a_result_goes_from_all_places_that_hold_it() -> None:
+def test_an_unanswered_call_is_removed_from_every_copy() -> None:
     half = STEP | {"toolCalls": [STEP["toolCalls"][0], call("c9")]}
     for entry in (half, calls_in_content(half)):
         ran = run(session(TALK[0], entry, TALK[2], user("d", "so?")), [("repair", {})])
         left = json.loads(ran.data or b"")["messages"][1]
-        assert [one["id"] for one in left["toolCalls"]] == ["c1"]
+        assert [event["id"] for event in left["toolCalls"]] == ["c1"]
         assert "c9" not in json.dumps(left)
 
 
-def test_an_answer_without_an_id_is_put_too() -> None:
+def test_an_answer_without_an_id_is_inserted() -> None:
     nameless = call("c1")
     del nameless["id"]
     data = session(
         user("a", "go"), gemini("b", toolCalls=[nameless | {"name": "b"}]), user("c", "so?")
     )
-    assert "id" not in put(data, 0, 1, ANSWER, 2)["messages"][2]["content"][0]["functionResponse"]
+    assert (
+        "id" not in inserted(data, 0, 1, ANSWER, 2)["messages"][2]["content"][0]["functionResponse"]
+    )
 
 
-def test_a_summary_is_a_message_of_the_user() -> None:
-    new, old = put(session(*TALK), SUMMARY, 4)["messages"]
+def test_a_summary_is_a_user_message() -> None:
+    new, old = inserted(session(*TALK), SUMMARY, 4)["messages"]
     assert (new["type"], new["content"], old) == ("user", [{"text": "so far"}], TALK[2])
 
 

@@ -1,4 +1,4 @@
-"""Gemini API contents: what is read, and how edits are spelled."""
+"""Gemini API contents: parsed content, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -46,20 +46,20 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def told(data: bytes) -> list[tuple[str, list[str]]]:
+def role_texts(data: bytes) -> list[tuple[str, list[str]]]:
     return [
         (message.role, [part.text for part in message.parts])
         for message in transcript(data).messages
     ]
 
 
-def taken(data: bytes) -> tuple[str | None, str | None]:
+def detected(data: bytes) -> tuple[str | None, str | None]:
     reading = open_reading(BytesIO(data))
     return reading.format.name if reading.format else None, reading.layout
 
 
 TALK = (user("go"), model("Looking.", call()), user(result({"output": "seen"})), model("Done."))
-TOLD = [
+EXPECTED = [
     ("user", ["go"]),
     ("assistant", ["Looking.", '{"at":1}']),
     ("tool", ["seen"]),
@@ -68,14 +68,17 @@ TOLD = [
 
 
 def test_the_role_gemini_in_a_history_is_the_model() -> None:
-    renamed = [{**one, "role": "gemini" if one["role"] == "model" else one["role"]} for one in TALK]
+    renamed = [
+        {**message, "role": "gemini" if message["role"] == "model" else message["role"]}
+        for message in TALK
+    ]
     data = json.dumps({"history": renamed}).encode()
-    assert taken(data) == ("gemini", "conversation")
-    assert told(data) == TOLD
+    assert detected(data) == ("gemini", "conversation")
+    assert role_texts(data) == EXPECTED
     data = json.dumps(
         {"history": [{"role": "user", "content": "go"}, {"role": "gemini", "content": "Done."}]}
     ).encode()
-    assert told(data) == [("user", ["go"]), ("assistant", ["Done."])]
+    assert role_texts(data) == [("user", ["go"]), ("assistant", ["Done."])]
 
 
 @pytest.mark.parametrize(
@@ -89,21 +92,23 @@ def test_the_role_gemini_in_a_history_is_the_model() -> None:
         (json.dumps({"key": "1", "request": {"contents": TALK}}).encode(), "conversation"),
         (
             json.dumps(
-                {"id": "s", "events": [{"author": "a", "content": one} for one in TALK]}
+                {"id": "s", "events": [{"author": "a", "content": message} for message in TALK]}
             ).encode(),
             "conversation",
         ),
-        (b"".join(json.dumps(one).encode() + b"\n" for one in TALK), "events"),
+        (b"".join(json.dumps(message).encode() + b"\n" for message in TALK), "events"),
         (
-            b"".join(json.dumps({"author": "a", "content": one}).encode() + b"\n" for one in TALK),
+            b"".join(
+                json.dumps({"author": "a", "content": message}).encode() + b"\n" for message in TALK
+            ),
             "events",
         ),
         (json.dumps(snake({"contents": list(TALK)})).encode(), "conversation"),
     ],
 )
-def test_every_layout_and_gives_the_same_messages(data: bytes, layout: str) -> None:
-    assert taken(data) == ("gemini", layout)
-    assert told(data) == TOLD
+def test_every_layout_and_key_style_gives_the_same_messages(data: bytes, layout: str) -> None:
+    assert detected(data) == ("gemini", layout)
+    assert role_texts(data) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -119,8 +124,8 @@ def test_every_layout_and_gives_the_same_messages(data: bytes, layout: str) -> N
         {"type": "user", "message": {"role": "user", "parts": [{"text": "x"}]}},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
-    assert taken(json.dumps(value).encode() + b"\n")[0] != "gemini"
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
+    assert detected(json.dumps(value).encode() + b"\n")[0] != "gemini"
 
 
 @pytest.mark.parametrize(
@@ -155,8 +160,8 @@ def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
 )
 def test_every_kind_of_part_of_the_model_is_read(part: Any, kind: str, text: str) -> None:
     answer = {"role": "model", "parts": [part]}
-    (found,) = transcript(request(user("go"), answer)).messages[1].parts
-    assert (found.kind, found.text) == (kind, text)
+    (parsed,) = transcript(request(user("go"), answer)).messages[1].parts
+    assert (parsed.kind, parsed.text) == (kind, text)
 
 
 @pytest.mark.parametrize(
@@ -176,27 +181,27 @@ def test_every_kind_of_part_of_the_model_is_read(part: Any, kind: str, text: str
         ([1], ["[1]"], None, None),
     ],
 )
-def test_a_response_is_told_by_its_text_and_the_rest_beside_it(
+def test_a_response_consists_of_its_text_and_the_rest(
     response: Any, texts: list[str], path: str | None, is_error: bool | None
 ) -> None:
     (message,) = transcript(request(user("go"), model(call()), user(result(response)))).messages[2:]
     assert (message.role, [part.text for part in message.parts]) == ("tool", texts)
     first = message.parts[0]
-    where = ("contents", 2, "parts", 0, "functionResponse", "response")
+    keys = ("contents", 2, "parts", 0, "functionResponse", "response")
     assert (first.span and first.span.path) == (
-        None if path is None else (*where, path) if path else where
+        None if path is None else (*keys, path) if path else keys
     )
     assert (first.kind, first.name, first.is_error) == ("tool_result", "look", is_error)
 
 
-def test_one_content_may_hold_several_results_media_and_a_text() -> None:
+def test_a_content_can_hold_several_results_media_and_text() -> None:
     pixel = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
     data = request(
         user("go"),
         model(call("a"), call("b")),
         user(result({"output": "1"}), pixel, result({"output": "2"}), "go on"),
     )
-    assert told(data)[2:] == [("tool", ["1", ""]), ("tool", ["2"]), ("user", ["go on"])]
+    assert role_texts(data)[2:] == [("tool", ["1", ""]), ("tool", ["2"]), ("user", ["go on"])]
     assert transcript(data).messages[2].parts[1].media == Media("image", size=3)
 
 
@@ -211,8 +216,8 @@ def test_media_inside_a_response_belong_to_it() -> None:
     ]
 
 
-def test_what_looks_like_a_call_of_the_user_is_something_to_read() -> None:
-    assert told(request(user(call())))[0] == (
+def test_a_call_shape_in_a_user_message_is_plain_content() -> None:
+    assert role_texts(request(user(call())))[0] == (
         "user",
         ['{"functionCall":{"name":"look","args":{"at":1}}}'],
     )
@@ -241,7 +246,7 @@ def test_calls_without_ids_are_paired_in_their_order() -> None:
 )
 def test_the_system_instruction_is_the_first_message(key: str, value: Any) -> None:
     for data in (request(*TALK, **{key: value}), request(*TALK, config={key: value})):
-        assert told(data) == [("system", ["be brief"]), *TOLD]
+        assert role_texts(data) == [("system", ["be brief"]), *EXPECTED]
         assert [message.index for message in transcript(data).messages] == [0, 1, 2, 3, 4]
 
 
@@ -254,18 +259,18 @@ def test_the_envelope_gives_tools_choice_model_id_and_usage() -> None:
         "thoughtsTokenCount": 3,
         "totalTokenCount": 98,
     }
-    one = transcript(
+    parsed = transcript(
         request(
             *TALK, tools=tools, toolConfig=config, model="models/gemini-3-pro", usageMetadata=usage
         )
     )
-    assert (one.tools, one.tool_choice) == (json.dumps(tools, separators=(",", ":")), "look")
-    assert (one.model, one.usage) == ("models/gemini-3-pro", Usage(90, 8))
+    assert (parsed.tools, parsed.tool_choice) == (json.dumps(tools, separators=(",", ":")), "look")
+    assert (parsed.model, parsed.usage) == ("models/gemini-3-pro", Usage(90, 8))
     config = {"function_calling_config": {"mode": "NONE"}}
     assert transcript(request(*TALK, tool_config=config)).tool_choice == "none"
 
 
-def test_thoughts_that_are_counted_among_the_candidates_count_once() -> None:
+def test_thoughts_included_in_candidate_tokens_are_counted_once() -> None:
     usage = {
         "promptTokenCount": 90,
         "candidatesTokenCount": 8,
@@ -276,20 +281,20 @@ def test_thoughts_that_are_counted_among_the_candidates_count_once() -> None:
     assert transcript(request(user("go"), answer)).usages == (Usage(90, 8, 1),)
 
 
-def test_events_that_are_still_streamed_or_hold_no_content_are_no_context() -> None:
+def test_partial_and_empty_events_are_not_context() -> None:
     events = [
         {"author": "user", "content": user("go")},
         {"author": "a", "content": model("Do"), "partial": True},
         {"author": "a", "actions": {"stateDelta": {"x": 1}}},
         {"author": "a", "content": model("Done.")},
     ]
-    assert told(json.dumps({"events": events}).encode()) == [
+    assert role_texts(json.dumps({"events": events}).encode()) == [
         ("user", ["go"]),
         ("assistant", ["Done."]),
     ]
 
 
-def test_an_edit_touches_nothing_but_the_text_of_the_response() -> None:
+def test_an_edit_changes_only_the_text_of_the_response() -> None:
     line = (
         '{"contents": [{"role":"user","parts":[{"text":"caf\\u00e9"}]}, '
         '{"role":"model","parts":[{"functionCall":'
@@ -306,7 +311,7 @@ def test_an_edit_touches_nothing_but_the_text_of_the_response() -> None:
     assert len(out) < 700
 
 
-def test_metadata_stand_beside_the_response() -> None:
+def test_metadata_is_stored_next_to_the_response() -> None:
     data = request(user("go"), model(call()), user(result({"output": "long " * 500}), "and?"))
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     part = json.loads(out)["contents"][2]["parts"][0]
@@ -314,7 +319,7 @@ def test_metadata_stand_beside_the_response() -> None:
     assert transcript(out).messages[2].metadata == (("_originalLength", 2500), ("_truncatedAt", 0))
 
 
-def test_a_content_goes_with_the_last_of_its_messages_and_stays_for_a_text_in_it() -> None:
+def test_a_content_is_dropped_with_its_last_message() -> None:
     step = (model(call()), user(result({"output": "long " * 99}), "and?"))
     data = request(user("start"), user("please"), *step, model("so " * 99), user("now"))
     left = json.loads(run(data, [("trim", {})], limit=130).data or b"")["contents"]
@@ -323,23 +328,27 @@ def test_a_content_goes_with_the_last_of_its_messages_and_stays_for_a_text_in_it
     assert left == [user("start"), user("now")]
 
 
-def test_an_event_goes_with_its_content() -> None:
-    events = [{"author": "x", "content": one} for one in (user("a " * 200), model("b"), user("c"))]
+def test_an_event_is_dropped_with_its_content() -> None:
+    events = [
+        {"author": "x", "content": content} for content in (user("a " * 200), model("b"), user("c"))
+    ]
     out = json.loads(
         run(json.dumps({"events": events}).encode(), [("trim", {})], limit=20).data or b""
     )
     assert [event["content"]["parts"][0]["text"] for event in out["events"]] == ["c"]
 
 
-def put(data: bytes, *messages: Message | int) -> Any:
+def inserted(data: bytes, *messages: Message | int) -> Any:
     """The document with these messages in it, old ones by their index."""
     dialect = open_reading(BytesIO(data)).format
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    found = tuple(one.messages[each] if isinstance(each, int) else each for each in messages)
+    transcript = chunk.transcripts[0]
+    parsed_messages = tuple(
+        transcript.messages[each] if isinstance(each, int) else each for each in messages
+    )
     assert dialect is not None
-    written = rewrite(dialect, chunk.lines, [replace(one, messages=found)])
-    check(dialect, chunk.lines, written, [replace(one, messages=found)])
+    written = rewrite(dialect, chunk.lines, [replace(transcript, messages=parsed_messages)])
+    check(dialect, chunk.lines, written, [replace(transcript, messages=parsed_messages)])
     return json.loads(b"".join(written))
 
 
@@ -347,47 +356,45 @@ ANSWER = Message("tool", (Part("tool_result", "none", None, "b"),), "b")
 SUMMARY = Message("user", (Part("text", "so far"),), is_injected=True, is_summary=True)
 
 
-def test_a_result_joins_the_results_beside_it_and_has_a_content_of_its_own_where_there_are_none() -> (
-    None
-):
+def test_an_inserted_result_joins_adjacent_results_or_gets_a_new_content() -> None:
     some = request(user("go"), model(call("a"), call("b")), user(result({"output": "1"}), "and?"))
-    assert put(some, 0, 1, 2, ANSWER, 3)["contents"][2:] == [
+    assert inserted(some, 0, 1, 2, ANSWER, 3)["contents"][2:] == [
         user(result({"output": "1"}), result({"output": "none"}, "b"), "and?")
     ]
     none = request(user("go"), model(call("b")), user("and?"))
-    assert put(none, 0, 1, ANSWER, 2)["contents"][2:] == [
+    assert inserted(none, 0, 1, ANSWER, 2)["contents"][2:] == [
         user(result({"output": "none"}, "b")),
         user("and?"),
     ]
 
 
-def test_a_summary_stands_after_the_system_instruction_in_a_content_of_its_own() -> None:
-    out = put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY, 4)
+def test_a_summary_is_a_separate_content_after_the_system_instruction() -> None:
+    out = inserted(request(*TALK, systemInstruction="be brief"), 0, SUMMARY, 4)
     assert out["contents"] == [user("so far"), model("Done.")]
-    assert put(request(*TALK, systemInstruction="be brief"), 0, SUMMARY)["contents"] == [
+    assert inserted(request(*TALK, systemInstruction="be brief"), 0, SUMMARY)["contents"] == [
         user("so far")
     ]
 
 
-def test_beside_an_event_an_event_is_put() -> None:
+def test_a_message_inserted_next_to_an_event_is_an_event() -> None:
     events = [
         {"author": "user", "content": user("go"), "id": "e1", "timestamp": 1.5, "invocationId": "i"}
     ]
-    new, old = put(json.dumps({"events": events}).encode(), SUMMARY, 0)["events"]
+    new, old = inserted(json.dumps({"events": events}).encode(), SUMMARY, 0)["events"]
     assert old == events[0]
     assert (new["content"], new["author"], new["timestamp"]) == (user("so far"), "user", 1.5)
     assert new["id"] not in ("", "e1")
 
 
-def test_a_part_with_nothing_but_the_metadata_of_a_video_is_known() -> None:
+def test_a_part_with_only_video_metadata_is_supported() -> None:
     parts = [{"text": "look"}, {"videoMetadata": {"fps": 2}}]
     file = json.dumps({"contents": [{"role": "user", "parts": parts}]}).encode()
     (transcript,) = read(file)[0].transcripts
     assert [message.role for message in transcript.messages] == ["user"]
 
 
-def test_a_signature_seals_reasoning_that_is_counted_by_its_length() -> None:
-    """48 recorded requests: about a quarter of a token for each character."""
+def test_a_signature_is_counted_as_reasoning_by_its_length() -> None:
+    """48 recorded requests: about a quarter of a token per character."""
     talk = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{"text": "y"}]}]
     sealed = [
         talk[0],

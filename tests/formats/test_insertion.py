@@ -1,5 +1,5 @@
-"""Messages that no file held: where a stage puts some in, the file is written with them and reads
-back the same.
+"""Inserted messages: the file is written with the new messages of a stage and reads back the
+same.
 """
 
 import json
@@ -8,7 +8,7 @@ import pytest
 from harness import read
 from hypothesis import given
 from hypothesis import strategies as st
-from insertions import SUMMARY, format_of, places, starts, told, written
+from insertions import SUMMARY, format_of, insert_positions, role_parts, starts, written
 from msgspec.structs import replace
 from strategies import files
 
@@ -18,77 +18,94 @@ from ctxtrim.model import Message, Part, Transcript
 
 
 @given(files(), st.data())
-def test_a_message_put_before_any_exchange_while_others_go(
+def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
     data: bytes, draw: st.DataObject
 ) -> None:
     chunk = next(iter(read(data)), None)
-    transcripts = [one for one in chunk.transcripts if one.messages] if chunk else []
+    transcripts = (
+        [transcript for transcript in chunk.transcripts if transcript.messages] if chunk else []
+    )
     if chunk is None or not transcripts:
         return
     dialect = format_of(data)
     meant = []
-    for one in transcripts:
-        where = shape(one.messages)
-        place = draw.draw(st.sampled_from(places(one)))
-        gone = set(draw.draw(st.lists(st.sampled_from(starts(one)), max_size=4)))
+    for transcript in transcripts:
+        turn_shape = shape(transcript.messages)
+        position = draw.draw(st.sampled_from(insert_positions(transcript)))
+        gone = set(draw.draw(st.lists(st.sampled_from(starts(transcript)), max_size=4)))
         gone -= {
-            place for place, message in enumerate(one.messages) if not message.agent_visible
+            position
+            for position, message in enumerate(transcript.messages)
+            if not message.agent_visible
         }  # they always stay
         before = [
             message
-            for message in one.messages[:place]
-            if where.exchange[message.index or 0] not in gone
+            for message in transcript.messages[:position]
+            if turn_shape.exchange[message.index or 0] not in gone
         ]
         after = [
             message
-            for message in one.messages[place:]
-            if where.exchange[message.index or 0] not in gone
+            for message in transcript.messages[position:]
+            if turn_shape.exchange[message.index or 0] not in gone
         ]
-        meant.append(replace(one, messages=(*before, SUMMARY, *after)))
+        meant.append(replace(transcript, messages=(*before, SUMMARY, *after)))
     out = written(chunk, dialect, *meant)
-    again = [one for chunk in read(out) for one in chunk.transcripts if one.messages]
-    assert [told(one) for one in again] == [told(one) for one in meant]
+    again = [
+        transcript for chunk in read(out) for transcript in chunk.transcripts if transcript.messages
+    ]
+    assert [role_parts(transcript) for transcript in again] == [
+        role_parts(transcript) for transcript in meant
+    ]
 
 
 @given(files())
-def test_an_answer_put_after_each_call_that_has_none(data: bytes) -> None:
+def test_an_answer_is_inserted_after_each_unanswered_call(data: bytes) -> None:
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
     dialect = format_of(data)
     meant = []
-    for one in chunk.transcripts:
-        where = shape(one.messages)
-        if one.messages:
-            meant.append(replace(one, messages=answered(one, where.unanswered)))
-    if any(one.messages != one.source.messages for one in meant):
+    for transcript in chunk.transcripts:
+        turn_shape = shape(transcript.messages)
+        if transcript.messages:
+            meant.append(replace(transcript, messages=answered(transcript, turn_shape.unanswered)))
+    if any(transcript.messages != transcript.source.messages for transcript in meant):
         out = written(chunk, dialect, *meant)
-        again = [one for chunk in read(out) for one in chunk.transcripts if one.messages]
-        assert all(not shape(one.messages).unanswered for one in again)
+        again = [
+            transcript
+            for chunk in read(out)
+            for transcript in chunk.transcripts
+            if transcript.messages
+        ]
+        assert all(not shape(transcript.messages).unanswered for transcript in again)
 
 
 def answered(transcript: Transcript, missing: tuple[tuple[int, Part], ...]) -> tuple[Message, ...]:
-    """The messages with an answer for each call that has none, after the results that follow it."""
-    where = shape(transcript.messages)
+    """The messages with an answer for each unanswered call, after the results that follow the
+    call.
+    """
+    turn_shape = shape(transcript.messages)
     left = list(missing)
-    found: list[Message] = []
+    messages: list[Message] = []
     for index, message in enumerate(transcript.messages):
-        found.append(message)
-        home = where.exchange[index]
-        if where.exchange[index + 1 : index + 2] != (home,):
+        messages.append(message)
+        home = turn_shape.exchange[index]
+        if turn_shape.exchange[index + 1 : index + 2] != (home,):
             for call in [call for at, call in left if at == home]:
                 part = Part("tool_result", "[no result recorded]", call.call_id, call.name)
-                found.append(Message("tool", (part,), call.name if call.call_id is None else None))
+                messages.append(
+                    Message("tool", (part,), call.name if call.call_id is None else None)
+                )
             left = [entry for entry in left if entry[0] != home]
-    return tuple(found)
+    return tuple(messages)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_has_a_name_of_its_own(name: str) -> None:
+def test_every_format_has_a_unique_name(name: str) -> None:
     assert FORMATS[name].name == name
 
 
-def test_an_inserted_event_of_claude_code_takes_its_place_in_the_chain() -> None:
+def test_an_inserted_event_of_claude_code_is_linked_into_the_chain() -> None:
     events = [
         {
             "type": "user",
@@ -108,9 +125,9 @@ def test_an_inserted_event_of_claude_code_takes_its_place_in_the_chain() -> None
     ]
     data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
+    transcript = chunk.transcripts[0]
     lines = written(
-        chunk, format_of(data), replace(one, messages=(SUMMARY, *one.messages[1:]))
+        chunk, format_of(data), replace(transcript, messages=(SUMMARY, *transcript.messages[1:]))
     ).splitlines()
     new, old = map(json.loads, lines)
     assert (new["parentUuid"], old["parentUuid"]) == (None, new["uuid"])

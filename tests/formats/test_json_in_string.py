@@ -1,4 +1,6 @@
-"""Outputs that are JSON in a string: found only where they can be spelled again exactly."""
+"""Outputs that are JSON in a string: recognized only if their notation can be reproduced
+exactly.
+"""
 
 import json
 from typing import Any
@@ -23,19 +25,19 @@ from ctxtrim.tokens.models import FRAMINGS
     st.sampled_from([None, (",", ":"), (", ", " : ")]),
     st.sampled_from([None, 2]),
 )
-def test_what_is_found_is_spelled_as_it_was_and_reads_back_after_an_edit(
+def test_json_in_a_string_keeps_its_notation_after_an_edit(
     text: str, new: str, is_ascii: bool, separators: Any, indent: int | None
 ) -> None:
     value = {"output": text, "metadata": {"exit_code": 0}, "more": "output"}
     string = json.dumps(value, ensure_ascii=is_ascii, separators=separators, indent=indent)
-    found = unwrapped(string)
-    assert found is not None
-    assert (found.text, found.wrapper.around(text), found.is_error) == (text, string, False)
-    edited = found.wrapper.around(new)
+    wrapped = unwrapped(string)
+    assert wrapped is not None
+    assert (wrapped.text, wrapped.wrapper.around(text), wrapped.is_error) == (text, string, False)
+    edited = wrapped.wrapper.around(new)
     assert json.loads(edited) == value | {"output": new}
     again = unwrapped(edited)
     assert again is not None
-    assert (again.text, again.wrapper) == (new, found.wrapper)
+    assert (again.text, again.wrapper) == (new, wrapped.wrapper)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +53,14 @@ def test_what_is_found_is_spelled_as_it_was_and_reads_back_after_an_edit(
         ('{"metadata": {"output": "y"}, "output": "x"}', "x", None),
     ],
 )
-def test_every_in_use_is_found(string: str, text: str, is_error: bool | None) -> None:
-    found = unwrapped(string)
-    assert found is not None
-    assert (found.text, found.is_error, found.wrapper.around(text)) == (text, is_error, string)
+def test_every_known_wrapper_is_recognized(string: str, text: str, is_error: bool | None) -> None:
+    wrapped = unwrapped(string)
+    assert wrapped is not None
+    assert (wrapped.text, wrapped.is_error, wrapped.wrapper.around(text)) == (
+        text,
+        is_error,
+        string,
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,25 +76,25 @@ def test_every_in_use_is_found(string: str, text: str, is_error: bool | None) ->
         '{"output": "x"} and more',
     ],
 )
-def test_what_is_something_else_is_left_as_it_is(string: str) -> None:
+def test_other_json_is_not_a_wrapper(string: str) -> None:
     assert unwrapped(string) is None
 
 
-def test_the_wrapper_costs_what_the_model_reads_of_it() -> None:
+def test_the_wrapper_is_part_of_the_count() -> None:
     string = json.dumps(
         {"output": 'line "one"\n' * 20, "metadata": {"exit_code": 0, "duration_seconds": 0.1}}
     )
-    found = unwrapped(string)
-    assert found is not None
+    wrapped = unwrapped(string)
+    assert wrapped is not None
     counter = Counter(tokenizer("o200k_base"), next(iter(FRAMINGS.values())))
     whole = Message("tool", (Part("tool_result", string, "a"),))
-    inner = Message("tool", (Part("tool_result", found.text, "a", wrapper=found.wrapper),))
+    inner = Message("tool", (Part("tool_result", wrapped.text, "a", wrapper=wrapped.wrapper),))
     assert counter.cost(inner, 1) == counter.cost(whole, 1)
 
 
-def test_json_that_has_become_short_may_be_read_as_a_wrapper() -> None:
-    """With more than a wrapper's text beside its output it is one text; clipped, what is left may
-    be a wrapper.
+def test_shortened_json_can_be_read_as_a_wrapper() -> None:
+    """JSON with much text besides its output is a single text; after clipping, the rest can be a
+    wrapper.
     """
     trace = "".join(f"  File 'step_{number}.py', line {number}\n" for number in range(60))
     output = json.dumps({"status": "error", "output": trace, "error": trace})

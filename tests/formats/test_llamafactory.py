@@ -1,4 +1,4 @@
-"""LLaMA-Factory's message lists: what is read, and how edits are spelled."""
+"""LLaMA-Factory's message lists: parsed content, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -15,10 +15,10 @@ def block(value: Any, kind: str = "text") -> dict[str, Any]:
     return {"type": kind, "value": value}
 
 
-def said(role: str, *blocks: Any) -> dict[str, Any]:
+def turn(role: str, *blocks: Any) -> dict[str, Any]:
     return {
         "role": role,
-        "content": [block(one) if isinstance(one, str) else one for one in blocks],
+        "content": [block(item) if isinstance(item, str) else item for item in blocks],
     }
 
 
@@ -32,20 +32,23 @@ def line(*messages: Any, key: str = "messages", **around: Any) -> bytes:
 
 def messages(data: bytes) -> list[Message]:
     return [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
 
 
-def taken(data: bytes) -> str | None:
-    found = open_reading(BytesIO(data)).format
-    return found.name if found else None
+def detected(data: bytes) -> str | None:
+    file_format = open_reading(BytesIO(data)).format
+    return file_format.name if file_format else None
 
 
 TALK = (
-    said("user", "go"),
-    said("assistant", "Looking.", call(at=1)),
-    said("tool", "seen"),
-    said("assistant", "Done."),
+    turn("user", "go"),
+    turn("assistant", "Looking.", call(at=1)),
+    turn("tool", "seen"),
+    turn("assistant", "Done."),
 )
 
 
@@ -55,13 +58,14 @@ TALK = (
         line(*TALK),
         line(*TALK, key="chosen_messages"),
         json.dumps([{"messages": TALK}], indent=2).encode(),
-        b"".join(json.dumps(one).encode() + b"\n" for one in TALK),
+        b"".join(json.dumps(message).encode() + b"\n" for message in TALK),
     ],
 )
 def test_every_layout_gives_the_same_messages(data: bytes) -> None:
-    assert taken(data) == "llamafactory"
+    assert detected(data) == "llamafactory"
     assert [
-        (one.role, [(part.kind, part.text) for part in one.parts]) for one in messages(data)
+        (message.role, [(part.kind, part.text) for part in message.parts])
+        for message in messages(data)
     ] == [
         ("user", [("text", "go")]),
         ("assistant", [("text", "Looking."), ("tool_call", '{"at": 1}')]),
@@ -79,12 +83,12 @@ def test_every_layout_gives_the_same_messages(data: bytes) -> None:
         {"role": "alien", "content": [block("x")]},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(message: Any) -> None:
-    assert taken(line(message)) != "llamafactory"
+def test_other_formats_are_not_detected_as_this_format(message: Any) -> None:
+    assert detected(line(message)) != "llamafactory"
 
 
 @pytest.mark.parametrize(
-    ("role", "one", "kinds", "texts"),
+    ("role", "block", "kinds", "texts"),
     [
         ("assistant", block("why", "reasoning"), ["reasoning"], ["why"]),
         ("assistant", call(at=1), ["tool_call"], ['{"at": 1}']),
@@ -96,59 +100,62 @@ def test_other_dialects_are_not_taken_for_it(message: Any) -> None:
     ],
 )
 def test_every_kind_of_block_is_read(
-    role: str, one: Any, kinds: list[str], texts: list[str]
+    role: str, block: Any, kinds: list[str], texts: list[str]
 ) -> None:
-    found = messages(line(said("user", "go"), said(role, one)))[1]
-    assert [part.kind for part in found.parts] == kinds
-    assert [part.text for part in found.parts] == texts
+    message = messages(line(turn("user", "go"), turn(role, block)))[1]
+    assert [part.kind for part in message.parts] == kinds
+    assert [part.text for part in message.parts] == texts
 
 
 def test_a_preference_is_two_conversations() -> None:
     data = json.dumps({"chosen_messages": TALK, "rejected_messages": TALK[:1]}).encode() + b"\n"
-    found = read(data)[0].transcripts
-    assert [(one.pointer, len(one.messages)) for one in found] == [((), 4), ((), 1)]
+    transcripts = read(data)[0].transcripts
+    assert [(transcript.pointer, len(transcript.messages)) for transcript in transcripts] == [
+        ((), 4),
+        ((), 1),
+    ]
 
 
-def test_one_message_may_answer_all_calls_before_it() -> None:
-    calls = said("assistant", call("a"), call("b"), call("c"))
+def test_a_single_message_can_answer_all_calls_before_it() -> None:
+    calls = turn("assistant", call("a"), call("b"), call("c"))
     data = line(
-        said("user", "go"),
+        turn("user", "go"),
         calls,
-        said("tool", "all three"),
-        said("assistant", "so"),
-        said("user", "and?"),
+        turn("tool", "all three"),
+        turn("assistant", "so"),
+        turn("user", "and?"),
     )
     assert run(data, [("check", {})]).rows[0].findings == ()
 
 
-def test_calls_that_nothing_answers_are_told() -> None:
-    data = line(said("user", "go"), said("assistant", call("a"), call("b")), said("user", "and?"))
-    assert [one.code for one in run(data, [("check", {})]).rows[0].findings] == [
+def test_unanswered_calls_are_reported() -> None:
+    data = line(turn("user", "go"), turn("assistant", call("a"), call("b")), turn("user", "and?"))
+    assert [finding.code for finding in run(data, [("check", {})]).rows[0].findings] == [
         "call-without-result"
     ] * 2
 
 
-def test_a_second_result_after_something_else_was_said_answers_nothing() -> None:
-    calls = said("assistant", call("a"), call("b"))
+def test_a_second_result_after_other_text_answers_no_call() -> None:
+    calls = turn("assistant", call("a"), call("b"))
     data = line(
-        said("user", "go"),
+        turn("user", "go"),
         calls,
-        said("tool", "both"),
-        said("assistant", "so"),
-        said("tool", "late"),
+        turn("tool", "both"),
+        turn("assistant", "so"),
+        turn("tool", "late"),
     )
-    assert [one.code for one in run(data, [("check", {})]).rows[0].findings] == [
+    assert [finding.code for finding in run(data, [("check", {})]).rows[0].findings] == [
         "tool-result-without-call"
     ]
 
 
-def test_tools_are_json_in_a_string() -> None:
-    one = read(line(*TALK, tools='[{"name": "look"}]', id="t"))[0].transcripts[0]
-    assert (one.tools, one.id) == ('[{"name": "look"}]', "t")
+def test_tools_are_read_from_json_in_a_string() -> None:
+    transcript = read(line(*TALK, tools='[{"name": "look"}]', id="t"))[0].transcripts[0]
+    assert (transcript.tools, transcript.id) == ('[{"name": "look"}]', "t")
 
 
-def test_a_result_is_shortened_where_it_stands() -> None:
-    data = line(*TALK[:2], said("tool", "long " * 500) | {"loss_weight": 0.50}, TALK[3])
+def test_a_result_is_shortened_in_place() -> None:
+    data = line(*TALK[:2], turn("tool", "long " * 500) | {"loss_weight": 0.50}, TALK[3])
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     short = json.loads(out)["messages"][2]
     assert short["content"][0]["value"].startswith("long long")
@@ -156,16 +163,16 @@ def test_a_result_is_shortened_where_it_stands() -> None:
     assert out[: out.index(b"long")] == data[: data.index(b"long")]
 
 
-def test_results_of_several_blocks_become_one_and_the_others_go() -> None:
-    data = line(*TALK[:2], said("tool", "long " * 300, "more " * 300, block("a.png", "image_url")))
+def test_shortened_results_of_several_blocks_are_merged_into_the_first() -> None:
+    data = line(*TALK[:2], turn("tool", "long " * 300, "more " * 300, block("a.png", "image_url")))
     out = json.loads(run(data, [("truncate", {"max_tokens": 50})]).data or b"")
-    assert [one["type"] for one in out["messages"][2]["content"]] == ["text", "image_url"]
+    assert [event["type"] for event in out["messages"][2]["content"]] == ["text", "image_url"]
 
 
-def test_an_exchange_goes_as_a_whole() -> None:
-    asks = said("user", "go"), said("user", "please")
+def test_an_exchange_is_dropped_as_a_whole() -> None:
+    asks = turn("user", "go"), turn("user", "please")
     data = line(
-        *asks, said("assistant", call(at="x" * 400)), said("tool", "seen"), said("user", "now")
+        *asks, turn("assistant", call(at="x" * 400)), turn("tool", "seen"), turn("user", "now")
     )
     out = json.loads(run(data, [("trim", {})], limit=30).data or b"")
-    assert out["messages"] == [asks[0], said("user", "now")]
+    assert out["messages"] == [asks[0], turn("user", "now")]

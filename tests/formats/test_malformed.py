@@ -18,7 +18,7 @@ TRIM = ("trim", "--budget", "150", "--tokenizer", "chars4")
 
 
 def text(role: str, words: Any, key: str = "text") -> dict[str, Any]:
-    """A message of one block."""
+    """A message with a single block."""
     return {"role": role, "content": [{"type": "text", key: words}]}
 
 
@@ -51,7 +51,7 @@ PI = {
 }
 EVENT = {"id": "v1", "source": "user", "timestamp": "t", "kind": "MessageEvent"}
 
-# What is malformed, and in which line that is named.
+# malformed input, and the reported line
 NAMED: dict[str, tuple[list[Any], int, str]] = {
     "llamafactory, an array as a block": (
         [{"messages": [{"role": "user", "content": [{"type": "text", "value": "Go."}, [1, None]]},
@@ -71,13 +71,13 @@ NAMED: dict[str, tuple[list[Any], int, str]] = {
         1, "`contents[0].parts[0]` is an array",
     ),
 }  # fmt: skip
-# What is odd and can be edited all the same.
+# odd input that can be edited nevertheless
 EDITED: dict[str, list[Any]] = {
-    "openai-responses, an empty list beside an answer of two lines": [{"output": []}, ANSWER, CALL],
-    "openai-responses, an empty list between the items of an answer": [ANSWER, {"output": []}, CALL],
+    "openai-responses, an empty list before a two-line answer": [{"output": []}, ANSWER, CALL],
+    "openai-responses, an empty list inside an answer": [ANSWER, {"output": []}, CALL],
     "pi, nothing left but plain text": [
-
-        {"messages": [{"role": "user", "content": "Look.", "timestamp": 1}, PI, {"role": "user", "content": "Go."}]}
+        {"messages": [{"role": "user", "content": "Look.", "timestamp": 1}, PI,
+                      {"role": "user", "content": "Go."}]}
     ],
     "pi, a number as an entry": [entry(1, ASK, None), entry(2, PI, "e1"), 7.5, entry(3, ASK, "e2")],
     "openhands, an array as a role": [EVENT | {"llm_message": {"role": [], "content": []}},
@@ -85,43 +85,43 @@ EDITED: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-def spelled(values: list[Any]) -> bytes:
+def json_lines(values: list[Any]) -> bytes:
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_what_is_malformed_is_named_with_its_line_and_left_out(
+def test_a_malformed_transcript_is_reported_with_its_line_and_left_out(
     name: str, tmp_path: Path, ctxtrim: Run
 ) -> None:
     values, line, reason = NAMED[name]
-    (tmp_path / "a.jsonl").write_bytes(spelled(values))
+    (tmp_path / "a.jsonl").write_bytes(json_lines(values))
     ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", "--report", "report.json", cwd=tmp_path)
     assert ran.code == 1
-    (told,) = [one for one in ran.err.splitlines() if ": error: " in one]
-    assert told.startswith(f"a.jsonl:{line}: ")
-    assert reason in told
+    (error,) = [line for line in ran.err.splitlines() if ": error: " in line]
+    assert error.startswith(f"a.jsonl:{line}: ")
+    assert reason in error
     assert "bug" not in ran.err
     assert not (tmp_path / "out.jsonl").exists() or (tmp_path / "out.jsonl").read_bytes() == b""
     (row,) = json.loads((tmp_path / "report.json").read_text())["transcripts"]
-    assert [one["code"] for one in row["findings"]] == ["not-editable"]
+    assert [finding["code"] for finding in row["findings"]] == ["not-editable"]
     assert row["written"] is False
 
 
 @pytest.mark.parametrize("name", EDITED)
-def test_what_is_odd_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: Run) -> None:
-    (tmp_path / "a.jsonl").write_bytes(spelled(EDITED[name]))
+def test_an_odd_transcript_is_edited_or_overflows(name: str, tmp_path: Path, ctxtrim: Run) -> None:
+    (tmp_path / "a.jsonl").write_bytes(json_lines(EDITED[name]))
     ran = ctxtrim(*TRIM, "a.jsonl", "-o", "out.jsonl", cwd=tmp_path)
     assert "bug" not in ran.err, ran.err
     assert ran.code in (0, 3), ran.err
 
 
 LINKS: dict[str, tuple[list[Any], int, str]] = {
-    "an id that comes again": (
-
-        [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"}, {"uuid": "b", "parentUuid": "b"}],
+    "a repeated id": (
+        [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"},
+         {"uuid": "b", "parentUuid": "b"}],
         3, "the id 'b' belongs to another line",
     ),
-    "a parent that is not there": (
+    "a missing parent": (
         [{"id": "a", "parentId": None}, {"id": "c", "parentId": "b"}],
         2, "`parentId` is 'b', but no line before it has that id",
     ),
@@ -129,36 +129,35 @@ LINKS: dict[str, tuple[list[Any], int, str]] = {
         [{"id": "a"}, [{"id": "b"}]],
         2, "the line is an array, but other lines are objects",
     ),
-    "an id that is none": ([{"id": "a"}, {"tool_call_id": ["a"]}], 2, "`tool_call_id` is an "
+    "an invalid id": ([{"id": "a"}, {"tool_call_id": ["a"]}], 2, "`tool_call_id` is an "
 "array, not "
 "an id"),
-    "a role that is none": ([{"message": {"role": 7}}], 1, "`message.role` is a number, not "
+    "an invalid role": ([{"message": {"role": 7}}], 1, "`message.role` is a number, not "
 "a string"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_broken_links_are_found(name: str) -> None:
+def test_broken_links_are_reported(name: str) -> None:
     values, line, reason = LINKS[name]
-    lines = [Line(spelled([value]), number) for number, value in enumerate(values, 1)]
+    lines = [Line(json_lines([value]), number) for number, value in enumerate(values, 1)]
     assert malformed(lines) == (line, reason)
 
 
-def test_what_is_well_formed_has_nothing_malformed() -> None:
+def test_well_formed_transcripts_have_no_problems() -> None:
     parts = [
         {"uuid": "b", "parentUuid": "a", "content": [{"text": "x"}]}
-    ] * 2  # one answer on two lines
+    ] * 2  # an answer on two lines
     lines = [{"uuid": "a", "parentUuid": None, "role": "user", "content": "hi"}, *parts]
     assert (
-        malformed([Line(spelled([value]), number) for number, value in enumerate(lines, 1)]) is None
+        malformed([Line(json_lines([value]), number) for number, value in enumerate(lines, 1)])
+        is None
     )
 
 
-def test_a_result_that_is_read_as_an_answer_of_other_calls_after_an_edit_stays_within_the_budget() -> (
-    None
-):
-    calls = [{"type": "tool_call", "value": json.dumps({"name": "look", "arguments": {"at": "/" * size}})}
-             for size in (8, 1200)]  # fmt: skip
+def test_a_result_that_changes_its_call_after_an_edit_fits_the_budget() -> None:
+    values = [{"name": "look", "arguments": {"at": "/" * size}} for size in (8, 1200)]
+    calls = [{"type": "tool_call", "value": json.dumps(value)} for value in values]
     accented = "naïve café" * 50  # in parallel results such letters may be sent as escapes
     messages = [
         text("user", "some words " * 75, "value"),
@@ -168,8 +167,8 @@ def test_a_result_that_is_read_as_an_answer_of_other_calls_after_an_edit_stays_w
         text("tool", accented, "value"),
         text("user", accented, "value"),
     ]
-    whole = run(spelled(messages)).rows[0].count.tokens
+    whole = run(json_lines(messages)).rows[0].count.tokens
     for budget in range(whole - 200, whole):
-        (row,) = run(spelled(messages), [("trim", {})], limit=budget).rows
+        (row,) = run(json_lines(messages), [("trim", {})], limit=budget).rows
         assert not row.overflows
         assert row.count.tokens <= budget

@@ -1,4 +1,4 @@
-"""Media: sizes from headers, and blocks of every dialect."""
+"""Media: sizes from headers, and blocks of every format."""
 
 import base64
 import json
@@ -87,7 +87,7 @@ def progressive(width: int, height: int) -> bytes:
 
 
 def with_exif(width: int, height: int) -> bytes:
-    """A thumbnail inside the EXIF block has a frame of its own, and fills 60 kB."""
+    """A thumbnail inside the EXIF block has its own frame, and fills 60 kB."""
     thumbnail = jpeg(160, 120) + b"\0" * 60_000
     return jpeg(
         width,
@@ -104,7 +104,7 @@ HEADERS: list[Callable[[int, int], bytes]] = [
 @pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.__name__)
 @given(width=st.integers(1, 16_000), height=st.integers(1, 16_000), rest=st.binary(max_size=40))
 @settings(max_examples=examples(20))
-def test_every_kind_of_header_tells_its_size(
+def test_every_kind_of_header_gives_its_size(
     header: Callable[[int, int], bytes], width: int, height: int, rest: bytes
 ) -> None:
     data = b64(header(width, height) + rest + b"\0\0")
@@ -112,7 +112,7 @@ def test_every_kind_of_header_tells_its_size(
     assert image_size("data:image/any;base64," + data) == (width, height)
     assert image_size("DATA:image/any;charset=x;BASE64," + data.rstrip("=")) == (width, height)
     assert image_size(
-        "\r\n".join(data[place : place + 76] for place in range(0, len(data), 76))
+        "\r\n".join(data[position : position + 76] for position in range(0, len(data), 76))
     ) == (width, height)
     assert image_size(data.replace("+", "-").replace("/", "_")) == (width, height)
 
@@ -125,7 +125,7 @@ def test_a_header_that_ends_too_soon_has_no_size(header: Callable[[int, int], by
     assert image_size(b64(whole[:9])) is None
 
 
-def test_a_bitmap_from_the_top_has_a_height() -> None:
+def test_a_top_down_bitmap_has_a_height() -> None:
     assert image_size(b64(bmp(640, -480))) == (640, 480)
 
 
@@ -140,11 +140,11 @@ def test_a_bitmap_from_the_top_has_a_height() -> None:
         b64(bmp(-9, 9)),
     ],
 )  # fmt: skip
-def test_what_is_odd_has_no_size(data: str) -> None:
+def test_an_odd_header_has_no_size(data: str) -> None:
     assert image_size(data) is None
 
 
-def test_a_picture_is_never_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_never_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     decode = base64.b64decode
 
@@ -188,7 +188,7 @@ def wav(
     return b"RIFF\0\0\0\0WAVE" + form + before + struct.pack("<4sI", b"data", length) + data
 
 
-def test_a_wav_tells_its_length() -> None:
+def test_a_wav_file_gives_its_duration() -> None:
     assert wav_seconds(b64(wav(2.5))) == 2.5
     assert wav_seconds(b64(wav(2.5, before=struct.pack("<4sI", b"LIST", 5) + b"\0" * 6))) == 2.5
     for unknown in (0, 0xFFFFFFFF):
@@ -203,7 +203,7 @@ def pdf(pages: int, tail: bytes = b"") -> bytes:
     return b"%PDF-1.7\n" + tree + page * pages + tail
 
 
-def test_a_pdf_tells_its_pages_where_they_can_be_seen() -> None:
+def test_a_pdf_gives_its_visible_page_count() -> None:
     assert pdf_pages(b64(pdf(3))) == 3
     assert pdf_pages(b64(pdf(0))) is None
     assert pdf_pages(b64(b"no PDF /Type /Page")) is None
@@ -274,7 +274,7 @@ SOUND = b64(wav(1.5))
         ({"type": "image", "source": 7, "data": [1]}, ("image", None, None, None)),
     ],
 )
-def test_images_are_read_from_every_dialect(
+def test_images_are_read_from_every_format(
     block: dict[str, Any], expected: tuple[object, ...]
 ) -> None:
     media = media_of(block)
@@ -325,7 +325,7 @@ def test_other_attachments_are_read(block: dict[str, Any], expected: tuple[objec
 
 
 @pytest.mark.parametrize("data", ["AAAA", "/9j/", "iVBO", b64(b"no picture at all")])
-def test_bytes_too_few_for_a_picture_cost_as_the_smallest_one(data: str) -> None:
+def test_too_few_bytes_cost_as_much_as_the_smallest_image(data: str) -> None:
     smallest = Media("image", 1, 1)
     for block in (
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
@@ -338,7 +338,7 @@ def test_bytes_too_few_for_a_picture_cost_as_the_smallest_one(data: str) -> None
             assert policy.tokens(media) == policy.tokens(smallest)
 
 
-def test_a_picture_of_many_bytes_or_none_whose_size_is_unknown_costs_the_most() -> None:
+def test_an_image_of_unknown_size_costs_the_maximum() -> None:
     for url in (
         "https://example.com/a.png",
         "data:image/avif;base64," + b64(bytes(100)),
@@ -349,7 +349,7 @@ def test_a_picture_of_many_bytes_or_none_whose_size_is_unknown_costs_the_most() 
         assert POLICIES["unknown"].tokens(media) == POLICIES["unknown"].image_most
 
 
-def test_what_was_taken_out_costs_the_most() -> None:
+def test_a_removed_image_costs_the_maximum() -> None:
     for data in ("", "[removed]", "data:audio/mp3;base64,<removed>"):
         media = media_of({"type": "input_audio", "input_audio": {"data": data, "format": "mp3"}})
         assert media == Media("audio")
@@ -359,11 +359,12 @@ def test_what_was_taken_out_costs_the_most() -> None:
     "block",
     [
         {}, {"type": "text", "text": "a"}, {"type": ["image"]}, {"inlineData": "a"},
-        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
+        {"type": "document",
+         "source": {"type": "text", "media_type": "text/plain", "data": "words"}},
         {"type": "document", "source": {"type": "content", "content": []}},
     ],
 )  # fmt: skip
-def test_what_is_no_attachment_is_none(block: dict[str, Any]) -> None:
+def test_other_blocks_are_not_attachments(block: dict[str, Any]) -> None:
     assert media_of(block) is None
 
 
@@ -413,7 +414,7 @@ def test_no_block_raises(kind: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("as_object", [False, True])
-def test_a_document_in_a_data_url_is_media_and_no_text(as_object: bool) -> None:
+def test_a_document_in_a_data_url_is_media_and_not_text(as_object: bool) -> None:
     """Mistral: `document_url` is the URL, or an object with it."""
     url = "data:application/pdf;base64," + b64(b"%PDF-1.4\n1 0 obj << /Type /Page >> endobj\n")
     media = media_of({"type": "document_url", "document_url": {"url": url} if as_object else url})

@@ -1,5 +1,5 @@
-"""Transcripts of every format with one or more odd values: stages never fail, and what is written
-reads as intended.
+"""Transcripts of every format with one or more odd values: stages never fail, and the output reads
+back as intended.
 """
 
 import json
@@ -11,7 +11,7 @@ from depth import examples
 from harness import read, run, unpaired
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CONVERSATIONS, EVENTS, conversations, spell
+from strategies import CONVERSATIONS, EVENTS, as_json, conversations
 
 from ctxtrim.presets import PRESETS
 from ctxtrim.text.records import dump, split
@@ -39,12 +39,12 @@ PIPELINES: tuple[list[tuple[str, dict[str, Any]]], ...] = (
 )
 
 
-def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def value_paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The paths of all values inside a value."""
     keys = (
         value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     )
-    return [path for key in keys for path in ((*at, key), *places(value[key], (*at, key)))]
+    return [path for key in keys for path in ((*at, key), *value_paths(value[key], (*at, key)))]
 
 
 @st.composite
@@ -57,7 +57,7 @@ def mutated(draw: st.DrawFn) -> bytes:
         values = [CONVERSATIONS[draw(st.sampled_from(sorted(CONVERSATIONS)))](talk, 0)]
     values = json.loads(json.dumps(values))
     for _ in range(draw(st.integers(1, 3))):
-        paths = places(values)
+        paths = value_paths(values)
         if not paths:
             break
         *home, key = draw(st.sampled_from(paths))
@@ -75,7 +75,7 @@ def mutated(draw: st.DrawFn) -> bytes:
             holder[key] = [holder[key]]
         elif how == "string":
             holder[key] = json.dumps(holder[key])
-    return b"".join(spell(value, {}) + b"\n" for value in values)
+    return b"".join(as_json(value, {}) + b"\n" for value in values)
 
 
 @settings(max_examples=examples(150))
@@ -99,25 +99,33 @@ def result(of: str, text: Any = LONG) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": of, "content": text}
 
 
-def use(of: str, **arguments: Any) -> dict[str, Any]:
+def tool_use(of: str, **arguments: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": of, "name": "bash", "input": arguments}
 
 
 MIXED: dict[str, list[list[Any] | None]] = {
-    "text, result, text": [[use("a")], [TEXT, result("a"), TEXT]],
-    "result, text, result": [[use("a"), use("b")], [result("a"), TEXT, result("b")]],
+    "text, result, text": [[tool_use("a")], [TEXT, result("a"), TEXT]],
+    "result, text, result": [[tool_use("a"), tool_use("b")], [result("a"), TEXT, result("b")]],
     "texts around two results": [
-        [use("a"), use("b")],
+        [tool_use("a"), tool_use("b")],
         [TEXT, result("a"), TEXT, result("b"), TEXT],
     ],
-    "texts around calls": [[TEXT, use("a"), TEXT, use("b"), TEXT], [result("a"), result("b")]],
+    "texts around calls": [
+        [TEXT, tool_use("a"), TEXT, tool_use("b"), TEXT],
+        [result("a"), result("b")],
+    ],
     "results without calls": [[TEXT], [result("a"), TEXT, result("b")]],
     "several texts in a result": [
-        [use("a")],
+        [tool_use("a")],
         [result("a", [TEXT, {"type": "text", "text": LONG}, TEXT]), TEXT],
     ],
-    "no contents": [None, [], [use("a")], [result("a", None), result("a", 7), result("a", [])]],
-    "long integers": [[use("a", x=10**30, y=-(2**64))], [result("a"), TEXT]],
+    "no contents": [
+        None,
+        [],
+        [tool_use("a")],
+        [result("a", None), result("a", 7), result("a", [])],
+    ],
+    "long integers": [[tool_use("a", x=10**30, y=-(2**64))], [result("a"), TEXT]],
 }
 
 
@@ -131,14 +139,14 @@ def test_elements_that_mix_texts_calls_and_results_can_be_edited(name: str, layo
     ]
     opening = {"role": "user", "content": "go on please " * 20}
     ending = [
-        {"role": "assistant", "content": [use("z")]},
+        {"role": "assistant", "content": [tool_use("z")]},
         {"role": "user", "content": [result("z", "done")]},
     ]
     messages = [opening, *middle, {"role": "user", "content": "and now?"}, *ending]
     if layout == "conversation":
-        data = spell({"messages": messages}, {}) + b"\n"
+        data = as_json({"messages": messages}, {}) + b"\n"
     elif layout == "events":
-        data = b"".join(spell(message, {}) + b"\n" for message in messages)
+        data = b"".join(as_json(message, {}) + b"\n" for message in messages)
     else:
         links = [
             {"uuid": f"u{at}", "parentUuid": f"u{at - 1}" if at else None}
@@ -148,7 +156,7 @@ def test_elements_that_mix_texts_calls_and_results_can_be_edited(name: str, layo
             {"type": message["role"], "sessionId": "s", "message": message} | link
             for message, link in zip(messages, links, strict=True)
         ]
-        data = b"".join(spell(event, {}) + b"\n" for event in events)
+        data = b"".join(as_json(event, {}) + b"\n" for event in events)
     whole = read(data)[0].transcripts[0]
     for pipeline in PIPELINES:
         for budget in (10, 30, 60, 100, 150, 200, 300, 500, 800):
@@ -156,11 +164,14 @@ def test_elements_that_mix_texts_calls_and_results_can_be_edited(name: str, layo
             assert ran.findings == ()
             if ran.data is not None and ran.data != data:
                 (row,) = ran.rows
-                (found,) = (
-                    one for chunk in read(ran.data) for one in chunk.transcripts if one.messages
+                (transcript,) = (
+                    transcript
+                    for chunk in read(ran.data)
+                    for transcript in chunk.transcripts
+                    if transcript.messages
                 )
-                assert len(found.messages) == row.messages
-                assert unpaired(found) <= unpaired(whole)
+                assert len(transcript.messages) == row.messages
+                assert unpaired(transcript) <= unpaired(whole)
                 assert run(ran.data, limit=budget).rows[0].count.tokens == row.count.tokens
 
 

@@ -1,4 +1,4 @@
-"""Context windows of numbered turns: what is read, and how edits are spelled."""
+"""Context windows of numbered turns: parsed content, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -53,7 +53,7 @@ def messages(data: bytes) -> tuple[Message, ...]:
 def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     reading = open_reading(BytesIO(data))
     assert (reading.format and reading.format.name, reading.layout) == ("context", layout)
-    assert [(one.role, one.parts[0].text, one.turn) for one in messages(data)] == [
+    assert [(message.role, message.parts[0].text, message.turn) for message in messages(data)] == [
         ("system", "Build a parser.", 1),
         ("user", "go", 1),
         ("assistant", "Reading.", 1),
@@ -63,24 +63,24 @@ def test_every_layout_gives_the_same_messages(data: bytes, layout: str) -> None:
     ]
 
 
-def test_a_result_is_named_by_its_trace() -> None:
-    results = [one.result for one in messages(lines(*TALK)) if one.result]
+def test_a_result_is_identified_by_its_trace_id() -> None:
+    results = [message.result for message in messages(lines(*TALK)) if message.result]
     assert [(part.call_id, part.name) for part in results] == [
         ("abc-1", "read_file"),
         ("abc-2", None),
     ]
 
 
-def test_what_stands_around_the_messages_is_read() -> None:
-    one = read(lines({"messages": TALK, "id": "w1", "model": "gpt-4o"}))[0].transcripts[0]
-    assert (one.id, one.model) == ("w1", "gpt-4o")
+def test_the_envelope_is_read() -> None:
+    transcript = read(lines({"messages": TALK, "id": "w1", "model": "gpt-4o"}))[0].transcripts[0]
+    assert (transcript.id, transcript.model) == ("w1", "gpt-4o")
 
 
-def test_turns_have_the_numbers_that_the_file_gives_them() -> None:
+def test_turns_have_the_numbers_of_the_file() -> None:
     assert shape(messages(lines(*TALK))).turn == (1, 1, 1, 1, 3, 4)
 
 
-def test_no_result_lacks_a_call_since_none_is_recorded() -> None:
+def test_results_need_no_call_in_a_format_without_calls() -> None:
     row = run(lines(*TALK), [("check", {"profile": "openai"})]).rows[0]
     assert "tool-result-without-call" not in [finding.code for finding in row.findings]
     assert run(lines(*TALK), [("repair", {})]).data == lines(*TALK)
@@ -97,23 +97,23 @@ def test_no_result_lacks_a_call_since_none_is_recorded() -> None:
         {"role": "user", "turn": 1},
     ],
 )
-def test_what_lacks_a_type_a_text_or_a_turn_is_none_of_its_messages(value: Value) -> None:
-    found = open_reading(BytesIO(lines(value))).format
-    assert found is None
+def test_a_record_without_type_text_or_turn_is_not_a_message(value: Value) -> None:
+    detected = open_reading(BytesIO(lines(value))).format
+    assert detected is None
 
 
-def test_a_message_that_is_not_understood_is_told_and_stays() -> None:
+def test_an_unsupported_message_is_reported_and_kept() -> None:
     odd = {"id": "x", "type": "note", "content": "aside " * 200, "turn": 2}
     ran = run(lines(*TALK, odd), [("trim", {})], limit=30)
     assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
     assert (ran.data or b"").endswith(lines(odd))
 
 
-def test_an_edit_changes_the_content_alone() -> None:
+def test_an_edit_changes_only_the_content() -> None:
     long = TALK[3] | {"content": "one\n" * 4000, "big": 1.10}
     data = lines(*TALK[:3]) + lines(long).replace(b"1.1}", b"1.10}") + lines(*TALK[4:])
     out = (run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b"").splitlines()
-    assert [one for one in data.splitlines() if one not in out] == [data.splitlines()[3]]
+    assert [line for line in data.splitlines() if line not in out] == [data.splitlines()[3]]
     edited = json.loads(out[3])
     assert len(edited.pop("content")) < 400
     assert edited.pop("_originalLength") == 16000
@@ -123,25 +123,27 @@ def test_an_edit_changes_the_content_alone() -> None:
     }
 
 
-def test_a_refresh_of_the_specification_never_goes() -> None:
+def test_a_refresh_of_the_specification_is_never_dropped() -> None:
     out = run(lines(*TALK), [("trim", {})], limit=20).data or b""
-    assert [json.loads(one)["id"] for one in out.splitlines()] == ["m1", "m2"]
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["m1", "m2"]
 
 
 @pytest.mark.parametrize("data", [lines(*TALK), lines({"messages": TALK})])
-def test_inserted_messages_take_the_turn_of_what_follows_and_an_id_of_their_own(
+def test_inserted_messages_have_the_following_turn_and_a_new_id(
     data: bytes,
 ) -> None:
     summary = Message("user", (Part("text", "In short."),), is_summary=True)
     result = Message("tool", (Part("tool_result", "none", "abc-9", "bash"),))
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    meant = replace(one, messages=(*one.messages[:4], result, summary, *one.messages[4:]))
+    transcript = chunk.transcripts[0]
+    meant = replace(
+        transcript, messages=(*transcript.messages[:4], result, summary, *transcript.messages[4:])
+    )
     out = rewrite(FORMATS["context"], chunk.lines, [meant])
     check(FORMATS["context"], chunk.lines, out, [meant])
-    found = [json.loads(value) for value in b"".join(out).splitlines()]
-    found = found[0]["messages"] if len(found) == 1 else found
-    new = [value for value in found if value not in TALK]
+    values = [json.loads(value) for value in b"".join(out).splitlines()]
+    values = values[0]["messages"] if len(values) == 1 else values
+    new = [value for value in values if value not in TALK]
     assert [{key: value[key] for key in value if key != "id"} for value in new] == [
         {
             "type": "tool_result",
@@ -152,5 +154,5 @@ def test_inserted_messages_take_the_turn_of_what_follows_and_an_id_of_their_own(
         },
         {"type": "user", "content": "In short.", "turn": 3},
     ]
-    assert len({value["id"] for value in found}) == 8
+    assert len({value["id"] for value in values}) == 8
     assert rewrite(FORMATS["context"], chunk.lines, [meant]) == out

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: what is read, and how edits are spelled."""
+"""OpenAI Chat Completions: parsed content, and the bytes of edits."""
 
 import json
 from typing import Any
@@ -13,7 +13,10 @@ from ctxtrim.model import Message
 
 def messages(data: bytes) -> list[Message]:
     return [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
 
 
@@ -35,7 +38,7 @@ TALK = [user("go"), *step("a", "text")]
         (json.dumps({"messages": TALK}, indent=2).encode(), "conversation"),
         (json.dumps([{"messages": TALK}, {"messages": TALK}], indent=1).encode(), "conversation"),
         (json.dumps(TALK, indent=4).encode(), "conversation"),
-        (b"".join(json.dumps(one).encode() + b"\n" for one in TALK), "events"),
+        (b"".join(json.dumps(message).encode() + b"\n" for message in TALK), "events"),
     ],
 )
 def test_every_layout_gives_the_same_messages(data: bytes, expected: str) -> None:
@@ -68,7 +71,7 @@ def test_a_line_of_a_batch_holds_a_request() -> None:
         42,
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     assert layout(json.dumps(value).encode() + b"\n")[0] != "openai-chat"
 
 
@@ -112,42 +115,42 @@ def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
 def test_every_shape_of_content_is_read(
     message: dict[str, Any], kinds: list[str], texts: list[str]
 ) -> None:
-    found = messages(conversation([user("first"), message]))[1]
-    assert [part.kind for part in found.parts] == kinds
-    assert [part.text for part in found.parts] == texts
+    parsed = messages(conversation([user("first"), message]))[1]
+    assert [part.kind for part in parsed.parts] == kinds
+    assert [part.text for part in parsed.parts] == texts
 
 
-def test_a_custom_call_and_object_arguments_are_read() -> None:
+def test_custom_calls_and_object_arguments_are_read() -> None:
     calls = [
         {"id": "a", "type": "custom", "custom": {"name": "f", "input": "free text"}},
         {"id": "b", "type": "function", "function": {"name": "g", "arguments": {"x": [1]}}},
         {"id": "c"},
     ]
-    found = messages(
+    message = messages(
         conversation([user("x"), {"role": "assistant", "content": None, "tool_calls": calls}])
     )[1]
-    assert [(part.call_id, part.name, part.text) for part in found.calls] == [
+    assert [(part.call_id, part.name, part.text) for part in message.calls] == [
         ("a", "f", "free text"),
         ("b", "g", '{"x":[1]}'),
         ("c", None, ""),
     ]
 
 
-def test_a_message_of_an_unknown_role_stays_where_it_is() -> None:
+def test_a_message_with_an_unknown_role_is_kept_in_place() -> None:
     data = conversation(
         [user("go"), *step("a", "text " * 50), {"role": "exit", "content": "bye"}, user("now")]
     )
     left = json.loads(run(data, [("trim", {})], limit=20).data or b"")
-    assert [one["role"] for one in left["messages"]] == ["exit", "user"]
+    assert [message["role"] for message in left["messages"]] == ["exit", "user"]
 
 
-def test_the_turns_of_a_question_are_one_conversation() -> None:
+def test_turns_of_a_question_form_a_single_conversation() -> None:
     turns = [[SYSTEM, user("first")], [], [user("second")]]
     line = {"id": "q1", "question": turns, "function": [{"name": "f"}], "path": ["f"]}
     data = json.dumps(line).encode() + b"\n"
     assert layout(data) == ("openai-chat", "conversation")
-    (one,) = read(data)[0].transcripts
-    assert (one.id, one.tools, [message.role for message in one.messages]) == (
+    (transcript,) = read(data)[0].transcripts
+    assert (transcript.id, transcript.tools, [message.role for message in transcript.messages]) == (
         "q1", '[{"name":"f"}]', ["system", "user", "user"]
     )  # fmt: skip
     left = json.loads(run(data, [("trim", {})], limit=45).data or b"")
@@ -155,11 +158,13 @@ def test_the_turns_of_a_question_are_one_conversation() -> None:
 
 
 def test_the_envelope_gives_model_id_and_tools() -> None:
-    one = read(conversation(TALK, model="gpt-4o", id="t1", tools=[{"a": 1}]))[0].transcripts[0]
-    assert (one.model, one.id, one.tools) == ("gpt-4o", "t1", '[{"a":1}]')
+    transcript = read(conversation(TALK, model="gpt-4o", id="t1", tools=[{"a": 1}]))[0].transcripts[
+        0
+    ]
+    assert (transcript.model, transcript.id, transcript.tools) == ("gpt-4o", "t1", '[{"a":1}]')
 
 
-def test_an_edited_line_keeps_the_of_everything_else() -> None:
+def test_an_edited_line_keeps_all_other_bytes() -> None:
     line = '{"n": 1.10, "messages": [ {"role":"user","content":"caf\\u00e9 é"},{"role":"assistant",'
     line += (
         '"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}, {"content": "%s", '
@@ -186,7 +191,7 @@ def test_lone_surrogates_survive_an_edit() -> None:
     assert contents(out)[2].startswith("\ud800 ")
 
 
-def test_two_conversations_on_one_line_are_two_and_one_may_go() -> None:
+def test_of_two_conversations_on_a_line_either_can_be_left_out() -> None:
     small, large = conversation([user("small")])[:-1], conversation([user("large " * 100)])
     ran = run(small + large + small + b"\n", [("trim", {})], limit=20)
     assert [row.overflows for row in ran.rows] == [False, True, False]
@@ -194,7 +199,7 @@ def test_two_conversations_on_one_line_are_two_and_one_may_go() -> None:
     assert ran.data == small + b"\n" + small + b"\n"
 
 
-def test_a_document_with_one_transcript_that_does_not_fit_goes_as_a_whole() -> None:
+def test_a_document_with_an_overflow_is_left_out_as_a_whole() -> None:
     data = json.dumps(
         [{"messages": [user("small")]}, {"messages": [user("large " * 100)]}], indent=2
     ).encode()
@@ -203,14 +208,14 @@ def test_a_document_with_one_transcript_that_does_not_fit_goes_as_a_whole() -> N
     assert [row.is_written for row in ran.rows] == [False, False]
 
 
-def test_messages_of_roles_nobody_knows_make_the_count_an_estimate_and_are_told() -> None:
+def test_messages_with_unknown_roles_make_the_count_an_estimate() -> None:
     odd = [{"role": "human", "content": "word " * 500}, {"role": []}]
     row = run(conversation([user("go"), *odd], model="gpt-4o"), tokenizer="auto").rows[0]
     assert row.count.exactness == "estimated"
     assert [finding.code for finding in row.findings] == ["not-counted"]
 
 
-def test_reading_never_depends_on_how_the_first_messages_look() -> None:
+def test_reading_does_not_depend_on_the_first_messages() -> None:
     strange = [{"role": "exit", "content": "x"}] * 9
     data = conversation([user("old " * 200), *strange, user("hi")])
     assert json.loads(run(data, [("trim", {})], limit=20).data or b"")["messages"] == [
@@ -219,17 +224,17 @@ def test_reading_never_depends_on_how_the_first_messages_look() -> None:
     ]
 
 
-def test_a_name_and_arguments_beside_the_id_are_a_call() -> None:
+def test_a_name_and_arguments_next_to_the_id_are_a_call() -> None:
     flat = {
         "role": "assistant",
         "content": None,
         "tool_calls": [{"id": "a", "name": "f", "arguments": {"x": 1}}],
     }
-    found = list(messages(conversation([user("x"), flat]))[1].calls)
-    assert [(part.name, part.text) for part in found] == [("f", '{"x":1}')]
+    parts = list(messages(conversation([user("x"), flat]))[1].calls)
+    assert [(part.name, part.text) for part in parts] == [("f", '{"x":1}')]
 
 
-def test_legacy_calls_are_paired_with_the_nearest_call_that_waits() -> None:
+def test_legacy_results_are_paired_with_the_nearest_open_call() -> None:
     def legacy(name: str) -> dict[str, Any]:
         return {
             "role": "assistant",
@@ -249,21 +254,22 @@ def test_legacy_calls_are_paired_with_the_nearest_call_that_waits() -> None:
 
 
 @pytest.mark.parametrize("depth", [300, 900, 990, 1020, 2000])
-def test_deep_nesting_beside_an_edit_is_no_trouble(depth: int) -> None:
+def test_deep_nesting_next_to_an_edit_is_unchanged(depth: int) -> None:
     deep = b'{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":'
     deep += b"[" * depth + b"]" * depth + b"}}]}\n"
     rest = [user("old " * 500), {"role": "assistant", "content": "long " * 500}, user("now")]
-    first, second, last = (json.dumps(one).encode() + b"\n" for one in rest)
+    first, second, last = (json.dumps(value).encode() + b"\n" for value in rest)
     ran = run(first + deep + second + last, [("trim", {})], limit=100)
     assert ran.data in (last, deep + last)  # read and dropped, or not understood and kept
     assert {finding.code for finding in ran.findings} <= {"not-json"}
 
 
 @pytest.mark.parametrize("depth", [300, 900, 2000])
-def test_deep_nesting_ends_in_an_answer_or_one_clear_line(depth: int) -> None:
+def test_deep_nesting_ends_in_a_result_or_one_clear_line(depth: int) -> None:
     arguments = b"[" * depth + b"]" * depth
 
-    line = b'{"messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"a","function":'
+    line = b'{"messages":[{"role":"user","content":"go"},'
+    line += b'{"role":"assistant","tool_calls":[{"id":"a","function":'
     line += b'{"name":"f","arguments":' + arguments + b"}}]}]}\n"
     ran = run(line + conversation([user("next")]), [("trim", {})])
     assert ran.data == line + conversation([user("next")])

@@ -1,5 +1,5 @@
-"""OpenAI Responses: which lists are one conversation, what an answer is, and how
-edits are spelled.
+"""OpenAI Responses: lists that form a conversation, items that form an answer, and the bytes of
+edits.
 """
 
 import json
@@ -57,9 +57,10 @@ def transcript(value: Any) -> Transcript:
     return read(data(value))[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, str]]:
+def role_texts(transcript: Transcript) -> list[tuple[str, str]]:
     return [
-        (message.role, " | ".join(part.text for part in message.parts)) for message in one.messages
+        (message.role, " | ".join(part.text for part in message.parts))
+        for message in transcript.messages
     ]
 
 
@@ -68,7 +69,7 @@ def layout(file: bytes) -> tuple[str | None, str | None]:
     return reading.format.name if reading.format else None, reading.layout
 
 
-TOLD = [
+EXPECTED = [
     ("user", "list both"),
     ("assistant", "hmm | Listing. | {} | {}"),
     ("tool", "first"),
@@ -108,7 +109,7 @@ TOLD = [
 )
 def test_every_layout_gives_the_same_messages(file: bytes, expected: str) -> None:
     assert layout(file) == ("openai-responses", expected)
-    assert told(read(file)[0].transcripts[0]) == TOLD
+    assert role_texts(read(file)[0].transcripts[0]) == EXPECTED
     assert run(file).data == file
 
 
@@ -125,12 +126,12 @@ def test_every_layout_gives_the_same_messages(file: bytes, expected: str) -> Non
         },
     ],
 )
-def test_a_request_with_a_text_and_a_model_alone_is_recognized(
+def test_a_request_with_only_text_and_model_is_recognized(
     request_body: dict[str, Any],
 ) -> None:
     file = data(request_body)
     assert layout(file) == ("openai-responses", "conversation")
-    assert told(read(file)[0].transcripts[0]) == [("user", "hi")]
+    assert role_texts(read(file)[0].transcripts[0]) == [("user", "hi")]
     assert run(file).data == file
 
 
@@ -144,15 +145,15 @@ def test_a_request_with_a_text_and_a_model_alone_is_recognized(
         {"input": "hi"},
     ],
 )
-def test_a_request_to_another_api_is_not_taken_for_one(other: dict[str, Any]) -> None:
+def test_a_request_to_another_api_is_not_recognized(other: dict[str, Any]) -> None:
     assert layout(data(other)) == (None, None)
 
 
-def test_an_answer_does_not_go_on_from_the_input_to_the_output() -> None:
-    one = transcript(
+def test_an_answer_does_not_span_input_and_output() -> None:
+    parsed = transcript(
         {"input": [*TALK[:1], says("assistant", "So")], "output": [calls("c1"), returns("c1")]}
     )
-    assert told(one) == [
+    assert role_texts(parsed) == [
         ("user", "list both"),
         ("assistant", "So"),
         ("assistant", "{}"),
@@ -160,9 +161,12 @@ def test_an_answer_does_not_go_on_from_the_input_to_the_output() -> None:
     ]
 
 
-def test_a_document_of_several_keeps_them_apart() -> None:
+def test_a_document_with_several_requests_keeps_them_separate() -> None:
     chunk = read(data([{"input": TALK[:1], "output": TALK[1:3]}, {"input": TALK}]))[0]
-    assert [(one.pointer, len(one.messages)) for one in chunk.transcripts] == [((0,), 2), ((1,), 6)]
+    assert [(transcript.pointer, len(transcript.messages)) for transcript in chunk.transcripts] == [
+        ((0,), 2),
+        ((1,), 6),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -191,19 +195,19 @@ def test_a_document_of_several_keeps_them_apart() -> None:
         {"output": [1, 2]},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
     assert layout(data(value))[0] != "openai-responses"
 
 
-def test_the_instructions_are_a_system_message_and_a_string_is_what_the_user_says() -> None:
-    one = transcript({"model": "gpt-5", "instructions": "Be brief.", "input": "hello"})
-    assert told(one) == [("system", "Be brief."), ("user", "hello")]
+def test_instructions_are_a_system_message_and_a_string_is_a_prompt() -> None:
+    parsed = transcript({"model": "gpt-5", "instructions": "Be brief.", "input": "hello"})
+    assert role_texts(parsed) == [("system", "Be brief."), ("user", "hello")]
     both = {"instructions": "Be brief.", "input": "hello"}
     logged = {
         "responses_create_params": both,
         "response": {"instructions": "Be brief.", "output": TALK[7:8]},
     }
-    assert told(transcript(logged)) == [
+    assert role_texts(transcript(logged)) == [
         ("system", "Be brief."),
         ("user", "hello"),
         ("assistant", "Done."),
@@ -219,14 +223,14 @@ def test_the_envelope_gives_tools_model_id_and_the_usage_of_one_response() -> No
     }
     usage = {"input_tokens": 12, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 3}
     response = {"id": "resp_1", "model": "gpt-5", "output": [thinks(), TALK[7]], "usage": usage}
-    one = transcript({"responses_create_params": request, "response": response})
-    assert (one.id, one.model, one.tools, one.tool_choice) == (
+    parsed = transcript({"responses_create_params": request, "response": response})
+    assert (parsed.id, parsed.model, parsed.tools, parsed.tool_choice) == (
         "resp_1",
         "gpt-5",
         '[{"type":"function","name":"f"}]',
         "none",
     )
-    assert one.usage == Usage(12, 3)
+    assert parsed.usage == Usage(12, 3)
     several = response | {"output": TALK[1:]}
     assert transcript({"responses_create_params": request, "response": several}).usage is None
 
@@ -244,9 +248,9 @@ def test_the_envelope_gives_tools_model_id_and_the_usage_of_one_response() -> No
         ([thinks("1"), says("user", "x"), calls("a")], [["1"], ["x"], ["{}"]]),
     ],
 )
-def test_where_an_answer_begins(items: list[Item], expected: list[list[str]]) -> None:
-    one = transcript({"input": [TALK[0]], "output": items})
-    assert [[part.text for part in message.parts] for message in one.messages[1:]] == expected
+def test_items_are_grouped_into_answers(items: list[Item], expected: list[list[str]]) -> None:
+    parsed = transcript({"input": [TALK[0]], "output": items})
+    assert [[part.text for part in message.parts] for message in parsed.messages[1:]] == expected
 
 
 @pytest.mark.parametrize(
@@ -350,12 +354,12 @@ def test_where_an_answer_begins(items: list[Item], expected: list[list[str]]) ->
     ],
 )
 def test_every_shape_of_an_item_is_read(item: Item, role: str, parts: list[Part]) -> None:
-    one = transcript({"input": [TALK[0], item]})
-    assert (one.messages[1].role, list(one.messages[1].parts)) == (role, parts)
-    assert one.uncounted == 0
+    parsed = transcript({"input": [TALK[0], item]})
+    assert (parsed.messages[1].role, list(parsed.messages[1].parts)) == (role, parts)
+    assert parsed.uncounted == 0
 
 
-def test_what_is_there_for_training_costs_nothing() -> None:
+def test_training_fields_cost_nothing() -> None:
     plain = {"input": TALK[:1], "output": [TALK[7]]}
     extra = {
         "prompt_token_ids": [1] * 500,
@@ -366,7 +370,7 @@ def test_what_is_there_for_training_costs_nothing() -> None:
     assert run(data(plain)).rows[0].count == run(data(trained)).rows[0].count
 
 
-def test_items_that_nobody_knows_stay_and_make_the_count_an_estimate() -> None:
+def test_unknown_items_are_kept_and_make_the_count_an_estimate() -> None:
     file = data(
         {
             "input": [says("user", LONG), {"type": "novel", "x": 1}, says("user", "now")],
@@ -382,7 +386,7 @@ def test_items_that_nobody_knows_stay_and_make_the_count_an_estimate() -> None:
     assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
 
 
-def test_reasoning_goes_with_the_calls_that_follow_it() -> None:
+def test_reasoning_is_dropped_with_the_calls_after_it() -> None:
     talk = [
         TALK[0],
         thinks(LONG),
@@ -396,7 +400,7 @@ def test_reasoning_goes_with_the_calls_that_follow_it() -> None:
     assert out["input"] == talk[-1:]
 
 
-def test_what_goes_from_both_lists_leaves_all_else_as_it_was() -> None:
+def test_dropping_from_input_and_output_keeps_all_other_bytes() -> None:
     old, new = (
         f"[{json.dumps(says('user', LONG))}, {json.dumps(TALK[7])}]",
         json.dumps(thinks(LONG)),
@@ -414,7 +418,7 @@ def test_what_goes_from_both_lists_leaves_all_else_as_it_was() -> None:
     )
 
 
-def test_a_string_that_goes_leaves_an_empty_list() -> None:
+def test_dropping_a_string_input_leaves_an_empty_list() -> None:
     value = {"model": "gpt-5", "tools": [], "input": LONG, "output": [TALK[7], says("user", "now")]}
     out = run(data(value), [("trim", {})], limit=60).data or b""
     assert json.loads(out) == value | {"input": [], "output": value["output"][1:]}
@@ -449,7 +453,7 @@ def written(value: Any, *messages: Message) -> Any:
     return json.loads(b"".join(lines))
 
 
-def test_a_summary_is_put_where_it_belongs() -> None:
+def test_a_summary_is_inserted_at_its_position() -> None:
     value = {"instructions": "Be brief.", "input": TALK[:1], "output": TALK[1:]}
     system, first, *rest = transcript(value).messages
     item = says("user", "what was")
@@ -458,7 +462,7 @@ def test_a_summary_is_put_where_it_belongs() -> None:
     assert written(value, system, first, SUMMARY)["input"] == [TALK[0], item]
 
 
-def test_what_comes_before_the_instructions_takes_them_into_the_list() -> None:
+def test_inserting_before_the_instructions_moves_them_into_the_list() -> None:
     value = {"instructions": "Be brief.", "input": TALK[:1]}
     out = written(value, SUMMARY, *transcript(value).messages)
     assert out == {
@@ -467,7 +471,7 @@ def test_what_comes_before_the_instructions_takes_them_into_the_list() -> None:
     }
 
 
-def test_a_string_becomes_a_list_where_something_is_put_beside_it() -> None:
+def test_inserting_next_to_a_string_input_makes_a_list() -> None:
     value = {"model": "gpt-5", "instructions": "Be brief.", "input": "hello"}
     system, user = transcript(value).messages
     item = says("user", "what was")
@@ -480,7 +484,7 @@ def test_a_string_becomes_a_list_where_something_is_put_beside_it() -> None:
     ]
 
 
-def test_a_result_is_spelled_as_its_call_wants_it() -> None:
+def test_an_inserted_result_has_the_type_of_its_call() -> None:
     custom = {"type": "custom_tool_call", "call_id": "b", "name": "patch", "input": "x"}
     value = {"input": [TALK[0], calls("a"), custom]}
     user, answer = transcript(value).messages
@@ -491,7 +495,7 @@ def test_a_result_is_spelled_as_its_call_wants_it() -> None:
     ]
 
 
-def test_answers_stay_apart_when_what_parted_them_goes() -> None:
+def test_answers_stay_separate_after_dropping_the_item_between_them() -> None:
     value = {
         "input": [
             TALK[0],

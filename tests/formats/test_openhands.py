@@ -1,6 +1,4 @@
-"""OpenHands histories: what is read of every way in which they are written, and how edits are
-spelled.
-"""
+"""OpenHands histories: parsed content of every layout, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -19,14 +17,14 @@ ANSWER = "[no result recorded]"
 IDLE = {"message": "No observation", "observation": "null", "content": "", "extras": {}}
 
 
-def told_of(name: str, *calls: str, text: str | None = "Looking.") -> Event:
-    """What stands beside the call `name`, one of several in an answer."""
+def call_metadata(name: str, *calls: str, text: str | None = "Looking.") -> Event:
+    """The metadata next to the call `name`, one of several in an answer."""
     made = [
-        {"id": one, "type": "function", "function": {"name": "bash", "arguments": '{"x":1}'}}
-        for one in calls
+        {"id": call, "type": "function", "function": {"name": "bash", "arguments": '{"x":1}'}}
+        for call in calls
     ]
-    said = {"role": "assistant", "content": text, "tool_calls": made}
-    response = {"id": "r", "model": "m", "choices": [{"message": said}]}
+    answer = {"role": "assistant", "content": text, "tool_calls": made}
+    response = {"id": "r", "model": "m", "choices": [{"message": answer}]}
     response["usage"] = {"prompt_tokens": 7, "completion_tokens": 2}
     return {
         "function_name": "bash",
@@ -36,7 +34,7 @@ def told_of(name: str, *calls: str, text: str | None = "Looking.") -> Event:
     }
 
 
-def said(number: int, source: str, text: str, **more: Any) -> Event:
+def message_event(number: int, source: str, text: str, **more: Any) -> Event:
     return {
         "id": number,
         "source": source,
@@ -48,23 +46,28 @@ def said(number: int, source: str, text: str, **more: Any) -> Event:
 
 def action(number: int, name: str, *calls: str, kind: str = "run", **more: Any) -> Event:
     arguments = {"command": "ls", "thought": "Looking."} | more
-    told = {"tool_call_metadata": told_of(name, *(calls or (name,)))}
+    fields = {"tool_call_metadata": call_metadata(name, *(calls or (name,)))}
     return {
         "id": number,
         "source": "agent",
         "action": kind,
         "message": "Running",
         "args": arguments,
-    } | told
+    } | fields
 
 
 def seen(number: int, name: str, text: str, **more: Any) -> Event:
-    told = {"cause": number - 1, "observation": "run", "content": text, "extras": {"command": "ls"}}
+    fields = {
+        "cause": number - 1,
+        "observation": "run",
+        "content": text,
+        "extras": {"command": "ls"},
+    }
     return {
         "id": number,
         "source": "agent",
-        **told,
-        "tool_call_metadata": told_of(name, name),
+        **fields,
+        "tool_call_metadata": call_metadata(name, name),
     } | more
 
 
@@ -82,22 +85,22 @@ def blocks(*texts: str) -> list[Event]:
 
 def sdk_action(name: str, text: str = "Looking.", **more: Any) -> Event:
     call = {"id": name, "name": "bash", "arguments": '{"x":1}', "origin": "completion"}
-    told = {
+    fields = {
         "thought": blocks(text) if text else [],
         "action": {"kind": "BashAction"},
         "tool_name": "bash",
     }
     return sdk(
-        "ActionEvent", **told, tool_call_id=name, tool_call=call, llm_response_id="r", **more
+        "ActionEvent", **fields, tool_call_id=name, tool_call=call, llm_response_id="r", **more
     ) | {"id": f"a{name}"}
 
 
 def sdk_seen(name: str, *texts: str, **more: Any) -> Event:
-    told = {"tool_name": "bash", "tool_call_id": name, "action_id": f"a{name}"}
+    fields = {"tool_name": "bash", "tool_call_id": name, "action_id": f"a{name}"}
     return sdk(
         "ObservationEvent",
         observation={"content": blocks(*texts), "kind": "BashObservation"} | more,
-        **told,
+        **fields,
     )
 
 
@@ -107,8 +110,8 @@ def user(text: str) -> Event:
     }
 
 
-def history(*events: Any, **beside: Any) -> bytes:
-    return json.dumps({"instance_id": "i", "history": events} | beside).encode()
+def history(*events: Any, **members: Any) -> bytes:
+    return json.dumps({"instance_id": "i", "history": events} | members).encode()
 
 
 def lines(*events: Event) -> bytes:
@@ -119,37 +122,42 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def put(data: bytes, *messages: Message) -> bytes:
+def inserted(data: bytes, *messages: Message) -> bytes:
     """The file with these messages in it."""
     chunk = read(data)[0]
     return written(chunk, format_of(data), replace(chunk.transcripts[0], messages=messages))
 
 
 def first_texts(data: bytes) -> list[str]:
-    return [texts[0] for _, texts in told(data)]
+    return [texts[0] for _, texts in role_texts(data)]
 
 
-def told(data: bytes) -> list[tuple[str, list[str]]]:
+def role_texts(data: bytes) -> list[tuple[str, list[str]]]:
     return [
         (message.role, [part.text for part in message.parts])
         for message in transcript(data).messages
     ]
 
 
-TALK = (said(1, "user", "go"), action(2, "c1"), seen(3, "c1", "one"), said(4, "agent", "Done."))
-TOLD = [
+TALK = (
+    message_event(1, "user", "go"),
+    action(2, "c1"),
+    seen(3, "c1", "one"),
+    message_event(4, "agent", "Done."),
+)
+EXPECTED = [
     ("user", ["go"]),
     ("assistant", ["Looking.", '{"x":1}']),
     ("tool", ["one"]),
     ("assistant", ["Done."]),
 ]
 PAIRS = (
-    [said(1, "user", "go"), IDLE],
+    [message_event(1, "user", "go"), IDLE],
     [
         plain("run", command="ls", thought="Looking."),
         {"observation": "run", "content": "one", "extras": {}},
     ],
-    [said(4, "agent", "Done."), IDLE],
+    [message_event(4, "agent", "Done."), IDLE],
 )
 OLD = (
     {"content": "go", "action": "message", "wait_for_response": False},
@@ -170,43 +178,43 @@ SDK = (user("go"), sdk_action("c1"), sdk_seen("c1", "one"), sdk("PauseEvent", re
         lines(*TALK),
     ],
 )
-def test_a_history_is_read_wherever_it_stands(data: bytes) -> None:
+def test_a_history_is_read_from_any_container(data: bytes) -> None:
     reading = open_reading(BytesIO(data))
     assert reading.format is not None and reading.format.name == "openhands"
-    assert told(data) == TOLD
+    assert role_texts(data) == EXPECTED
 
 
 @pytest.mark.parametrize("events", [PAIRS, OLD])
-def test_where_no_answer_is_recorded_an_action_is_the_call_and_what_came_of_it_the_result(
+def test_without_recorded_answers_actions_are_calls_and_observations_results(
     events: Any,
 ) -> None:
-    found = transcript(history(*events))
+    parsed = transcript(history(*events))
     calls = {'{"x":1}': '{"command":"ls"}'}
-    assert told(history(*events)) == [
-        (role, [calls.get(text, text) for text in texts]) for role, texts in TOLD
+    assert role_texts(history(*events)) == [
+        (role, [calls.get(text, text) for text in texts]) for role, texts in EXPECTED
     ]
-    parts = [found.messages[1].parts[1], found.messages[2].parts[0]]
+    parts = [parsed.messages[1].parts[1], parsed.messages[2].parts[0]]
     assert [(part.name, part.call_id) for part in parts] == [("run", None), ("run", None)]
 
 
-def test_events_of_version_1_are_read_one_a_line_or_in_a_list() -> None:
+def test_events_of_version_1_are_read_from_lines_or_a_list() -> None:
     for data in (lines(*SDK), json.dumps(SDK).encode()):
-        assert told(data) == TOLD[:3]
+        assert role_texts(data) == EXPECTED[:3]
         assert transcript(data).uncounted == 0
 
 
-def test_calls_of_one_answer_are_one_message_and_its_usage_is_counted_once() -> None:
+def test_calls_of_an_answer_form_a_message_with_usage_counted_once() -> None:
     events = (
         action(1, "c1", "c1", "c2"),
         seen(2, "c1", "one"),
         action(3, "c2", "c1", "c2"),
         seen(4, "c2", "two"),
     )
-    found = transcript(history(*events))
-    assert [message.role for message in found.messages] == ["assistant", "tool", "tool"]
-    assert [part.text for part in found.messages[0].parts] == ["Looking.", '{"x":1}', '{"x":1}']
-    assert found.usages == (Usage(7, 2, 0, "m"),)
-    assert found.model == "m"
+    parsed = transcript(history(*events))
+    assert [message.role for message in parsed.messages] == ["assistant", "tool", "tool"]
+    assert [part.text for part in parsed.messages[0].parts] == ["Looking.", '{"x":1}', '{"x":1}']
+    assert parsed.usages == (Usage(7, 2, 0, "m"),)
+    assert parsed.model == "m"
     both = transcript(
         lines(sdk_action("c1"), sdk_action("c2", ""), sdk_seen("c1", "one"), sdk_seen("c2", "two"))
     )
@@ -221,7 +229,11 @@ def test_calls_of_one_answer_are_one_message_and_its_usage_is_counted_once() -> 
         (plain("think", thought="Hm."), "assistant", ['{"thought":"Hm."}']),
         (plain("dance", thought="Hm.", steps=2), "assistant", ['{"thought":"Hm.","steps":2}']),
         (plain("run", command="ls") | {"source": "user"}, "user", ["ls"]),
-        (said(1, "user", "see", image_urls=["data:image/png;base64,AAAA"]), "user", ["see", ""]),
+        (
+            message_event(1, "user", "see", image_urls=["data:image/png;base64,AAAA"]),
+            "user",
+            ["see", ""],
+        ),
         (
             {"id": 3, "source": "agent", "observation": "error", "content": "No.", "extras": {}},
             "user",
@@ -239,8 +251,8 @@ def test_calls_of_one_answer_are_one_message_and_its_usage_is_counted_once() -> 
         ),
     ],
 )
-def test_what_one_event_says(event: Event, role: str, texts: list[str]) -> None:
-    assert told(lines(event)) == [(role, texts)]
+def test_each_kind_of_event_is_read(event: Event, role: str, texts: list[str]) -> None:
+    assert role_texts(lines(event)) == [(role, texts)]
 
 
 @pytest.mark.parametrize(
@@ -266,15 +278,15 @@ def test_what_one_event_says(event: Event, role: str, texts: list[str]) -> None:
         sdk("ConversationStateUpdateEvent", key="stats", value={}),
     ],
 )
-def test_what_is_not_sent_is_no_message_and_stays(event: Event) -> None:
+def test_events_that_are_not_sent_are_kept_and_are_not_messages(event: Event) -> None:
     data = lines(*TALK, event)
-    assert told(data) == TOLD
+    assert role_texts(data) == EXPECTED
     assert transcript(data).uncounted == 0
     ran = run(data, [("trim", {})], limit=30)
     assert ran.data is not None and ran.data.endswith(lines(event))
 
 
-def test_what_was_recalled_is_told_to_the_model_but_is_no_task() -> None:
+def test_recalled_knowledge_is_context_but_not_a_task() -> None:
     extras = {
         "repo_instructions": "Be kind.",
         "microagent_knowledge": [{"name": "git", "content": "Use it."}],
@@ -287,15 +299,15 @@ def test_what_was_recalled_is_told_to_the_model_but_is_no_task() -> None:
         "content": "Added",
         "extras": extras,
     }
-    (found,) = transcript(lines(event)).messages
-    assert (found.role, found.is_injected, [part.text for part in found.parts]) == (
+    (message,) = transcript(lines(event)).messages
+    assert (message.role, message.is_injected, [part.text for part in message.parts]) == (
         "user",
         True,
         ["Be kind.", "Use it."],
     )
 
 
-def test_the_prompt_goes_without_the_tools_beside_it() -> None:
+def test_the_prompt_is_dropped_without_its_tools() -> None:
     system = {
         "id": 0,
         "source": "agent",
@@ -303,19 +315,19 @@ def test_the_prompt_goes_without_the_tools_beside_it() -> None:
         "args": {"content": "Be kind.", "tools": [{"name": "t"}]},
     }
     data = history(system, *TALK, metadata={"llm_config": {"model": "gpt-5"}})
-    found = transcript(data)
-    assert (found.tools, found.model, found.id) == ('[{"name":"t"}]', "gpt-5", "i")
-    assert found.messages[0].role == "system"
-    again = put(data, *found.messages[1:])
-    assert told(again) == TOLD
-    assert transcript(again).tools == found.tools
+    parsed = transcript(data)
+    assert (parsed.tools, parsed.model, parsed.id) == ('[{"name":"t"}]', "gpt-5", "i")
+    assert parsed.messages[0].role == "system"
+    again = inserted(data, *parsed.messages[1:])
+    assert role_texts(again) == EXPECTED
+    assert transcript(again).tools == parsed.tools
     prompt = sdk(
         "SystemPromptEvent",
         system_prompt=blocks("Be kind.")[0],
         dynamic_context=blocks("Here.")[0],
         tools=[{"x": 1}],
     )
-    assert told(lines(prompt, *SDK))[0] == ("system", ["Be kind.", "Here."])
+    assert role_texts(lines(prompt, *SDK))[0] == ("system", ["Be kind.", "Here."])
     assert transcript(lines(prompt, *SDK)).tools == '[{"x":1}]'
 
 
@@ -331,12 +343,12 @@ def test_the_prompt_goes_without_the_tools_beside_it() -> None:
         (sdk("AgentErrorEvent", error="x", tool_call_id="c"), True),
     ],
 )
-def test_which_results_are_errors(event: Event, is_error: bool | None) -> None:
-    (found,) = transcript(lines(event)).messages
-    assert found.result is not None and found.result.is_error is is_error
+def test_errors_are_recognized_in_results(event: Event, is_error: bool | None) -> None:
+    (message,) = transcript(lines(event)).messages
+    assert message.result is not None and message.result.is_error is is_error
 
 
-def test_an_edit_touches_the_content_of_the_observation_alone() -> None:
+def test_an_edit_changes_only_the_content_of_the_observation() -> None:
     data = history(
         *TALK[:2], seen(3, "c1", "word " * 400, message="word"), TALK[3], git_patch="+1.10"
     )
@@ -347,23 +359,29 @@ def test_an_edit_touches_the_content_of_the_observation_alone() -> None:
     assert before == after
 
 
-def test_with_a_step_go_its_events_and_with_an_action_the_idle_one_of_its_pair() -> None:
-    found = transcript(history(*TALK)).messages
-    assert json.loads(put(history(*TALK), found[0], found[3]))["history"] == [TALK[0], TALK[3]]
-    found = transcript(history(*PAIRS)).messages
-    assert json.loads(put(history(*PAIRS), found[0], found[3]))["history"] == [PAIRS[0], PAIRS[2]]
-    assert json.loads(put(history(*PAIRS), *found[1:]))["history"] == list(PAIRS[1:])
+def test_dropping_a_step_drops_its_events_and_idle_pairs() -> None:
+    messages = transcript(history(*TALK)).messages
+    assert json.loads(inserted(history(*TALK), messages[0], messages[3]))["history"] == [
+        TALK[0],
+        TALK[3],
+    ]
+    messages = transcript(history(*PAIRS)).messages
+    assert json.loads(inserted(history(*PAIRS), messages[0], messages[3]))["history"] == [
+        PAIRS[0],
+        PAIRS[2],
+    ]
+    assert json.loads(inserted(history(*PAIRS), *messages[1:]))["history"] == list(PAIRS[1:])
 
 
-def test_a_call_that_goes_alone_leaves_what_was_said() -> None:
+def test_dropping_a_call_keeps_the_text_of_its_answer() -> None:
     for data in (
         history(*TALK[:2], TALK[3]),
         history(PAIRS[0], [PAIRS[1][0], IDLE], PAIRS[2]),
         lines(*SDK[:2], user("so")),
     ):
-        first, one, last = transcript(data).messages
-        again = put(data, first, replace(one, parts=one.parts[:1]), last)
-        assert told(again)[:2] == [("user", ["go"]), ("assistant", ["Looking."])]
+        first, message, last = transcript(data).messages
+        again = inserted(data, first, replace(message, parts=message.parts[:1]), last)
+        assert role_texts(again)[:2] == [("user", ["go"]), ("assistant", ["Looking."])]
         assert run(data, [("repair", {})]).data == again
 
 
@@ -390,65 +408,71 @@ CONDENSED = (
 
 
 @pytest.mark.parametrize("events", CONDENSED)
-def test_a_summary_stands_for_what_was_forgotten_and_goes_with_it(events: Any) -> None:
+def test_a_summary_is_dropped_with_its_forgotten_events(events: Any) -> None:
     data = history(*events)
-    found = transcript(data).messages
-    assert [message.parts[0].text for message in found] == ["go", "It looked.", "Done."]
-    assert (found[1].is_summary, found[1].is_injected, found[1].role) == (True, True, "user")
-    assert json.loads(put(data, found[0], found[2]))["history"] == [events[0], events[3]]
+    messages = transcript(data).messages
+    assert [message.parts[0].text for message in messages] == ["go", "It looked.", "Done."]
+    assert (messages[1].is_summary, messages[1].is_injected, messages[1].role) == (
+        True,
+        True,
+        "user",
+    )
+    assert json.loads(inserted(data, messages[0], messages[2]))["history"] == [events[0], events[3]]
     new = SUMMARY.parts[0].text
-    assert first_texts(put(data, SUMMARY, *found)) == [new, "go", "It looked.", "Done."]
-    assert first_texts(put(data, found[0], SUMMARY, *found[1:])) == [
+    assert first_texts(inserted(data, SUMMARY, *messages)) == [new, "go", "It looked.", "Done."]
+    assert first_texts(inserted(data, messages[0], SUMMARY, *messages[1:])) == [
         "go",
         new,
         "It looked.",
         "Done.",
     ]
-    assert first_texts(put(data, *found[:2], SUMMARY, found[2])) == [
+    assert first_texts(inserted(data, *messages[:2], SUMMARY, messages[2])) == [
         "go",
         "It looked.",
         new,
         "Done.",
     ]
-    assert first_texts(put(data, *found[:2], SUMMARY)) == ["go", "It looked.", new]
+    assert first_texts(inserted(data, *messages[:2], SUMMARY)) == ["go", "It looked.", new]
 
 
-def test_inserted_messages_are_spelled_as_their_neighbours_are() -> None:
-    found = transcript(history(*TALK)).messages
-    new = json.loads(put(history(*TALK), SUMMARY, *found))["history"][0]
+def test_inserted_messages_use_the_shape_of_their_neighbours() -> None:
+    messages = transcript(history(*TALK)).messages
+    new = json.loads(inserted(history(*TALK), SUMMARY, *messages))["history"][0]
     assert new == {"source": "user", "message": SUMMARY.parts[0].text, "action": "message"} | {
         "args": {"content": SUMMARY.parts[0].text, "wait_for_response": False}
     }
-    answer = json.loads(put(history(*TALK[:2]), *found[:2], answer_of("c1")))["history"][2]
+    answer = json.loads(inserted(history(*TALK[:2]), *messages[:2], answer_of("c1")))["history"][2]
     assert (answer["cause"], answer["observation"], answer["content"]) == (2, "run", ANSWER)
     assert answer["tool_call_metadata"] == TALK[1]["tool_call_metadata"]
 
 
-def test_inserted_messages_stand_in_pairs_where_the_others_do() -> None:
+def test_inserted_messages_form_pairs_in_a_file_of_pairs() -> None:
     data = history(*PAIRS)
-    found = transcript(data).messages
-    first, second = json.loads(put(data, SUMMARY, *found))["history"][0]
+    messages = transcript(data).messages
+    first, second = json.loads(inserted(data, SUMMARY, *messages))["history"][0]
     assert (first["args"]["content"], second) == (SUMMARY.parts[0].text, IDLE)
     open_call = history(PAIRS[0], [PAIRS[1][0], IDLE])
-    pair = json.loads(put(open_call, *transcript(open_call).messages, answer_of(None, "run")))[
+    pair = json.loads(inserted(open_call, *transcript(open_call).messages, answer_of(None, "run")))[
         "history"
     ][1]
     assert (pair[0], pair[1]["observation"], pair[1]["content"]) == (PAIRS[1][0], "run", ANSWER)
 
 
-def test_inserted_messages_of_version_1_have_ids_of_their_own_and_name_the_action() -> None:
+def test_inserted_messages_of_version_1_have_new_ids_and_the_action_id() -> None:
     data = lines(*SDK[:2])
     out = [
         json.loads(line)
-        for line in put(data, SUMMARY, *transcript(data).messages, answer_of("c1")).splitlines()
+        for line in inserted(
+            data, SUMMARY, *transcript(data).messages, answer_of("c1")
+        ).splitlines()
     ]
-    assert [one["kind"] for one in out] == [
+    assert [item["kind"] for item in out] == [
         "MessageEvent",
         "MessageEvent",
         "ActionEvent",
         "ObservationEvent",
     ]
-    assert len({one["id"] for one in out}) == 4
+    assert len({event["id"] for event in out}) == 4
     assert (out[3]["action_id"], out[3]["observation"]["kind"]) == ("ac1", "BashObservation")
 
 
@@ -476,6 +500,6 @@ def answer_of(call_id: str | None, name: str = "bash") -> Message:
         {"source": "user", "action": "click"},
     ],
 )
-def test_what_is_not_its_own(value: Any) -> None:
-    found = open_reading(BytesIO(json.dumps(value).encode() + b"\n")).format
-    assert found is None or found.name != "openhands"
+def test_other_formats_are_not_detected(value: Any) -> None:
+    detected = open_reading(BytesIO(json.dumps(value).encode() + b"\n")).format
+    assert detected is None or detected.name != "openhands"

@@ -1,5 +1,5 @@
-"""pi's sessions and messages: what is read, what is left alone, how an edit is spelled, which links
-are mended.
+"""pi's sessions and messages: parsed content, ignored content, the bytes of edits, and repaired
+links.
 """
 
 import json
@@ -13,15 +13,15 @@ from builders_pi import (
     calls,
     compaction,
     entry,
-    kept,
     lines,
     of,
     result,
+    role_texts,
     says,
     session,
     text,
-    told,
     transcript,
+    trimmed_file,
     user,
 )
 from harness import read, run
@@ -92,15 +92,15 @@ PICTURE = Part("attachment", media=Media("image", size=3))
         ({"role": "custom", "customType": "x", "content": "note"}, "user", (Part("text", "note"),)),
     ],
 )
-def test_a_message_is_its_texts_calls_and_pictures(
+def test_a_message_consists_of_texts_calls_and_images(
     message: Value, role: str, parts: tuple[Part, ...]
 ) -> None:
-    (found,) = of(message).messages
-    assert (found.role, found.parts) == (role, parts)
+    (parsed,) = of(message).messages
+    assert (parsed.role, parsed.parts) == (role, parts)
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "rendered"),
     [
         ({"output": "a\nb", "exitCode": 0}, "Ran `ls`\n```\na\nb\n```"),
         ({"output": "", "exitCode": 0}, "Ran `ls`\n(no output)"),
@@ -115,33 +115,33 @@ def test_a_message_is_its_texts_calls_and_pictures(
         ),
     ],
 )
-def test_a_command_that_the_person_ran_is_told_as_pi_tells_it(more: Value, said: str) -> None:
+def test_a_command_of_the_person_is_rendered_as_by_pi(more: Value, rendered: str) -> None:
     (message,) = of({"role": "bashExecution", "command": "ls"} | more).messages
-    assert (message.role, "".join(part.text for part in message.parts)) == ("user", said)
+    assert (message.role, "".join(part.text for part in message.parts)) == ("user", rendered)
     assert message.is_injected
 
 
-def test_what_is_excluded_from_the_context_is_no_message_and_stays() -> None:
+def test_an_entry_excluded_from_context_is_kept_and_not_a_message() -> None:
     ran = {"role": "bashExecution", "command": "ls", "output": "secret", "excludeFromContext": True}
     data = lines({"messages": [user("go"), ran, says("done")]})
-    assert told(transcript(data)) == [("user", "go"), ("assistant", "done")]
-    assert kept(data, 1)[0]["messages"] == [ran, says("done")]
+    assert role_texts(transcript(data)) == [("user", "go"), ("assistant", "done")]
+    assert trimmed_file(data, 1)[0]["messages"] == [ran, says("done")]
 
 
-def test_a_role_that_nobody_knows_is_counted_as_not_understood() -> None:
-    one = of(user("go"), {"role": "oracle", "content": "?"}, says("done"))
-    assert (len(one.messages), one.uncounted) == (2, 1)
+def test_an_unknown_role_is_reported_as_unsupported() -> None:
+    parsed = of(user("go"), {"role": "oracle", "content": "?"}, says("done"))
+    assert (len(parsed.messages), parsed.uncounted) == (2, 1)
     assert transcript(session(entry("a", None, {"role": "oracle", "content": "?"}))).uncounted == 1
 
 
-def test_what_the_person_is_not_shown_and_summaries_were_not_written_by_the_person() -> None:
+def test_hidden_messages_and_summaries_are_not_prompts_of_the_person() -> None:
     unseen = user(
         "digest", metadata={"agentVisible": True, "userVisible": False, "kind": "tool_summary"}
     )
     summary = user("[Previous conversation summary]\nAll went well.")
     stands = {"role": "compactionSummary", "summary": "All went well.", "tokensBefore": 9}
-    found = of(unseen, summary, stands, user("go")).messages
-    assert [(message.is_injected, message.is_summary) for message in found] == [
+    messages = of(unseen, summary, stands, user("go")).messages
+    assert [(message.is_injected, message.is_summary) for message in messages] == [
         (True, False),
         (True, True),
         (True, True),
@@ -149,7 +149,7 @@ def test_what_the_person_is_not_shown_and_summaries_were_not_written_by_the_pers
     ]
 
 
-def test_the_envelope_of_a_list_is_a_context_of_pis_library() -> None:
+def test_a_list_with_an_envelope_is_a_context_of_the_pi_library() -> None:
     tools = [{"name": "bash", "parameters": {"type": "object"}}]
     context = {
         "systemPrompt": "Be brief.",
@@ -157,21 +157,21 @@ def test_the_envelope_of_a_list_is_a_context_of_pis_library() -> None:
         "tools": tools,
         "model": {"id": "m"},
     }
-    one = transcript(lines(context))
-    assert told(one)[0] == ("system", "Be brief.")
-    assert (one.model, one.tools) == ("m", '[{"name":"bash","parameters":{"type":"object"}}]')
+    parsed = transcript(lines(context))
+    assert role_texts(parsed)[0] == ("system", "Be brief.")
+    assert (parsed.model, parsed.tools) == ("m", '[{"name":"bash","parameters":{"type":"object"}}]')
     assert of(user("go"), says("ok")).model == "claude-opus-4-6"
 
 
-def test_messages_one_a_line_are_one_conversation() -> None:
+def test_messages_on_separate_lines_form_one_conversation() -> None:
     data = lines(user("go"), calls("c1"), result("c1"), says("done"))
-    assert [role for role, _ in told(transcript(data))] == [
+    assert [role for role, _ in role_texts(transcript(data))] == [
         "user",
         "assistant",
         "tool",
         "assistant",
     ]
-    assert kept(data, 0, 3) == [user("go"), says("done")]
+    assert trimmed_file(data, 0, 3) == [user("go"), says("done")]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_messages_one_a_line_are_one_conversation() -> None:
         "session",
     ],
 )
-def test_what_other_dialects_spell_alike_is_not_taken(value: object) -> None:
+def test_shapes_shared_with_other_formats_are_not_detected(value: object) -> None:
     assert PI.sniff(value) is None
 
 
@@ -238,20 +238,26 @@ def test_what_other_dialects_spell_alike_is_not_taken(value: object) -> None:
         ([user("go"), result("c")], "conversation"),
     ],
 )
-def test_what_is_surely_its_own_is_taken(value: object, layout: str) -> None:
+def test_shapes_unique_to_the_format_are_detected(value: object, layout: str) -> None:
     assert PI.sniff(value) == layout
 
 
-def test_the_live_branch_is_the_way_up_from_the_last_entry() -> None:
+def test_the_live_branch_is_the_path_from_the_last_entry_to_the_root() -> None:
     data = session(
         *STEP, entry("x", "a", says("abandoned")), entry("e", "d", user("go on")), entry("l", "e")
     )
-    one = transcript(data)
-    assert [role for role, _ in told(one)] == ["user", "assistant", "tool", "assistant", "user"]
-    assert (one.id, one.model) == ("s", "claude-opus-4-6")
+    parsed = transcript(data)
+    assert [role for role, _ in role_texts(parsed)] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
+    assert (parsed.id, parsed.model) == ("s", "claude-opus-4-6")
 
 
-def test_entries_that_speak_and_entries_that_do_not() -> None:
+def test_entries_with_and_without_messages() -> None:
     data = session(
         entry("a", None, type="custom_message", content="from an extension", display=False),
         entry("b", "a", data={"state": 1}),
@@ -262,63 +268,67 @@ def test_entries_that_speak_and_entries_that_do_not() -> None:
         entry("g", "f", type="model_change", modelId="gpt-5"),
         entry("h", "g", type="label", targetId="c", label="here"),
     )
-    one = transcript(data)
-    assert told(one) == [("user", "from an extension"), ("user", "go"), ("user", "tried in vain")]
-    assert [message.is_injected for message in one.messages] == [True, False, True]
-    assert one.model == "gpt-5"
+    parsed = transcript(data)
+    assert role_texts(parsed) == [
+        ("user", "from an extension"),
+        ("user", "go"),
+        ("user", "tried in vain"),
+    ]
+    assert [message.is_injected for message in parsed.messages] == [True, False, True]
+    assert parsed.model == "gpt-5"
 
 
-def test_answers_that_were_interrupted_or_failed_are_never_sent_again() -> None:
+def test_interrupted_and_failed_answers_are_not_context() -> None:
     data = session(
         entry("a", None, user("go")),
         entry("b", "a", calls("c1", stopReason="aborted")),
         entry("c", "b", says("oops", stopReason="error", errorMessage="overloaded")),
         entry("d", "c", user("again")),
     )
-    assert told(transcript(data)) == [("user", "go"), ("user", "again")]
+    assert role_texts(transcript(data)) == [("user", "go"), ("user", "again")]
     assert shape(transcript(data).messages).unanswered == ()
 
 
-def test_an_entry_may_point_at_the_last_live_one() -> None:
+def test_an_entry_can_select_the_last_live_entry() -> None:
     back = entry("l", "d", type="leaf", targetId="a")
-    assert told(transcript(session(*STEP, back))) == [("user", "list")]
+    assert role_texts(transcript(session(*STEP, back))) == [("user", "list")]
     assert read(session(*STEP, entry("l", "d", type="leaf", targetId=None)))[0].transcripts == ()
-    out = kept(
+    out = trimmed_file(
         session(*STEP, entry("e", "d", user("more")), entry("l", "e", type="leaf", targetId="d")), 0
     )
-    assert [(one["id"], one.get("targetId")) for one in out[1:]] == [
+    assert [(event["id"], event.get("targetId")) for event in out[1:]] == [
         ("a", None),
         ("e", None),
         ("l", "a"),
     ]
 
 
-def test_a_parent_that_is_nowhere_is_the_line_before() -> None:
+def test_an_unknown_parent_means_the_previous_line() -> None:
     data = session(
         entry("a", "s", user("list")),
         entry("b", "a", calls("c1")),
         entry("c", "c1", result("c1", "M file")),
         entry("d", "c", says("done")),
     )
-    assert [role for role, _ in told(transcript(data))] == [
+    assert [role for role, _ in role_texts(transcript(data))] == [
         "user",
         "assistant",
         "tool",
         "assistant",
     ]
-    assert [one["parentId"] for one in kept(data, 3)[1:]] == ["s"]
+    assert [event["parentId"] for event in trimmed_file(data, 3)[1:]] == ["s"]
 
 
-def test_usage_of_answers_that_did_not_end_and_zeros_are_none() -> None:
+def test_usage_of_unfinished_answers_and_zero_usage_are_ignored() -> None:
     zeros = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
     some = {"input": 7, "output": 1}
-    one = of(
+    transcript = of(
         user("go"),
         says("a", usage=zeros),
         says("b", usage=some, stopReason="aborted"),
         says("c", usage=some),
     )
-    assert one.usages == (Usage(7, 1, 3, "claude-opus-4-6"),)
+    assert transcript.usages == (Usage(7, 1, 3, "claude-opus-4-6"),)
 
 
 def test_an_edit_changes_its_string_and_nothing_else() -> None:
@@ -331,13 +341,15 @@ def test_an_edit_changes_its_string_and_nothing_else() -> None:
     ran = run(data, [("truncate", {"max_tokens": 32})])
     before, after = data.splitlines(), (ran.data or b"").splitlines()
     assert [
-        place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other
+        position
+        for position, (line, other) in enumerate(zip(before, after, strict=True))
+        if line != other
     ] == [3]
     assert after[3].startswith(line.partition("%s")[0].encode())
     assert after[3].endswith(line.partition("%s")[2].strip().encode())
 
 
-def test_a_call_may_go_alone_and_with_the_last_block_the_entry_goes() -> None:
+def test_dropping_the_last_block_of_an_entry_drops_the_entry() -> None:
     both = entry("b", "a", says("let me", content=[text("let me"), *calls("c1", "c2")["content"]]))
     data = session(STEP[0], both, entry("c", "b", result("c2")), entry("d", "c", user("well?")))
     out = run(data, [("repair", {})]).data or b""
@@ -349,7 +361,7 @@ def test_a_call_may_go_alone_and_with_the_last_block_the_entry_goes() -> None:
     assert [json.loads(line)["id"] for line in alone.splitlines()] == ["s", "a", "d"]
 
 
-def test_the_keys_of_a_truncation_stand_beside_the_message() -> None:
+def test_truncation_metadata_is_stored_next_to_the_message() -> None:
     long = entry("c", "b", result("c1", "word " * 300))
     data = (
         run(

@@ -1,5 +1,5 @@
-"""pi's sessions: which entries are live, what compactions keep, and what is mended when some go and
-others come.
+"""pi's sessions: live entries, the content that compactions keep, and repairs after drops and
+insertions.
 """
 
 import json
@@ -13,20 +13,20 @@ from builders_pi import (
     calls,
     compaction,
     entry,
-    kept,
     lines,
     of,
     old,
+    role_texts,
     says,
     session,
-    told,
     transcript,
+    trimmed_file,
     user,
 )
 from harness import read
 from hypothesis import given
 from hypothesis import strategies as st
-from insertions import SUMMARY, places, starts, written
+from insertions import SUMMARY, insert_positions, starts, written
 from msgspec.structs import replace
 from strategies import conversations
 from writers import pi
@@ -54,18 +54,18 @@ KEPT = [
 
 
 @pytest.mark.parametrize("data", [session(*LONG), session(*OLD)], ids=["linked", "old"])
-def test_a_compaction_comes_first_and_then_what_it_keeps(data: bytes) -> None:
-    one = transcript(data)
-    assert told(one) == KEPT
-    assert [message.is_summary for message in one.messages] == [True, False, False, False, False]
+def test_a_compaction_comes_first_and_its_kept_entries_follow(data: bytes) -> None:
+    parsed = transcript(data)
+    assert role_texts(parsed) == KEPT
+    assert [message.is_summary for message in parsed.messages] == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("data", [session(*LONG), session(*OLD)], ids=["linked", "old"])
-def test_usage_recorded_before_the_compaction_is_none_of_the_contexts(data: bytes) -> None:
+def test_usage_recorded_before_the_compaction_is_stale(data: bytes) -> None:
     assert transcript(data).usages == (Usage(100, 4, 4, "claude-opus-4-6"),)
 
 
-def test_usage_that_was_recorded_earlier_than_the_compaction_is_stale_wherever_it_stands() -> None:
+def test_usage_older_than_the_compaction_is_stale_at_any_position() -> None:
     entries = [*LONG[:6], LONG[6] | {"timestamp": "j"}]
     assert transcript(session(*entries)).usages == ()
     messages = [
@@ -81,126 +81,138 @@ def test_usage_that_was_recorded_earlier_than_the_compaction_is_stale_wherever_i
 @pytest.mark.parametrize(
     "keeps", [{"firstKeptEntryId": "k"}, {"firstKeptEntryId": "nowhere"}, {}, {"retainedTail": []}]
 )
-def test_a_compaction_may_keep_nothing(keeps: Value) -> None:
+def test_a_compaction_can_keep_nothing(keeps: Value) -> None:
     data = session(*LONG[:4], compaction("k", "d", "so far", **keeps), *LONG[5:])
-    assert told(transcript(data)) == [KEPT[0], *KEPT[3:]]
+    assert role_texts(transcript(data)) == [KEPT[0], *KEPT[3:]]
 
 
-@pytest.mark.parametrize("place", [5, 9])
-def test_an_old_compaction_may_name_itself_or_nothing_as_kept(place: int) -> None:
-    data = session(*OLD[:4], OLD[4] | {"firstKeptEntryIndex": place}, *OLD[5:])
-    assert told(transcript(data)) == [KEPT[0], *KEPT[3:]]
+@pytest.mark.parametrize("position", [5, 9])
+def test_an_old_compaction_can_keep_itself_or_nothing(position: int) -> None:
+    data = session(*OLD[:4], OLD[4] | {"firstKeptEntryIndex": position}, *OLD[5:])
+    assert role_texts(transcript(data)) == [KEPT[0], *KEPT[3:]]
 
 
-def test_places_of_entries_count_values_not_lines() -> None:
+def test_positions_of_entries_count_values_not_lines() -> None:
     glued = session(*OLD).replace(b'}}\n{"type": "message"', b'}}{"type": "message"', 1)
     assert glued.count(b"\n") == len(OLD)
-    assert told(transcript(glued.replace(b"\n", b"\n\n"))) == KEPT
+    assert role_texts(transcript(glued.replace(b"\n", b"\n\n"))) == KEPT
 
 
-def test_a_compaction_may_hold_what_it_keeps() -> None:
+def test_a_compaction_can_contain_its_kept_entries() -> None:
     tail = compaction(
         "k", "d", "so far", retainedTail=[user("three"), says("four"), {"role": "oracle"}, 5]
     )
     data = session(*LONG[:4], tail, *LONG[5:])
-    assert told(transcript(data)) == KEPT
-    out = kept(data, 0, 1, 3, 4, last=Message("user", (Part("text", "more"),)))
+    assert role_texts(transcript(data)) == KEPT
+    out = trimmed_file(data, 0, 1, 3, 4, last=Message("user", (Part("text", "more"),)))
     assert out[5]["retainedTail"] == [user("three"), {"role": "oracle"}, 5]
-    assert [one["id"] for one in out[1:8]] == ["a", "b", "c", "d", "k", "n", "o"]
-    assert told(transcript(lines(*kept(data, *range(5), first=SUMMARY)))) == [
+    assert [event["id"] for event in out[1:8]] == ["a", "b", "c", "d", "k", "n", "o"]
+    assert role_texts(transcript(lines(*trimmed_file(data, *range(5), first=SUMMARY)))) == [
         ("user", SUMMARY.parts[0].text),
         *KEPT,
     ]
 
 
-def test_an_older_compaction_among_what_is_kept_is_sent_too() -> None:
+def test_an_older_compaction_among_kept_entries_is_context() -> None:
     data = session(
         *LONG[:5],
         LONG[5],
         compaction("p", "n", "by now", firstKeptEntryId="d"),
         entry("q", "p", user("seven")),
     )
-    one = transcript(data)
-    assert told(one) == [
+    parsed = transcript(data)
+    assert role_texts(parsed) == [
         ("user", "by now"),
         ("assistant", "four"),
         ("user", "so far"),
         ("user", "five"),
         ("user", "seven"),
     ]
-    assert [message.is_summary for message in one.messages] == [True, False, False, False, False]
-    assert [one["id"] for one in kept(data, 0, 1, 3, 4)[1:]] == ["a", "b", "c", "d", "n", "p", "q"]
+    assert [message.is_summary for message in parsed.messages] == [True, False, False, False, False]
+    assert [event["id"] for event in trimmed_file(data, 0, 1, 3, 4)[1:]] == [
+        "a",
+        "b",
+        "c",
+        "d",
+        "n",
+        "p",
+        "q",
+    ]
 
 
 def ids(out: list[Value]) -> list[tuple[str, str | None]]:
-    return [(one["id"], one["parentId"]) for one in out if one["type"] != "session"]
+    return [(event["id"], event["parentId"]) for event in out if event["type"] != "session"]
 
 
-def test_what_follows_a_dropped_entry_hangs_under_what_stands_before_it() -> None:
+def test_children_of_a_dropped_entry_are_linked_to_its_parent() -> None:
     data = session(
         *STEP, entry("m", "d"), entry("e", "m", user("go on")), entry("x", "b", user("abandoned"))
     )
     data += lines(entry("l", "e", type="label", targetId="d", label="here"))
-    out = kept(data, 0, 4)
+    out = trimmed_file(data, 0, 4)
     assert ids(out) == [("a", None), ("m", "a"), ("e", "m"), ("x", "a"), ("l", "e")]
     assert out[-1]["targetId"] == "a"
 
 
-def test_an_abandoned_branch_never_comes_alive() -> None:
+def test_an_abandoned_branch_never_becomes_live() -> None:
     data = session(
         *STEP[:1], entry("y", "a", type="model_change", modelId="m"), entry("b", "a", says("live"))
     )
-    assert ids(kept(data, 0)) == [("a", None)]
+    assert ids(trimmed_file(data, 0)) == [("a", None)]
     dead = session(
         entry("z", None, user("dead")), entry("a", None, user("live")), entry("b", "a", says("so"))
     )
-    assert ids(kept(dead, 1)) == [("z", None), ("b", None)]
+    assert ids(trimmed_file(dead, 1)) == [("z", None), ("b", None)]
 
 
 @pytest.mark.parametrize(
     ("stay", "first"),
     [((0, 2, 3), "d"), ((0, 1, 4), "c"), ((0, 3, 4), "k"), ((0,), "k")],
 )
-def test_a_compaction_keeps_the_next_entry_where_its_first_one_goes(
+def test_a_compaction_keeps_from_the_next_entry_if_its_first_is_dropped(
     stay: tuple[int, ...], first: str
 ) -> None:
     data = session(*LONG)
-    out = kept(data, *stay)
-    assert next(one for one in out if one["type"] == "compaction")["firstKeptEntryId"] == first
-    same = kept(session(*OLD), *stay)
-    place = next(one for one in same if one["type"] == "compaction")["firstKeptEntryIndex"]
-    wanted = next(one for one in out if one["id"] == first)
-    assert [same[place].get(key) for key in ("type", "message")] == [
+    out = trimmed_file(data, *stay)
+    assert (
+        next(event for event in out if event["type"] == "compaction")["firstKeptEntryId"] == first
+    )
+    same = trimmed_file(session(*OLD), *stay)
+    kept_index = next(event for event in same if event["type"] == "compaction")[
+        "firstKeptEntryIndex"
+    ]
+    wanted = next(event for event in out if event["id"] == first)
+    assert [same[kept_index].get(key) for key in ("type", "message")] == [
         wanted.get(key) for key in ("type", "message")
     ]
 
 
-def test_a_compaction_whose_summary_goes_still_ends_what_was_before() -> None:
+def test_a_compaction_without_its_summary_still_hides_earlier_history() -> None:
     for data in (session(*LONG), session(*OLD)):
-        out = kept(data, 3, 4)
-        assert [one["summary"] for one in out if one["type"] == "compaction"] == [""]
+        out = trimmed_file(data, 3, 4)
+        assert [event["summary"] for event in out if event["type"] == "compaction"] == [""]
         assert len(out) == 1 + 2 + 1 + 2
-        assert told(transcript(lines(*out))) == KEPT[3:]
+        assert role_texts(transcript(lines(*out))) == KEPT[3:]
 
 
-def test_a_new_summary_takes_the_place_of_the_one_that_goes() -> None:
+def test_a_new_summary_replaces_the_dropped_summary() -> None:
     for data in (session(*LONG), session(*OLD)):
-        out = kept(data, 2, 3, first=SUMMARY)
-        assert [one["summary"] for one in out if one["type"] == "compaction"] == [
+        out = trimmed_file(data, 2, 3, first=SUMMARY)
+        assert [event["summary"] for event in out if event["type"] == "compaction"] == [
             SUMMARY.parts[0].text
         ]
         again = transcript(lines(*out))
-        assert told(again) == [("user", SUMMARY.parts[0].text), *KEPT[2:4]]
+        assert role_texts(again) == [("user", SUMMARY.parts[0].text), *KEPT[2:4]]
         assert again.messages[0].is_summary
         assert again.usages == ()
 
 
-def test_a_new_summary_may_stand_before_one_that_stays() -> None:
+def test_a_new_summary_can_precede_a_kept_summary() -> None:
     for data in (session(*LONG), session(*OLD)):
-        again = transcript(lines(*kept(data, *range(5), first=SUMMARY)))
-        assert told(again) == [("user", SUMMARY.parts[0].text), *KEPT]
-        none_kept = transcript(lines(*kept(data, 0, 3, 4, first=SUMMARY)))
-        assert told(none_kept) == [("user", SUMMARY.parts[0].text), KEPT[0], *KEPT[3:]]
+        again = transcript(lines(*trimmed_file(data, *range(5), first=SUMMARY)))
+        assert role_texts(again) == [("user", SUMMARY.parts[0].text), *KEPT]
+        none_kept = transcript(lines(*trimmed_file(data, 0, 3, 4, first=SUMMARY)))
+        assert role_texts(none_kept) == [("user", SUMMARY.parts[0].text), KEPT[0], *KEPT[3:]]
 
 
 TAIL = compaction("k", "d", "so far", retainedTail=[user("three"), says("four")])
@@ -229,26 +241,28 @@ TAIL = compaction("k", "d", "so far", retainedTail=[user("three"), says("four")]
     ],
     ids=["a summary first", "an answer first"],
 )
-def test_several_messages_may_stand_before_a_summary_that_stays(
+def test_several_messages_can_precede_a_kept_summary(
     data: bytes, staying: list[int], news: tuple[Message, ...]
 ) -> None:
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    meant = replace(one, messages=(*news, *(one.messages[index] for index in staying)))
+    parsed = chunk.transcripts[0]
+    meant = replace(parsed, messages=(*news, *(parsed.messages[index] for index in staying)))
     again = transcript(written(chunk, PI, meant))
-    assert told(again) == [(message.role, message.parts[0].text) for message in meant.messages]
+    assert role_texts(again) == [
+        (message.role, message.parts[0].text) for message in meant.messages
+    ]
 
 
-def test_the_first_summary_of_a_session_is_a_compaction_that_keeps_nothing() -> None:
-    out = kept(session(*STEP), 3, first=SUMMARY)
+def test_the_first_inserted_summary_is_a_compaction_that_keeps_nothing() -> None:
+    out = trimmed_file(session(*STEP), 3, first=SUMMARY)
     new, last = out[1:]
     assert (new["type"], new["parentId"], last["parentId"]) == ("compaction", None, new["id"])
     assert (new["firstKeptEntryId"], new["timestamp"]) == (new["id"], "d")
-    new, last = kept(session(*old(*STEP)), 3, first=SUMMARY)[1:]
+    new, last = trimmed_file(session(*old(*STEP)), 3, first=SUMMARY)[1:]
     assert (new["type"], new["firstKeptEntryIndex"], "id" in new) == ("compaction", 1, False)
 
 
-def test_an_answer_to_a_call_stands_right_after_it() -> None:
+def test_an_inserted_answer_follows_its_call() -> None:
     data = session(
         entry("a", None, user("go")),
         entry("b", "a", calls("c1")),
@@ -256,9 +270,9 @@ def test_an_answer_to_a_call_stands_right_after_it() -> None:
     )
     data += lines(entry("c", "b", user("well?")))
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
+    transcript = chunk.transcripts[0]
     answer = Message("tool", (Part("tool_result", "[no result recorded]", "c1"),))
-    meant = replace(one, messages=(*one.messages[:2], answer, one.messages[2]))
+    meant = replace(transcript, messages=(*transcript.messages[:2], answer, transcript.messages[2]))
     out = [json.loads(line) for line in written(chunk, PI, meant).splitlines()]
     assert [message["message"]["role"] for message in out[1:]] == [
         "user",
@@ -267,13 +281,13 @@ def test_an_answer_to_a_call_stands_right_after_it() -> None:
         "user",
         "user",
     ]
-    assert [one["parentId"] for one in out[4:]] == ["a", out[3]["id"]]
+    assert [event["parentId"] for event in out[4:]] == ["a", out[3]["id"]]
     assert out[3]["parentId"] == "b"
 
 
-def test_an_inserted_answer_of_the_model_has_what_pi_needs_to_show_it() -> None:
-    said = Message("assistant", (Part("text", "so"),))
-    new = kept(session(*STEP), 0, 1, 2, 3, last=said)[-1]["message"]
+def test_an_inserted_assistant_message_has_the_fields_pi_displays() -> None:
+    message = Message("assistant", (Part("text", "so"),))
+    new = trimmed_file(session(*STEP), 0, 1, 2, 3, last=message)[-1]["message"]
     assert (new["model"], new["stopReason"], new["usage"]["input"]) == (
         "claude-opus-4-6",
         "stop",
@@ -282,52 +296,53 @@ def test_an_inserted_answer_of_the_model_has_what_pi_needs_to_show_it() -> None:
 
 
 def sent_by_pi(data: bytes) -> list[tuple[str, str]]:
-    """What pi sends of a session, by its own rules told plainly: give old entries ids, walk up from
-    the last one.
+    """The messages that pi sends of a session, by its own rules in short form: give old entries
+    ids, then follow parents from the last entry.
     """
     entries = [json.loads(line) for line in data.splitlines()]
     before = None
-    for place, one in enumerate(entries[1:], 1):
-        if "id" not in one:
-            one |= {"id": f"#{place}", "parentId": before}
-            before = one["id"]
-            if "firstKeptEntryIndex" in one:
-                one["firstKeptEntryId"] = (
-                    dict(enumerate(entries)).get(one["firstKeptEntryIndex"], {}).get("id")
+    for position, event in enumerate(entries[1:], 1):
+        if "id" not in event:
+            event |= {"id": f"#{position}", "parentId": before}
+            before = event["id"]
+            if "firstKeptEntryIndex" in event:
+                event["firstKeptEntryId"] = (
+                    dict(enumerate(entries)).get(event["firstKeptEntryIndex"], {}).get("id")
                 )
-    by_id = {one["id"]: one for one in entries[1:]}
+    by_id = {entry["id"]: entry for entry in entries[1:]}
     path: list[Value] = []
-    one = entries[-1] if entries[1:] else None
-    while one is not None:
-        path.insert(0, one)
+    event = entries[-1] if entries[1:] else None
+    while event is not None:
+        path.insert(0, event)
         assert len(path) <= len(entries), "pi would walk in a circle"
-        one = by_id.get(one["parentId"])
+        event = by_id.get(event["parentId"])
     newest = max(
-        (place for place, one in enumerate(path) if one["type"] == "compaction"), default=None
+        (position for position, event in enumerate(path) if event["type"] == "compaction"),
+        default=None,
     )
     if newest is not None:
-        named = [one["id"] for one in path[:newest]]
+        named = [event["id"] for event in path[:newest]]
         first = path[newest].get("firstKeptEntryId")
         start = named.index(first) if first in named else newest
         path = [path[newest], *path[start:newest], *path[newest + 1 :]]
-    return [message for one in path for message in sent(one)]
+    return [message for event in path for message in sent(event)]
 
 
-def sent(one: Value) -> list[tuple[str, str]]:
-    if one["type"] == "compaction":
-        return [("user", one["summary"])] if one["summary"] else []
-    if one["type"] != "message":
+def sent(event: Value) -> list[tuple[str, str]]:
+    if event["type"] == "compaction":
+        return [("user", event["summary"])] if event["summary"] else []
+    if event["type"] != "message":
         return []
-    role, content = one["message"]["role"], one["message"].get("content")
+    role, content = event["message"]["role"], event["message"].get("content")
     if role == "compactionSummary":
-        return [("user", one["message"]["summary"])]
+        return [("user", event["message"]["summary"])]
     words = (
         content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
     )
     return [({"toolResult": "tool"}.get(role, role), words)]
 
 
-def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
+def sent_texts(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
     texts = ("text", "tool_result")
     return [
         (message.role, "".join(part.text for part in message.parts if part.kind in texts))
@@ -336,19 +351,25 @@ def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
 
 
 @given(conversations(), st.sampled_from([pi.sessions, pi.old_sessions]), st.data())
-def test_what_pi_reads_in_a_file_is_what_was_meant(
+def test_pi_reads_the_intended_messages(
     talk: list[Value], spelling: Any, draw: st.DataObject
 ) -> None:
     data = lines(*spelling(talk))
-    one = next((one for chunk in read(data) for one in chunk.transcripts), None)
-    if one is None:
+    transcript = next(
+        (transcript for chunk in read(data) for transcript in chunk.transcripts), None
+    )
+    if transcript is None:
         return
-    assert said(one.messages) == sent_by_pi(data)
-    where = shape(one.messages)
-    gone = set(draw.draw(st.lists(st.sampled_from(starts(one)), max_size=5)))
-    stay = [message for message in one.messages if where.exchange[message.index or 0] not in gone]
+    assert sent_texts(transcript.messages) == sent_by_pi(data)
+    turn_shape = shape(transcript.messages)
+    gone = set(draw.draw(st.lists(st.sampled_from(starts(transcript)), max_size=5)))
+    stay = [
+        message
+        for message in transcript.messages
+        if turn_shape.exchange[message.index or 0] not in gone
+    ]
     if draw.draw(st.booleans()):
-        place = draw.draw(st.sampled_from(places(one)))
-        stay.insert(sum((message.index or 0) < place for message in stay), SUMMARY)
-    out = written(read(data)[0], PI, replace(one, messages=tuple(stay)))
-    assert sent_by_pi(out) == said(tuple(stay))
+        position = draw.draw(st.sampled_from(insert_positions(transcript)))
+        stay.insert(sum((message.index or 0) < position for message in stay), SUMMARY)
+    out = written(read(data)[0], PI, replace(transcript, messages=tuple(stay)))
+    assert sent_by_pi(out) == sent_texts(tuple(stay))

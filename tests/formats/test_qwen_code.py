@@ -1,4 +1,4 @@
-"""Qwen Code sessions: which lines are live, what a message is, and which links are mended."""
+"""Qwen Code sessions: live lines, messages, and repaired links."""
 
 import json
 from io import BytesIO
@@ -26,8 +26,8 @@ def line(uuid: str, parent: str | None, kind: str, *parts: Any, **more: Any) -> 
         "type": kind,
     } | more
     if kind != "system":
-        told = [{"text": part} if isinstance(part, str) else part for part in parts]
-        event["message"] = {"role": "model" if kind == "assistant" else "user", "parts": told}
+        events = [{"text": part} if isinstance(part, str) else part for part in parts]
+        event["message"] = {"role": "model" if kind == "assistant" else "user", "parts": events}
     return event
 
 
@@ -43,8 +43,10 @@ def transcript(*events: Event) -> Transcript:
     return read(session(*events))[0].transcripts[0]
 
 
-def told(one: Transcript) -> list[tuple[str, list[str]]]:
-    return [(message.role, [part.text for part in message.parts]) for message in one.messages]
+def role_texts(transcript: Transcript) -> list[tuple[str, list[str]]]:
+    return [
+        (message.role, [part.text for part in message.parts]) for message in transcript.messages
+    ]
 
 
 STEP = (
@@ -64,7 +66,7 @@ TALK = (
     *STEP,
     line("d", "c", "assistant", "Done.", model="qwen3-coder"),
 )
-TOLD = [
+EXPECTED = [
     ("user", ["go"]),
     ("assistant", ["hm", '{"at":1}']),
     ("tool", ["seen"]),
@@ -72,11 +74,11 @@ TOLD = [
 ]
 
 
-def test_events_are_messages_and_what_stands_beside_them_is_not() -> None:
+def test_events_are_messages_and_other_lines_are_not() -> None:
     noise = (system("t", "c", "ui_telemetry", uiEvent={}), TALK[3] | {"parentUuid": "t"})
-    assert told(transcript(*TALK[:3], *noise)) == TOLD
-    one = transcript(*TALK)
-    assert (one.id, one.model) == ("s", "qwen3-coder")
+    assert role_texts(transcript(*TALK[:3], *noise)) == EXPECTED
+    parsed = transcript(*TALK)
+    assert (parsed.id, parsed.model) == ("s", "qwen3-coder")
 
 
 @pytest.mark.parametrize("value", [*TALK, system("x", None, "custom_title", customTitle="x")])
@@ -85,13 +87,13 @@ def test_each_kind_of_line_is_known(value: Event) -> None:
     assert (reading.format and reading.format.name, reading.layout) == ("qwen", "events")
 
 
-def test_mostly_telemetry_is_still_a_session() -> None:
+def test_a_session_of_mostly_telemetry_is_recognized() -> None:
     noise = [system(f"t{number}", "a", "ui_telemetry", uiEvent={}) for number in range(9)]
     reading = open_reading(BytesIO(session(TALK[0], *noise)))
     assert (reading.format and reading.format.name, reading.is_mixed) == ("qwen", False)
 
 
-def test_lines_of_claude_code_are_not_taken_for_it() -> None:
+def test_lines_of_claude_code_are_not_detected_as_this_format() -> None:
     events = [
         {"type": "user", "uuid": "a", "sessionId": "s", "message": {"content": "x"}},
         {
@@ -103,33 +105,36 @@ def test_lines_of_claude_code_are_not_taken_for_it() -> None:
         },
     ]
     for event in events:
-        found = open_reading(BytesIO(session(event))).format
-        assert found is not None
-        assert found.name == "claude-code"
+        detected = open_reading(BytesIO(session(event))).format
+        assert detected is not None
+        assert detected.name == "claude-code"
 
 
-def test_a_rewind_discards_what_came_after_what_it_goes_back_to() -> None:
+def test_a_rewind_discards_everything_after_its_target() -> None:
     dead = (line("x", "a", "user", "a mistake"), line("y", "x", "assistant", "of mine"))
     back = system("r", "a", "rewind", targetUuid="a")
-    assert told(transcript(TALK[0], *dead, back, STEP[0] | {"parentUuid": "r"}, *TALK[2:])) == TOLD
-    assert told(transcript(TALK[0], *dead, back)) == TOLD[:1]
+    assert (
+        role_texts(transcript(TALK[0], *dead, back, STEP[0] | {"parentUuid": "r"}, *TALK[2:]))
+        == EXPECTED
+    )
+    assert role_texts(transcript(TALK[0], *dead, back)) == EXPECTED[:1]
 
 
-def test_lines_with_one_uuid_are_one_message() -> None:
+def test_lines_with_the_same_uuid_form_a_message() -> None:
     first, more = line("b", "a", "assistant", "one"), line("b", "a", "assistant", call(id="c1"))
-    one = transcript(TALK[0], first, more, *TALK[2:])
-    assert told(one)[1] == ("assistant", ["one", '{"at":1}'])
-    assert len(one.messages[1].spans) == 2
+    parsed = transcript(TALK[0], first, more, *TALK[2:])
+    assert role_texts(parsed)[1] == ("assistant", ["one", '{"at":1}'])
+    assert len(parsed.messages[1].spans) == 2
 
 
-def test_a_compression_stands_for_all_before_it() -> None:
+def test_a_compression_replaces_everything_before_it() -> None:
     history = [
         {"role": "user", "parts": [{"text": "so far"}]},
         {"role": "model", "parts": [{"text": "Got it."}]},
     ]
     pressed = system("k", "d", "chat_compression", compressedHistory=history, info={})
     after = line("e", "k", "user", "go on")
-    assert told(transcript(*TALK, pressed, after)) == [
+    assert role_texts(transcript(*TALK, pressed, after)) == [
         ("user", ["so far"]),
         ("assistant", ["Got it."]),
         ("user", ["go on"]),
@@ -138,29 +143,30 @@ def test_a_compression_stands_for_all_before_it() -> None:
 
 def test_artifacts_after_the_last_event_do_not_end_the_conversation() -> None:
     assert (
-        told(transcript(*TALK, system("z", None, "session_artifact_snapshot", summary="x"))) == TOLD
+        role_texts(transcript(*TALK, system("z", None, "session_artifact_snapshot", summary="x")))
+        == EXPECTED
     )
 
 
-def test_what_is_never_sent_is_no_context() -> None:
+def test_lines_that_are_never_sent_are_not_context() -> None:
     hidden = line("h", "c", "tool_result", result({"output": "x"}), subtype="code_mode_tool_result")
-    assert told(transcript(*TALK[:3], hidden, TALK[3] | {"parentUuid": "h"})) == TOLD
+    assert role_texts(transcript(*TALK[:3], hidden, TALK[3] | {"parentUuid": "h"})) == EXPECTED
 
 
-def test_notifications_are_no_tasks() -> None:
+def test_notifications_are_not_tasks() -> None:
     subtypes = ("notification", "mid_turn_user_message")
     more = [line(name, "a", "user", name, subtype=name) for name in subtypes]
-    one = transcript(TALK[0], more[0], more[1] | {"parentUuid": "notification"})
-    assert [message.is_injected for message in one.messages] == [False, True, False]
+    parsed = transcript(TALK[0], more[0], more[1] | {"parentUuid": "notification"})
+    assert [message.is_injected for message in parsed.messages] == [False, True, False]
 
 
-def test_a_file_with_nothing_but_a_sidechain_is_that_sidechain() -> None:
-    assert told(transcript(*(event | {"isSidechain": True} for event in TALK))) == TOLD
+def test_a_file_with_only_a_sidechain_is_read_as_that_sidechain() -> None:
+    assert role_texts(transcript(*(event | {"isSidechain": True} for event in TALK))) == EXPECTED
     side = line("s", None, "user", "a subagent's prompt", isSidechain=True)
-    assert told(transcript(side, *TALK)) == TOLD
+    assert role_texts(transcript(side, *TALK)) == EXPECTED
 
 
-def test_usage_is_of_the_answer_and_the_last_of_its_lines_has_it() -> None:
+def test_usage_of_an_answer_is_in_its_last_line() -> None:
     usage = {
         "promptTokenCount": 90,
         "candidatesTokenCount": 8,
@@ -174,12 +180,12 @@ def test_usage_is_of_the_answer_and_the_last_of_its_lines_has_it() -> None:
     assert transcript(TALK[0], *lines).usages == (Usage(90, 8, 1, "q"),)
 
 
-def test_glued_lines_are_read() -> None:
+def test_lines_without_a_separator_are_read() -> None:
     data = session(*TALK).replace(b"}\n{", b"}{", 1)
-    assert told(read(data)[0].transcripts[0]) == TOLD
+    assert role_texts(read(data)[0].transcripts[0]) == EXPECTED
 
 
-def test_links_are_mended_and_lines_of_one_message_go_together() -> None:
+def test_links_are_repaired_and_lines_of_a_message_are_dropped_together() -> None:
     parts = (
         line("b", "a2", "assistant", "long " * 99),
         line("b", "a2", "assistant", call(id="c1")),
@@ -194,7 +200,7 @@ def test_links_are_mended_and_lines_of_one_message_go_together() -> None:
         line("e", "t", "user", "now"),
     )
     out = run(session(*events), [("trim", {})], limit=20).data or b""
-    left = [json.loads(one) for one in out.splitlines()]
+    left = [json.loads(line) for line in out.splitlines()]
     assert [(event["uuid"], event["parentUuid"]) for event in left] == [
         ("a", None),
         ("t", "a"),
@@ -202,9 +208,9 @@ def test_links_are_mended_and_lines_of_one_message_go_together() -> None:
     ]
 
 
-def test_all_lines_of_a_message_follow_what_its_first_one_follows() -> None:
+def test_all_lines_of_a_message_have_the_parent_of_its_first_line() -> None:
     parts = (line("b", "x", "assistant", "one"), line("b", "x", "assistant", "two"))
-    left = put(
+    left = inserted(
         (TALK[0], line("x", "a", "user", "old"), *parts, line("e", "b", "user", "now")), 0, 2, 3
     )
     assert [(event["uuid"], event["parentUuid"]) for event in left] == [
@@ -215,7 +221,7 @@ def test_all_lines_of_a_message_follow_what_its_first_one_follows() -> None:
     ]
 
 
-def test_a_branch_that_was_rewound_never_comes_alive() -> None:
+def test_a_rewound_branch_never_becomes_live() -> None:
     dead = line("x", "a", "user", "a mistake")
     back = system("r", "a", "rewind", targetUuid="a")
     events = (
@@ -226,24 +232,26 @@ def test_a_branch_that_was_rewound_never_comes_alive() -> None:
         line("e", "f", "user", "now"),
     )
     out = run(session(*events), [("trim", {})], limit=20).data or b""
-    assert told(read(out)[0].transcripts[0]) == [("user", ["now"])]
+    assert role_texts(read(out)[0].transcripts[0]) == [("user", ["now"])]
     assert b"a mistake" in out
 
 
-def put(events: tuple[Event, ...], *messages: Message | int) -> list[Event]:
+def inserted(events: tuple[Event, ...], *messages: Message | int) -> list[Event]:
     """The events with these messages among them, old ones by their index."""
     chunk = read(session(*events))[0]
     dialect = open_reading(BytesIO(session(*events))).format
-    one = chunk.transcripts[0]
-    found = tuple(one.messages[each] if isinstance(each, int) else each for each in messages)
+    transcript = chunk.transcripts[0]
+    parsed_messages = tuple(
+        transcript.messages[each] if isinstance(each, int) else each for each in messages
+    )
     assert dialect is not None
-    written = rewrite(dialect, chunk.lines, [replace(one, messages=found)])
-    check(dialect, chunk.lines, written, [replace(one, messages=found)])
+    written = rewrite(dialect, chunk.lines, [replace(transcript, messages=parsed_messages)])
+    check(dialect, chunk.lines, written, [replace(transcript, messages=parsed_messages)])
     return [json.loads(data) for data in written]
 
 
-def test_an_inserted_event_takes_its_place_in_the_chain() -> None:
-    new, old = put(TALK, SUMMARY, 3)
+def test_an_inserted_event_is_linked_into_the_chain() -> None:
+    new, old = inserted(TALK, SUMMARY, 3)
     assert (new["parentUuid"], old["parentUuid"]) == (None, new["uuid"])
     assert (new["sessionId"], new["timestamp"], new["type"], new["subtype"]) == (
         "s",
@@ -254,12 +262,12 @@ def test_an_inserted_event_takes_its_place_in_the_chain() -> None:
     assert new["message"] == {"role": "user", "parts": [{"text": "so far"}]}
 
 
-def test_an_answer_is_an_event_of_its_own_or_joins_another_result() -> None:
+def test_an_inserted_answer_is_a_new_event_or_joins_another_result() -> None:
     calls = line("b", "a", "assistant", call(id="c1"), call(id="c2"))
     answer = Message("tool", (Part("tool_result", "none", "c2", "look"),))
-    alone = put((TALK[0], calls), 0, 1, answer)
+    alone = inserted((TALK[0], calls), 0, 1, answer)
     assert (alone[2]["type"], alone[2]["parentUuid"]) == ("tool_result", "b")
-    joined = put((TALK[0], calls, TALK[2]), 0, 1, 2, answer)
+    joined = inserted((TALK[0], calls, TALK[2]), 0, 1, 2, answer)
     assert [list(part["functionResponse"].values()) for part in joined[2]["message"]["parts"]][
         1
     ] == [
@@ -269,15 +277,15 @@ def test_an_answer_is_an_event_of_its_own_or_joins_another_result() -> None:
     ]
 
 
-def test_ids_of_prompts_go_and_come_with_the_contents_of_a_compression() -> None:
+def test_prompt_ids_follow_the_contents_of_a_compression() -> None:
     history = [
         {"role": role, "parts": [{"text": role}]} for role in ("user", "model", "user", "model")
     ]
     pressed = system(
         "k", None, "chat_compression", compressedHistory=history, promptIds=["p1", None, "p2", None]
     )
-    (event,) = put((pressed,), 0, 1, SUMMARY, 3)
-    assert [one["parts"][0]["text"] for one in event["systemPayload"]["compressedHistory"]] == [
+    (event,) = inserted((pressed,), 0, 1, SUMMARY, 3)
+    assert [item["parts"][0]["text"] for item in event["systemPayload"]["compressedHistory"]] == [
         "user",
         "model",
         "so far",

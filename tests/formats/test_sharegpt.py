@@ -1,4 +1,4 @@
-"""ShareGPT: what is read, and how edits are spelled."""
+"""ShareGPT: parsed content, and the bytes of edits."""
 
 import json
 from io import BytesIO
@@ -17,7 +17,7 @@ def turn(who: str, value: str) -> Turn:
     return {"from": who, "value": value}
 
 
-def spelled(name: str = "look", **arguments: Any) -> str:
+def call_json(name: str = "look", **arguments: Any) -> str:
     return json.dumps({"name": name, "arguments": arguments})
 
 
@@ -29,15 +29,15 @@ def transcript(data: bytes) -> Transcript:
     return read(data)[0].transcripts[0]
 
 
-def taken(data: bytes) -> str | None:
-    found = open_reading(BytesIO(data)).format
-    return found.name if found else None
+def detected(data: bytes) -> str | None:
+    file_format = open_reading(BytesIO(data)).format
+    return file_format.name if file_format else None
 
 
 TURNS = (
     turn("system", "be brief"),
     turn("human", "go"),
-    turn("function_call", spelled(at=1)),
+    turn("function_call", call_json(at=1)),
     turn("observation", "seen"),
     turn("gpt", "Done."),
 )
@@ -49,15 +49,15 @@ TURNS = (
         talk(*TURNS),
         json.dumps([{"conversations": TURNS}], indent=2).encode(),
         json.dumps(TURNS).encode(),
-        b"".join(json.dumps(one).encode() + b"\n" for one in TURNS),
+        b"".join(json.dumps(turn).encode() + b"\n" for turn in TURNS),
         talk(*TURNS[1:], system="be brief"),
     ],
 )
 def test_every_layout_gives_the_same_messages(data: bytes) -> None:
-    assert taken(data) == "sharegpt"
+    assert detected(data) == "sharegpt"
     assert [
-        (one.role, [(part.kind, part.text) for part in one.parts])
-        for one in transcript(data).messages
+        (message.role, [(part.kind, part.text) for part in message.parts])
+        for message in transcript(data).messages
     ] == [
         ("system", [("text", "be brief")]),
         ("user", [("text", "go")]),
@@ -76,15 +76,15 @@ def test_every_layout_gives_the_same_messages(data: bytes) -> None:
         {"conversations": []},
     ],
 )
-def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
-    assert taken(json.dumps(value).encode() + b"\n") is None
+def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
+    assert detected(json.dumps(value).encode() + b"\n") is None
 
 
 @pytest.mark.parametrize(
     ("value", "calls"),
     [
-        (spelled(at=1), [("look", '{"at": 1}')]),
-        (f"[{spelled('a', x=1)}, {spelled('b')}]", [("a", '{"x": 1}'), ("b", "{}")]),
+        (call_json(at=1), [("look", '{"at": 1}')]),
+        (f"[{call_json('a', x=1)}, {call_json('b')}]", [("a", '{"x": 1}'), ("b", "{}")]),
         (
             '{"name":"f","arguments":{"x":"\\u00e9",  "y":1.10}}',
             [("f", '{"x":"\\u00e9",  "y":1.10}')],
@@ -98,15 +98,15 @@ def test_other_dialects_are_not_taken_for_it(value: Any) -> None:
         ("null", [(None, "null")]),
     ],
 )
-def test_calls_are_what_their_string_spells(
+def test_calls_are_parsed_from_their_string(
     value: str, calls: list[tuple[str | None, str]]
 ) -> None:
-    found = transcript(talk(turn("human", "go"), turn("function_call", value))).messages[1].calls
-    assert [(part.name, part.text) for part in found] == calls
+    parts = transcript(talk(turn("human", "go"), turn("function_call", value))).messages[1].calls
+    assert [(part.name, part.text) for part in parts] == calls
 
 
-def test_calls_that_hermes_writes_into_the_text_have_results_and_count_as_text() -> None:
-    text = f"Well.\n<tool_call>\n{spelled(at=1)}\n</tool_call>"
+def test_hermes_calls_inside_text_have_results_and_count_as_text() -> None:
+    text = f"Well.\n<tool_call>\n{call_json(at=1)}\n</tool_call>"
     data = talk(turn("human", "go"), turn("gpt", text), turn("tool", "seen"))
     row = run(data, [("check", {})]).rows[0]
     assert row.findings == ()
@@ -128,32 +128,32 @@ def test_calls_that_hermes_writes_into_the_text_have_results_and_count_as_text()
         ("call look(at)", '"call look(at)"'),
     ],
 )
-def test_tools_are_json_in_a_string(tools: Any, found: str | None) -> None:
+def test_tools_are_read_from_json_in_a_string(tools: Any, found: str | None) -> None:
     assert transcript(talk(*TURNS, tools=tools)).tools == found
     assert run(talk(*TURNS, tools=tools)).rows[0].count.tokens > 0
 
 
-def test_single_answers_beside_the_conversation_are_left_alone() -> None:
+def test_single_answers_next_to_the_conversation_are_unchanged() -> None:
     data = talk(
         turn("human", "go"),
         chosen=turn("gpt", "good " * 99),
         rejected=turn("gpt", "bad " * 99),
         id="t",
     )
-    one = transcript(data)
-    assert ([message.role for message in one.messages], one.id) == (["user"], "t")
+    parsed = transcript(data)
+    assert ([message.role for message in parsed.messages], parsed.id) == (["user"], "t")
     assert run(data, [("trim", {})], limit=20).data == data
 
 
-def test_an_observation_without_a_call_is_told() -> None:
+def test_an_observation_without_a_call_is_reported() -> None:
     row = run(
         talk(turn("human", "go"), turn("gpt", "so"), turn("observation", "x")), [("check", {})]
     ).rows[0]
     assert [finding.code for finding in row.findings] == ["tool-result-without-call"]
 
 
-def test_several_calls_in_one_string_may_have_one_observation_or_one_each() -> None:
-    calls = turn("function_call", f"[{spelled('a')}, {spelled('b')}]")
+def test_several_calls_in_a_string_share_an_observation_or_have_separate_ones() -> None:
+    calls = turn("function_call", f"[{call_json('a')}, {call_json('b')}]")
     for results in (
         [turn("observation", "both")],
         [turn("observation", "1"), turn("observation", "2")],
@@ -162,14 +162,14 @@ def test_several_calls_in_one_string_may_have_one_observation_or_one_each() -> N
         assert run(data, [("check", {})]).rows[0].findings == ()
 
 
-def test_speakers_nobody_knows_stay_and_are_told() -> None:
+def test_unknown_speakers_are_kept_and_reported() -> None:
     data = talk(turn("human", "old " * 99), turn("narrator", "meanwhile"), turn("human", "now"))
     ran = run(data, [("trim", {})], limit=20)
     assert ran.data == talk(turn("narrator", "meanwhile"), turn("human", "now"))
     assert [finding.code for finding in ran.rows[0].findings] == ["not-counted"]
 
 
-def test_a_result_is_shortened_where_it_stands() -> None:
+def test_a_result_is_shortened_in_place() -> None:
     data = talk(*TURNS[:3], turn("observation", "naïve " * 500) | {"weight": 1.10}, *TURNS[4:])
     out = run(data, [("truncate", {"max_tokens": 50, "metadata": True})]).data or b""
     short = json.loads(out)["conversations"][3]
@@ -178,12 +178,15 @@ def test_a_result_is_shortened_where_it_stands() -> None:
     assert out[: out.index(b"na")] == data[: data.index(b"na")]
 
 
-def test_a_call_goes_with_its_observation() -> None:
+def test_a_call_is_dropped_with_its_observation() -> None:
     turns = (
         turn("human", "go"),
         turn("human", "please"),
-        turn("function_call", spelled(at="x" * 400)),
+        turn("function_call", call_json(at="x" * 400)),
         turn("observation", "seen"),
     )
     out = run(talk(*turns, turn("human", "now")), [("trim", {})], limit=30).data or b""
-    assert [one["value"] for one in json.loads(out)["conversations"]] == ["go", "now"]
+    assert [conversation["value"] for conversation in json.loads(out)["conversations"]] == [
+        "go",
+        "now",
+    ]

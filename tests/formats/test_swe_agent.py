@@ -1,5 +1,5 @@
-"""SWE-agent trajectories: observations are results, a demonstration is no task, the issue statement
-is.
+"""SWE-agent trajectories: observations are results, the issue statement is the task, a
+demonstration is not.
 """
 
 import json
@@ -17,12 +17,12 @@ WORDS = tokenizer("o200k_base")
 OUTPUT = "\n".join(f"{number}: total = subtotal + tax" for number in range(200))
 
 
-def said(role: str, content: str, **more: Any) -> dict[str, Any]:
+def entry(role: str, content: str, **more: Any) -> dict[str, Any]:
     return {"role": role, "content": content, "agent": "primary", **more}
 
 
 def acted(thought: str, action: str, **more: Any) -> dict[str, Any]:
-    return said(
+    return entry(
         "assistant", f"{thought}\n```\n{action}\n```", thought=thought, action=action, **more
     )
 
@@ -34,81 +34,94 @@ def trajectory(is_typed: bool, steps: int = 3) -> list[dict[str, Any]]:
     action = {"message_type": "action"} if is_typed else {}
     seen = {"message_type": "observation"} if is_typed else {}
     return [
-        said("system", "You work in a shell."),
-        said("user", "Here is a demonstration. ISSUE: the parser hangs", is_demo=True),
-        said("user", "ISSUE: the total is wrong", **seen),
+        entry("system", "You work in a shell."),
+        entry("user", "Here is a demonstration. ISSUE: the parser hangs", is_demo=True),
+        entry("user", "ISSUE: the total is wrong", **seen),
         *(
-            one
+            message
             for number in range(steps)
-            for one in (
+            for message in (
                 acted(f"I look at file {number}.", f"cat file{number}.py", **action),
-                said("user", f"{number}\n{OUTPUT}", **seen),
+                entry("user", f"{number}\n{OUTPUT}", **seen),
             )
         ),
     ]
 
 
-def spelled(history: list[dict[str, Any]]) -> bytes:
+def session_file(history: list[dict[str, Any]]) -> bytes:
     return json.dumps({"history": history, "trajectory": [], "info": {}}, indent=2).encode()
 
 
 def messages(data: bytes) -> list[Message]:
     return [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
 def test_an_observation_is_the_result_of_the_action_before_it(is_typed: bool) -> None:
-    found = messages(spelled(trajectory(is_typed)))
-    assert [one.role for one in found] == ["system", "user", "user", *["assistant", "tool"] * 3]
-    where = shape(found)
-    assert where.exchange == (0, 1, 2, 3, 3, 5, 5, 7, 7)
-    assert (where.steps, set(where.turn[2:])) == (3, {2})
-    call = where.call[4]
+    parsed_messages = messages(session_file(trajectory(is_typed)))
+    assert [message.role for message in parsed_messages] == [
+        "system",
+        "user",
+        "user",
+        *["assistant", "tool"] * 3,
+    ]
+    turn_shape = shape(parsed_messages)
+    assert turn_shape.exchange == (0, 1, 2, 3, 3, 5, 5, 7, 7)
+    assert (turn_shape.steps, set(turn_shape.turn[2:])) == (3, {2})
+    call = turn_shape.call[4]
     assert call is not None
     assert (call.name, call.text) == ("bash", "cat file0.py")
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_the_issue_statement_is_the_task_and_the_demonstration_is_none(is_typed: bool) -> None:
-    found = messages(spelled(trajectory(is_typed)))
-    assert [one.is_demo for one in found[:3]] == [False, True, False]
-    assert opening_task(found) == current_task(found) == 2
+def test_the_issue_statement_is_the_task_and_the_demonstration_is_not(is_typed: bool) -> None:
+    parsed_messages = messages(session_file(trajectory(is_typed)))
+    assert [message.is_demo for message in parsed_messages[:3]] == [False, True, False]
+    assert opening_task(parsed_messages) == current_task(parsed_messages) == 2
 
 
-def test_a_message_of_the_user_that_follows_no_action_stays_one() -> None:
+def test_a_user_message_without_an_action_before_it_stays_a_user_message() -> None:
     history = [
-        said("user", "go"),
-        said("assistant", "I wait.", thought="", action="ls"),
-        said("user", "seen"),
+        entry("user", "go"),
+        entry("assistant", "I wait.", thought="", action="ls"),
+        entry("user", "seen"),
     ]
-    assert [one.role for one in messages(spelled([*history, said("user", "and now?")]))] == [
-        "user", "assistant", "tool", "user",
-    ]  # fmt: skip
+    parsed = messages(session_file([*history, entry("user", "and now?")]))
+    assert [message.role for message in parsed] == ["user", "assistant", "tool", "user"]
     history[2]["message_type"] = "user"
-    assert messages(spelled(history))[2].role == "user"
-    plain = [said("user", "go"), said("assistant", "a", action="x"), said("user", "and now?")]
-    assert [one.role for one in messages(spelled(plain))] == ["user", "assistant", "user"]
+    assert messages(session_file(history))[2].role == "user"
+    plain = [entry("user", "go"), entry("assistant", "a", action="x"), entry("user", "and now?")]
+    assert [message.role for message in messages(session_file(plain))] == [
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_such_a_conversation_is_whole_and_comes_out_as_it_was(is_typed: bool) -> None:
-    data = spelled(trajectory(is_typed))
+def test_a_conversation_is_valid_and_unchanged_without_edits(is_typed: bool) -> None:
+    data = session_file(trajectory(is_typed))
     assert run(data, [("check", {"provider": "openai"})]).findings == ()
     assert run(data).data == data
 
 
-def test_an_action_costs_nothing_besides_the_text_that_spells_it() -> None:
-    plain = [{"role": one["role"], "content": one["content"]} for one in trajectory(True)]
-    counted = [run(spelled(each)).rows[0].tokens_read for each in (plain, trajectory(True))]
+def test_an_action_costs_nothing_besides_its_text() -> None:
+    plain = [
+        {"role": message["role"], "content": message["content"]} for message in trajectory(True)
+    ]
+    counted = [run(session_file(each)).rows[0].tokens_read for each in (plain, trajectory(True))]
     assert counted[0] == counted[1]
 
 
 @pytest.mark.parametrize("is_typed", [False, True])
-def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> None:
-    found = messages(spelled(trajectory(is_typed)))
-    summary = facts(found, shape(found), 1000, WORDS)
+def test_a_summary_lists_the_issue_as_the_request_and_no_output(is_typed: bool) -> None:
+    parsed_messages = messages(session_file(trajectory(is_typed)))
+    summary = facts(parsed_messages, shape(parsed_messages), 1000, WORDS)
     requests = summary.split("## User requests")[1].split("## ")[0]
     assert "the total is wrong" in requests
     assert "the parser hangs" not in requests
@@ -116,32 +129,34 @@ def test_a_summary_lists_the_issue_as_request_and_no_output(is_typed: bool) -> N
     assert "cat file2.py" in summary
 
 
-def test_what_a_block_of_mini_swe_agent_printed_is_its_result_also_when_it_was_replaced() -> None:
-    history = [said("user", "ISSUE: the total is wrong")]
+def test_the_output_of_mini_swe_agent_is_a_result_even_if_replaced() -> None:
+    history = [entry("user", "ISSUE: the total is wrong")]
     for number in range(8):
-        history.append(said("assistant", f"I look.\n\n```mswea_bash_command\ncat {number}.py\n```"))
         history.append(
-            said("user", f"<returncode>0</returncode>\n<output>\n{number} {OUTPUT}\n</output>")
+            entry("assistant", f"I look.\n\n```mswea_bash_command\ncat {number}.py\n```")
+        )
+        history.append(
+            entry("user", f"<returncode>0</returncode>\n<output>\n{number} {OUTPUT}\n</output>")
         )
     data = json.dumps(history).encode()
-    found = messages(data)
-    assert [one.role for one in found] == ["user", *["assistant", "tool"] * 8]
-    call = shape(found).call[2]
+    parsed_messages = messages(data)
+    assert [message.role for message in parsed_messages] == ["user", *["assistant", "tool"] * 8]
+    call = shape(parsed_messages).call[2]
     assert call is not None
     assert (call.name, call.text) == ("bash", "cat 0.py")
     for limit in (600, 3000, 9000):
         trimmed = run(data, [("trim", {})], limit=limit)
         assert trimmed.findings == ()
         assert trimmed.data is not None
-        assert {one.role for one in messages(trimmed.data)[1:]} <= {"assistant", "tool"}
+        assert {message.role for message in messages(trimmed.data)[1:]} <= {"assistant", "tool"}
 
 
-def test_trim_drops_a_demonstration_before_anything_of_the_session() -> None:
+def test_trim_drops_a_demonstration_before_the_session() -> None:
     history = trajectory(is_typed=True, steps=12)
     history[1]["content"] = "Here is a demonstration. " + "ISSUE: the parser hangs. " * 40
     for step in history[3:]:
         step["content"] = step["content"][:400]
-    data = spelled(history)
+    data = session_file(history)
     dropped = kept = 0
     for budget in range(200, 3_000, 50):
         row = run(
@@ -149,7 +164,9 @@ def test_trim_drops_a_demonstration_before_anything_of_the_session() -> None:
         ).rows[0]
         if row.overflows or not row.steps[0].changes:
             continue
-        demonstration = next(one for one in row.steps[0].changes if one.change.message == 1)
+        demonstration = next(
+            measurement for measurement in row.steps[0].changes if measurement.change.message == 1
+        )
         if demonstration.change.action == "dropped":
             assert demonstration.change.reason.startswith("demonstration: ")
             dropped += 1

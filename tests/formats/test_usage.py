@@ -1,4 +1,4 @@
-"""Recorded usage: read, the last one wins, never summed."""
+"""Recorded usage: the last record applies, and records are never summed."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from harness import read
 from ctxtrim.model import Usage
 
 
-def test_the_last_message_that_recorded_usage_wins() -> None:
+def test_the_last_recorded_usage_is_used() -> None:
     first = says("one") | {
         "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
     }
@@ -18,11 +18,11 @@ def test_the_last_message_that_recorded_usage_wins() -> None:
     assert transcript([user("a"), first, user("b"), last, user("c")]).usage == Usage(30, 4, 3)
 
 
-def test_usage_of_the_whole_conversation_stands_in_its_envelope() -> None:
+def test_usage_of_the_whole_conversation_is_in_the_envelope() -> None:
     assert transcript([user("a")], usage={"prompt_tokens": 9}).usage == Usage(9, 0, None)
 
 
-def test_what_is_no_usage_is_none() -> None:
+def test_other_objects_are_not_usage() -> None:
     for odd in (
         None,
         [],
@@ -44,7 +44,7 @@ def test_what_is_no_usage_is_none() -> None:
     ],
     ids=lambda odd: next(iter(odd)),
 )
-def test_usage_of_users_and_of_answers_that_were_broken_off_is_none(odd: dict[str, Any]) -> None:
+def test_usage_of_users_and_interrupted_answers_is_ignored(odd: dict[str, Any]) -> None:
     usage = {"usage": {"prompt_tokens": 30, "completion_tokens": 4}}
     whole = says("one") | {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
     last = {"role": "assistant", "content": "two"} | usage | odd
@@ -52,7 +52,7 @@ def test_usage_of_users_and_of_answers_that_were_broken_off_is_none(odd: dict[st
 
 
 @pytest.mark.parametrize("cut", ["microcompact_boundary", "compact_boundary"])
-def test_what_claude_code_recorded_before_it_cleared_its_context_counted_what_is_gone(
+def test_usage_before_claude_code_cleared_its_context_is_stale(
     cut: str,
 ) -> None:
     def answer(uuid: str, parent: str, tokens: int) -> bytes:
@@ -83,7 +83,7 @@ def line(kind: str, uuid: str, parent: str | None, message: dict[str, Any]) -> b
     )
 
 
-def test_claude_codes_three_counters_add_up_and_lines_of_one_message_do_not() -> None:
+def test_claude_code_usage_sums_three_counters_once_per_message() -> None:
     counters = {
         "input_tokens": 3,
         "cache_creation_input_tokens": 40,
@@ -114,7 +114,7 @@ def test_claude_codes_three_counters_add_up_and_lines_of_one_message_do_not() ->
     assert read(data)[0].transcripts[0].usage == Usage(543, 77, 1)
 
 
-def test_the_report_shows_it_beside_the_count() -> None:
+def test_the_report_shows_usage_next_to_the_count() -> None:
     from builders import step
     from harness import run
 

@@ -1,5 +1,5 @@
-"""Who sees a message: what is hidden from the model is as if it were not there, and stays in the
-file as it is.
+"""Visibility of messages: messages hidden from the model do not affect anything and stay in the
+file unchanged.
 """
 
 import json
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from insertions import format_of, written
 from msgspec.structs import replace
-from strategies import CONVERSATIONS, EVENTS, budgets, conversations, files, spell, styles
+from strategies import CONVERSATIONS, EVENTS, as_json, budgets, conversations, files, styles
 
 from ctxtrim.calibration import recorded
 from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
@@ -52,25 +52,26 @@ def counter(transcript: Transcript) -> Counter:
     return Metering(tokenizer, None, "chars4").meter(transcript).counter
 
 
-def hiding(one: Transcript, *places: int, **how: Any) -> Transcript:
-    """The transcript with the messages at some places hidden, or as `how` says."""
+def hiding(transcript: Transcript, *places: int, **how: Any) -> Transcript:
+    """The transcript with the messages at these positions hidden, or with the metadata `how`."""
     how = how or {"agent_visible": False}
     messages = [
-        replace(message, **how) if place in places else message
-        for place, message in enumerate(one.messages)
+        replace(message, **how) if position in places else message
+        for position, message in enumerate(transcript.messages)
     ]
-    return replace(one, messages=tuple(messages))
+    return replace(transcript, messages=tuple(messages))
 
 
-def without(one: Transcript) -> Transcript:
-    """The transcript as if what is hidden were not there."""
+def without(transcript: Transcript) -> Transcript:
+    """The transcript without its hidden messages."""
     return replace(
-        one, messages=tuple(message for message in one.messages if message.agent_visible)
+        transcript,
+        messages=tuple(message for message in transcript.messages if message.agent_visible),
     )
 
 
 def edited(data: bytes, *places: int, **how: Any) -> bytes:
-    """A file in which the messages at some places are as `how` says."""
+    """A file in which the messages at these positions have the metadata `how`."""
     chunk = read(data)[0]
     return written(chunk, format_of(data), hiding(chunk.transcripts[0], *places, **how))
 
@@ -93,40 +94,44 @@ def edited(data: bytes, *places: int, **how: Any) -> bytes:
     ],
 )
 @pytest.mark.parametrize("in_session", [True, False])
-def test_s3_4_a_message_carries_who_sees_it_and_its_kind_and_what_is_not_told_is_visible(
+def test_s3_4_a_message_has_visibility_and_kind_and_is_visible_by_default(
     metadata: object, seen: tuple[bool, bool, str | None], in_session: bool
 ) -> None:
-    said = user("hi") if metadata is None else user("hi", metadata=metadata)
+    first_message = user("hi") if metadata is None else user("hi", metadata=metadata)
     if in_session:
-        message = transcript(session(entry("a", None, said))).messages[0]
+        message = transcript(session(entry("a", None, first_message))).messages[0]
     else:
-        message = of(said, says("ok")).messages[0]
+        message = of(first_message, says("ok")).messages[0]
     assert (message.agent_visible, message.user_visible, message.kind) == seen
     assert message.is_injected is (seen[1] is False)
 
 
 @pytest.mark.parametrize("kind", ["custom_message", "branch_summary"])
-def test_s3_4_what_an_extension_sent_or_a_branch_left_is_hidden_by_its_entry(kind: str) -> None:
+def test_s3_4_entries_of_extensions_and_branches_control_visibility(kind: str) -> None:
     body = {"content": "aside", "summary": "aside", "fromId": "x"}
-    one = transcript(
+    parsed = transcript(
         session(entry("a", None, user("go")), entry("b", "a", type=kind, **body, **HIDDEN))
     )
-    assert [message.agent_visible for message in one.messages] == [True, False]
+    assert [message.agent_visible for message in parsed.messages] == [True, False]
 
 
-def test_s3_4_what_is_hidden_is_neither_sent_nor_counted() -> None:
+def test_s3_4_hidden_messages_are_neither_sent_nor_counted() -> None:
     shown = of(TALK[0], *TALK[3:])
     hidden = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:])
-    counts = [counter(one).count(one) for one in (shown, hidden)]
+    counts = [counter(transcript).count(transcript) for transcript in (shown, hidden)]
     assert counts[0] == counts[1]
     assert counter(hidden).costs(hidden.messages)[1].total == 0
     assert counter(hidden).addends(hidden.messages[2], 1) == {}
-    where = shape(hidden.messages)
-    assert (where.steps, where.unanswered, where.step) == (1, (), (0, 0, 0, 0, 1, 1, 1))
+    turn_shape = shape(hidden.messages)
+    assert (turn_shape.steps, turn_shape.unanswered, turn_shape.step) == (
+        1,
+        (),
+        (0, 0, 0, 0, 1, 1, 1),
+    )
     assert hidden.messages != of(*TALK).messages
 
 
-def test_s3_4_the_report_shows_what_is_hidden_with_no_tokens() -> None:
+def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
     from io import BytesIO
 
     from ctxtrim.formats.reading import open_reading
@@ -135,10 +140,10 @@ def test_s3_4_the_report_shows_what_is_hidden_with_no_tokens() -> None:
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
     job = Job(Pipeline((), Metering(tokenizer, None, "chars4")), explains=True)
     (row,) = next(stream("file", open_reading(BytesIO(data)), job)).rows
-    told = [(one.tokens, one.decision, one.reason) for one in row.explained]
-    assert told[1:3] == [(0, "kept", "hidden")] * 2
+    summary = [(row.tokens, row.decision, row.reason) for row in row.explained]
+    assert summary[1:3] == [(0, "kept", "hidden")] * 2
     assert all(
-        tokens > 0 and reason == "nothing to do" for tokens, _, reason in (told[0], *told[3:])
+        tokens > 0 and reason == "nothing to do" for tokens, _, reason in (summary[0], *summary[3:])
     )
 
 
@@ -179,33 +184,33 @@ NEW = '"metadata":{"agentVisible":false,"userVisible":true,"kind":"tool_result_a
         '{"type":"session","cwd":"/x"}\n{"type":"message","message":%s}\n{"type":"message","message":{"role":"user"}}\n',
     ],
 )
-def test_hiding_a_message_changes_its_metadata_and_nothing_else(
-    before: str, after: str, around: str
-) -> None:
+def test_hiding_a_message_changes_only_its_metadata(before: str, after: str, around: str) -> None:
     data = (around % before).encode()
     assert edited(data, 0, **ARCHIVED) == (around % after).encode()
 
 
-def test_a_file_goes_on_with_the_names_that_it_began_with() -> None:
+def test_hiding_uses_the_key_names_of_the_file() -> None:
     first = user("a", metadata={"agent_visible": False, "user_visible": True})
     data = lines({"messages": [first, *TALK]})
     out = json.loads(edited(data, 2, 3, **ARCHIVED))["messages"]
-    told = {"agent_visible": False, "user_visible": True, "kind": "tool_result_archived"}
-    assert [one.get("metadata") for one in out[1:4]] == [None, told, told]
+    fields = {"agent_visible": False, "user_visible": True, "kind": "tool_result_archived"}
+    assert [item.get("metadata") for item in out[1:4]] == [None, fields, fields]
     assert (out[0], out[4:]) == (first, TALK[3:])
 
 
-def test_what_was_hidden_can_be_shown_again() -> None:
-    said = user("a", metadata={"agentVisible": False, "kind": "tool_result_archived"})
-    out = edited(lines({"messages": [said, *TALK]}), 0, agent_visible=True, kind=None)
+def test_a_hidden_message_can_be_shown_again() -> None:
+    message = user("a", metadata={"agentVisible": False, "kind": "tool_result_archived"})
+    out = edited(lines({"messages": [message, *TALK]}), 0, agent_visible=True, kind=None)
     assert json.loads(out)["messages"][0]["metadata"] == {"agentVisible": True, "kind": None}
 
 
 def digested(data: bytes) -> bytes:
     """A file of `TALK` with the first step archived and a digest after it."""
     chunk = read(data)[0]
-    one = hiding(chunk.transcripts[0], 1, 2, **ARCHIVED)
-    meant = replace(one, messages=(*one.messages[:3], DIGEST, *one.messages[3:]))
+    transcript = hiding(chunk.transcripts[0], 1, 2, **ARCHIVED)
+    meant = replace(
+        transcript, messages=(*transcript.messages[:3], DIGEST, *transcript.messages[3:])
+    )
     return written(chunk, format_of(data), meant)
 
 
@@ -214,19 +219,20 @@ def test_an_archived_step_and_its_digest_in_a_list() -> None:
     hidden = {
         "metadata": {"agentVisible": False, "userVisible": True, "kind": "tool_result_archived"}
     }
-    told = {"metadata": {"agentVisible": True, "userVisible": False, "kind": "tool_summary"}}
-    digest = {"role": "user", "content": [text("bash: ok")]} | told
+    fields = {"metadata": {"agentVisible": True, "userVisible": False, "kind": "tool_summary"}}
+    digest = {"role": "user", "content": [text("bash: ok")]} | fields
     assert out == [TALK[0], TALK[1] | hidden, TALK[2] | hidden, digest, *TALK[3:]]
 
 
 def test_an_archived_step_and_its_digest_in_a_session() -> None:
     entries = [
-        entry(f"e{place}", f"e{place - 1}" if place else None, one)
-        for place, one in enumerate(TALK)
+        entry(f"e{position}", f"e{position - 1}" if position else None, message)
+        for position, message in enumerate(TALK)
     ]
     out = [json.loads(line) for line in digested(session(*entries)).splitlines()[1:]]
     seen = [
-        (one["message"]["role"], one["message"].get("metadata", {}).get("kind")) for one in out[1:5]
+        (event["message"]["role"], event["message"].get("metadata", {}).get("kind"))
+        for event in out[1:5]
     ]
     archived = "tool_result_archived"
     assert seen == [
@@ -235,10 +241,10 @@ def test_an_archived_step_and_its_digest_in_a_session() -> None:
         ("user", "tool_summary"),
         ("assistant", None),
     ]
-    assert [one["parentId"] for one in out[1:]] == [one["id"] for one in out[:-1]]
+    assert [event["parentId"] for event in out[1:]] == [event["id"] for event in out[:-1]]
 
 
-def test_debug_keys_links_and_visibility_of_one_entry_change_together() -> None:
+def test_metadata_links_and_visibility_of_an_entry_change_together() -> None:
     entries = [
         entry("a", None, user("one")),
         entry("b", "a", user("two")),
@@ -246,9 +252,11 @@ def test_debug_keys_links_and_visibility_of_one_entry_change_together() -> None:
     ]
     data = session(*entries)
     chunk = read(data)[0]
-    one = chunk.transcripts[0]
-    last = replace(one.messages[2], metadata=(("_truncatedAt", 3),), agent_visible=False)
-    out = written(chunk, format_of(data), replace(one, messages=(one.messages[0], last)))
+    transcript = chunk.transcripts[0]
+    last = replace(transcript.messages[2], metadata=(("_truncatedAt", 3),), agent_visible=False)
+    out = written(
+        chunk, format_of(data), replace(transcript, messages=(transcript.messages[0], last))
+    )
     changed = json.loads(out.splitlines()[-1])
     assert (changed["parentId"], changed["_truncatedAt"]) == ("a", 3)
     assert changed["message"]["metadata"] == {"agentVisible": False, "userVisible": True}
@@ -262,17 +270,21 @@ OPENAI = (
 @pytest.mark.parametrize(
     "how", [{"agent_visible": False}, {"user_visible": False}, {"kind": "tool_result"}]
 )
-def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_written(
+def test_s3_8_formats_without_visibility_hide_nothing(
     how: dict[str, Any],
 ) -> None:
     chunk = read(OPENAI)[0]
-    (one,) = chunk.transcripts
-    assert not one.hides
+    (transcript,) = chunk.transcripts
+    assert not transcript.hides
     assert of(*TALK).hides
     with pytest.raises(SelfCheckError, match="openai-chat: message 0 is hidden"):
-        rewrite(format_of(OPENAI), chunk.lines, [hiding(one, 0, **how)])
+        rewrite(format_of(OPENAI), chunk.lines, [hiding(transcript, 0, **how)])
     with pytest.raises(SelfCheckError, match="openai-chat: an inserted message is hidden"):
-        rewrite(format_of(OPENAI), chunk.lines, [replace(one, messages=(*one.messages, DIGEST))])
+        rewrite(
+            format_of(OPENAI),
+            chunk.lines,
+            [replace(transcript, messages=(*transcript.messages, DIGEST))],
+        )
 
 
 @pytest.mark.parametrize(
@@ -286,15 +298,15 @@ def test_s3_8_where_the_format_cannot_say_it_nothing_is_hidden_and_nothing_is_wr
         lines({"messages": [user("go", metadata="a word"), *TALK[1:]]}),
     ],
 )
-def test_what_has_no_place_for_it_is_not_hidden_in_silence(data: bytes) -> None:
+def test_hiding_an_unsupported_message_is_an_error(data: bytes) -> None:
     with pytest.raises(SelfCheckError):
         edited(data, 0, agent_visible=False)
 
 
-def test_a_result_that_is_hidden_alone_leaves_its_call_open() -> None:
-    one = hiding(of(*TALK), 2)
-    assert [position for position, _ in shape(one.messages).unanswered] == [1]
-    mended = Repair(counter(one), Budget(1000, 0))(one).transcript
+def test_hiding_a_result_alone_leaves_its_call_open() -> None:
+    transcript = hiding(of(*TALK), 2)
+    assert [position for position, _ in shape(transcript.messages).unanswered] == [1]
+    mended = Repair(counter(transcript), Budget(1000, 0))(transcript).transcript
     assert [message.role for message in mended.messages] == [
         "user",
         "tool",
@@ -306,13 +318,16 @@ def test_a_result_that_is_hidden_alone_leaves_its_call_open() -> None:
     assert not mended.messages[1].agent_visible
 
 
-def test_trim_leaves_what_is_hidden_where_it_is() -> None:
+def test_trim_keeps_hidden_messages() -> None:
     talk = [user("first"), TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("word " * 50), user("now")]
     data = lines({"messages": talk})
     ran = run(data, [("trim", {})], limit=40)
     assert json.loads(ran.data or b"")["messages"] == [*talk[1:3], talk[4]]
     (changed,) = ran.rows[0].steps
-    assert [one.change.reason for one in changed.changes][1:3] == ["hidden", "hidden"]
+    assert [measurement.change.reason for measurement in changed.changes][1:3] == [
+        "hidden",
+        "hidden",
+    ]
     full = run(data, [("trim", {})], limit=1)
     (overflow,) = full.rows[0].findings
     assert not any(": ≈0 tokens" in detail for detail in overflow.details)
@@ -330,168 +345,183 @@ ASIDE = user("aside") | HIDDEN
         ([user("a"), says(LONG), user("b"), says(LONG), ASIDE], 40, [2, 4]),
     ],
 )
-def test_what_is_hidden_is_neither_an_answer_nor_a_prompt_to_trim(
+def test_trim_ignores_hidden_answers_and_prompts(
     talk: list[Any], limit: int, left: list[int]
 ) -> None:
     ran = run(lines({"messages": talk}), [("trim", {})], limit=limit)
-    assert json.loads(ran.data or b"")["messages"] == [talk[place] for place in left]
+    assert json.loads(ran.data or b"")["messages"] == [talk[position] for position in left]
 
 
-def test_an_exact_count_stays_exact_beside_hidden_results() -> None:
-    one = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
-    exact = Metering(tokenizer, "gpt-4o", "o200k_base").meter(one).counter
-    assert (exact.exactness(one), exact.exactness(of(*TALK))) == ("exact", "bounded")
+def test_an_exact_count_stays_exact_with_hidden_results() -> None:
+    transcript = of(TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, says("one"))
+    exact = Metering(tokenizer, "gpt-4o", "o200k_base").meter(transcript).counter
+    assert (exact.exactness(transcript), exact.exactness(of(*TALK))) == ("exact", "bounded")
 
 
-def test_hiding_counts_as_an_edit_for_the_thinking_after_it_but_hidden_edits_and_kinds_do_not() -> (
-    None
-):
+def test_hiding_is_an_edit_for_later_thinking() -> None:
     thought = says("", content=[{"type": "thinking", "thinking": "hmm"}, text("so")])
-    one = of(*TALK[:3], thought, user("more"))
+    transcript = of(*TALK[:3], thought, user("more"))
 
-    def left(after: Transcript, before: Transcript = one) -> int:
+    def left(after: Transcript, before: Transcript = transcript) -> int:
         messages = without_invalid_reasoning(
             before, Outcome(after), "strip-after-edit"
         ).transcript.messages
         return sum(part.kind == "reasoning" for message in messages for part in message.parts)
 
-    assert left(hiding(one, 1, 2)) == 0
-    assert left(hiding(one, 2, kind="tool_result")) == 1
-    hidden = hiding(one, 1, 2)
+    assert left(hiding(transcript, 1, 2)) == 0
+    assert left(hiding(transcript, 2, kind="tool_result")) == 1
+    hidden = hiding(transcript, 1, 2)
     assert left(replace(hidden, messages=(hidden.messages[0], *hidden.messages[3:])), hidden) == 1
-    assert left(hiding(hiding(one, 3), 1, 2)) == 1  # what is hidden keeps its own
+    assert left(hiding(hiding(transcript, 3), 1, 2)) == 1  # a hidden message keeps its own cost
 
 
-def test_usage_of_an_answer_that_is_hidden_is_not_learnt_from() -> None:
+def test_usage_of_a_hidden_answer_is_not_used_for_calibration() -> None:
     usage = {"usage": {"input": 7, "output": 1}}
-    one = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
-    assert [answer.position for answer in recorded(one, lambda model: True).answers] == [1]
+    transcript = of(user("go"), says("a", **usage), says("b", **usage, **HIDDEN))
+    assert [answer.position for answer in recorded(transcript, lambda model: True).answers] == [1]
 
 
 @st.composite
 def hidden(draw: st.DrawFn) -> Transcript | None:
     """Some transcript with some of its exchanges hidden."""
-    found = [one for chunk in read(draw(files())) for one in chunk.transcripts if one.messages]
-    if not found:
+    transcripts = [
+        transcript
+        for chunk in read(draw(files()))
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
+    if not transcripts:
         return None
-    one = draw(st.sampled_from(found))
-    homes = shape(one.messages).exchange
+    transcript = draw(st.sampled_from(transcripts))
+    homes = shape(transcript.messages).exchange
     gone = draw(st.sets(st.sampled_from(sorted(set(homes))), max_size=4))
-    return hiding(one, *(place for place, home in enumerate(homes) if home in gone))
+    return hiding(transcript, *(position for position, home in enumerate(homes) if home in gone))
 
 
 @given(hidden())
-def test_what_is_hidden_is_as_if_it_were_not_there(one: Transcript | None) -> None:
-    if one is None:
+def test_hidden_messages_do_not_affect_counts_and_checks(transcript: Transcript | None) -> None:
+    if transcript is None:
         return
-    less = without(one)
-    places = [place for place, message in enumerate(one.messages) if message.agent_visible]
-    where, bare = shape(one.messages), shape(less.messages)
-    for found, expected in (
-        (where.step, bare.step),
-        (where.turn, bare.turn),
-        (where.fan, bare.fan),
+    less = without(transcript)
+    places = [
+        position for position, message in enumerate(transcript.messages) if message.agent_visible
+    ]
+    turn_shape, bare = shape(transcript.messages), shape(less.messages)
+    for indices, expected in (
+        (turn_shape.step, bare.step),
+        (turn_shape.turn, bare.turn),
+        (turn_shape.fan, bare.fan),
     ):
-        assert [found[place] for place in places] == list(expected)
-    assert [where.call[place] for place in places] == list(bare.call)
-    assert [where.exchange[place] for place in places] == [places[home] for home in bare.exchange]
-    assert where.steps == bare.steps
-    assert where.unanswered == tuple((places[position], call) for position, call in bare.unanswered)
+        assert [indices[position] for position in places] == list(expected)
+    assert [turn_shape.call[position] for position in places] == list(bare.call)
+    assert [turn_shape.exchange[position] for position in places] == [
+        places[home] for home in bare.exchange
+    ]
+    assert turn_shape.steps == bare.steps
+    assert turn_shape.unanswered == tuple(
+        (places[position], call) for position, call in bare.unanswered
+    )
     for task in (current_task, opening_task):
-        found = task(less.messages)
-        assert task(one.messages) == (None if found is None else places[found])
-    assert is_alternating(one.messages, where) == is_alternating(less.messages, bare)
-    counts = counter(one)
-    assert counts.count(one) == counts.count(less)
+        indices = task(less.messages)
+        assert task(transcript.messages) == (None if indices is None else places[indices])
+    assert is_alternating(transcript.messages, turn_shape) == is_alternating(less.messages, bare)
+    counts = counter(transcript)
+    assert counts.count(transcript) == counts.count(less)
     for profile in PROFILES.values():
-        told = list(findings(profile.rules, one, where, True))
-        assert told == list(findings(profile.rules, less, bare, True))
+        parsed_findings = list(findings(profile.rules, transcript, turn_shape, True))
+        assert parsed_findings == list(findings(profile.rules, less, bare, True))
 
 
 @given(hidden(), budgets)
-def test_stages_do_with_the_others_what_they_did_without_it(
-    one: Transcript | None, budget: int
+def test_stages_treat_visible_messages_as_without_hidden_messages(
+    transcript: Transcript | None, budget: int
 ) -> None:
-    if one is None:
+    if transcript is None:
         return
-    less = without(one)
-    kept = [message for message in one.messages if not message.agent_visible]
+    less = without(transcript)
+    kept = [message for message in transcript.messages if not message.agent_visible]
     for stage in (
-        Trim(counter(one), Budget(0, 0, None, budget)),
-        Repair(counter(one), Budget(1000, 0)),
+        Trim(counter(transcript), Budget(0, 0, None, budget)),
+        Repair(counter(transcript), Budget(1000, 0)),
     ):
-        found, expected = stage(one), stage(less)
-        assert without(found.transcript) == expected.transcript
+        outcome, expected = stage(transcript), stage(less)
+        assert without(outcome.transcript) == expected.transcript
         assert [
-            message for message in found.transcript.messages if not message.agent_visible
+            message for message in outcome.transcript.messages if not message.agent_visible
         ] == kept
-        assert found.findings == expected.findings
+        assert outcome.findings == expected.findings
 
 
 @st.composite
 def files_of_pi(draw: st.DrawFn) -> bytes:
-    """A list of messages, a session, or one from before entries had ids."""
+    """A list of messages, a session, or a session from before entries had ids."""
     talk, style = draw(conversations()), draw(styles())
     name = draw(st.sampled_from(["list", "pi", "pi, sessions", "pi, old sessions"]))
     values = [CONVERSATIONS["pi"](talk, 1)] if name == "list" else EVENTS[name](talk)
-    return b"".join(spell(value, style) + b"\n" for value in values)
+    return b"".join(as_json(value, style) + b"\n" for value in values)
 
 
 @given(files_of_pi(), st.data())
-def test_a_file_that_can_say_it_reads_back_with_what_was_hidden_and_all_else_as_it_was(
-    data: bytes, draw: st.DataObject
-) -> None:
+def test_a_file_with_hidden_messages_reads_back_unchanged(data: bytes, draw: st.DataObject) -> None:
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
-    (one,) = chunk.transcripts
-    fixed = {place for place, message in enumerate(one.messages) if _is_fixed(message, chunk)}
-    places = draw.draw(st.sets(st.sampled_from(range(len(one.messages))))) - fixed
+    (transcript,) = chunk.transcripts
+    fixed = {
+        position
+        for position, message in enumerate(transcript.messages)
+        if _is_fixed(message, chunk)
+    }
+    places = draw.draw(st.sets(st.sampled_from(range(len(transcript.messages))))) - fixed
     how = draw.draw(
         st.sampled_from([ARCHIVED, {"agent_visible": True, "kind": None}, {"user_visible": False}])
     )
-    meant = hiding(one, *places, **how)
+    meant = hiding(transcript, *places, **how)
     out = rewrite(format_of(data), chunk.lines, [meant])
     check(format_of(data), chunk.lines, out, [meant])
-    pairs = zip(one.messages, meant.messages, strict=True)
+    pairs = zip(transcript.messages, meant.messages, strict=True)
     touched = {span.line for old, new in pairs for span in new.spans if old != new}
-    assert {place for place, line in enumerate(chunk.lines) if line.data != out[place]} == touched
+    assert {
+        position for position, line in enumerate(chunk.lines) if line.data != out[position]
+    } == touched
 
 
 @given(files_of_pi(), st.data())
-def test_digests_stand_after_what_was_archived_while_others_go(
+def test_digests_follow_archived_messages_while_others_are_dropped(
     data: bytes, draw: st.DataObject
 ) -> None:
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
-    (one,) = chunk.transcripts
-    homes = shape(one.messages).exchange
+    (transcript,) = chunk.transcripts
+    homes = shape(transcript.messages).exchange
     steps = {
-        home for home, message in zip(homes, one.messages, strict=True) if message.role == "tool"
+        home
+        for home, message in zip(homes, transcript.messages, strict=True)
+        if message.role == "tool"
     }
-    steps = {home for home in steps if one.messages[home].role == "assistant"}
+    steps = {home for home in steps if transcript.messages[home].role == "assistant"}
     archived = {home for home in steps if draw.draw(st.booleans())}
     gone = {home for home in steps - archived if draw.draw(st.booleans())}
     messages: list[Message] = []
-    for place, (home, message) in enumerate(zip(homes, one.messages, strict=True)):
+    for position, (home, message) in enumerate(zip(homes, transcript.messages, strict=True)):
         if home not in gone:
             messages.append(replace(message, **ARCHIVED) if home in archived else message)
         if (
             home in archived
-            and homes[place + 1 : place + 2] != (home,)
-            and home not in homes[place + 1 :]
+            and homes[position + 1 : position + 2] != (home,)
+            and home not in homes[position + 1 :]
         ):
             messages.append(DIGEST)
-    meant = replace(one, messages=tuple(messages))
+    meant = replace(transcript, messages=tuple(messages))
     out = b"".join(rewrite(format_of(data), chunk.lines, [meant]))
     (again,) = read(out)[0].transcripts
     assert again.messages == meant.messages
-    assert counter(one).count(again) == counter(one).count(without(meant))
+    assert counter(transcript).count(again) == counter(transcript).count(without(meant))
 
 
 def _is_fixed(message: Message, chunk: Chunk) -> bool:
-    """Whether it has no place that could say who sees it: a system prompt, or a compaction."""
+    """Whether a message cannot store its visibility: a system prompt, or a compaction."""
     span = message.spans[0]
     return message.role == "system" or (
         not span.path and b'"compaction"' in chunk.lines[span.line].data

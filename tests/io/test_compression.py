@@ -1,5 +1,5 @@
-"""Compressed files in and out: told by content, written by name, refused whole where they are cut
-or damaged.
+"""Compressed input and output: detected from content, written by file name, refused if truncated or
+damaged.
 """
 
 import gzip
@@ -34,12 +34,12 @@ def test_a_compressed_input_gives_the_bytes_inside(ctxtrim: Run, tmp_path: Path,
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_several_frames_are_one_file(ctxtrim: Run, kind: str) -> None:
+def test_several_frames_form_a_single_file(ctxtrim: Run, kind: str) -> None:
     assert ctxtrim("run", stdin=PACKED[kind] * 2).out == PLAIN * 2
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_the_name_of_the_output_says_whether_it_is_compressed(
+def test_the_name_of_the_output_decides_its_compression(
     ctxtrim: Run, tmp_path: Path, kind: str
 ) -> None:
     file, out = tmp_path / "a.jsonl", tmp_path / f"out.jsonl.{kind}"
@@ -49,7 +49,7 @@ def test_the_name_of_the_output_says_whether_it_is_compressed(
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_in_place_a_compressed_file_stays_compressed_and_unchanged_ones_stay_as_they_are(
+def test_in_place_a_compressed_file_stays_compressed(
     ctxtrim: Run, tmp_path: Path, kind: str
 ) -> None:
     file = tmp_path / f"a.jsonl.{kind}"
@@ -62,7 +62,7 @@ def test_in_place_a_compressed_file_stays_compressed_and_unchanged_ones_stay_as_
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_of_a_cut_file_nothing_is_used(ctxtrim: Run, tmp_path: Path, kind: str) -> None:
+def test_nothing_of_a_truncated_file_is_used(ctxtrim: Run, tmp_path: Path, kind: str) -> None:
     file = tmp_path / f"cut.jsonl.{kind}"
     file.write_bytes(PACKED[kind][:-10])
     ran = ctxtrim("truncate", file)
@@ -75,7 +75,7 @@ def test_of_a_cut_file_nothing_is_used(ctxtrim: Run, tmp_path: Path, kind: str) 
 
 
 @pytest.mark.parametrize("kind", PACKED)
-def test_of_a_damaged_file_nothing_is_used(ctxtrim: Run, kind: str) -> None:
+def test_nothing_of_a_damaged_file_is_used(ctxtrim: Run, kind: str) -> None:
     damaged = bytearray(PACKED[kind])
     damaged[20] ^= 0xFF
     damaged[21] ^= 0xFF
@@ -84,7 +84,7 @@ def test_of_a_damaged_file_nothing_is_used(ctxtrim: Run, kind: str) -> None:
     assert "damaged" in ran.err or "cut off" in ran.err
 
 
-def test_folders_are_walked_for_compressed_files_too(ctxtrim: Run, tmp_path: Path) -> None:
+def test_folders_are_walked_for_compressed_files(ctxtrim: Run, tmp_path: Path) -> None:
     for kind, data in PACKED.items():
         (tmp_path / f"a.jsonl.{kind}").write_bytes(data)
     (tmp_path / "picture.png.gz").write_bytes(PACKED["gz"])
@@ -104,7 +104,7 @@ def test_compressing_the_same_bytes_twice_gives_the_same_bytes(
     assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
 
 
-def test_the_systems_own_tool_reads_what_is_written(ctxtrim: Run, tmp_path: Path) -> None:
+def test_the_tool_of_the_system_reads_the_output(ctxtrim: Run, tmp_path: Path) -> None:
     file, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl.gz"
     file.write_bytes(PLAIN)
     assert ctxtrim("run", file, "-o", out).code == 0

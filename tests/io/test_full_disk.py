@@ -1,6 +1,6 @@
-"""A full disk is one line and exit 1, wherever it is met.
+"""A full disk is a single line and exit code 1, at any point of a run.
 
-`/dev/full` refuses every byte; see `.ci/full-disk` too.
+`/dev/full` refuses every byte; see also `.ci/full-disk`.
 """
 
 import subprocess
@@ -27,14 +27,17 @@ OUTPUTS = (
 
 @needs_full
 @pytest.mark.parametrize("words", OUTPUTS, ids=" ".join)
-def test_a_full_output_is_one_line(ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_full_disk_for_the_output_is_a_single_line(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
     (tmp_path / "a.jsonl").write_bytes(line() + line(long_chat(150)))
     name, *options = words
     ran = ctxtrim(name, *QUICK, *options, tmp_path / "a.jsonl")
     assert ran.code == 1
-    (told,) = [one for one in ran.err.splitlines() if FULL in one]
+    (error,) = [line for line in ran.err.splitlines() if FULL in line]
     assert (
-        "no space left on device" in told or "is a special file where a folder is expected" in told
+        "no space left on device" in error
+        or "is a special file where a folder is expected" in error
     )
 
 
@@ -52,7 +55,7 @@ PRINTS = (
 
 @needs_full
 @pytest.mark.parametrize("words", PRINTS, ids=lambda words: words[0])
-def test_a_full_standard_output_is_one_line(words: tuple[str, ...]) -> None:
+def test_a_full_standard_output_is_a_single_line(words: tuple[str, ...]) -> None:
     with Path(FULL).open("wb") as full:
         done = subprocess.run(
             [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, cwd=FIXTURES

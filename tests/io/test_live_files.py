@@ -1,4 +1,6 @@
-"""Files that other programs use while they are replaced in place: nothing they write is lost."""
+"""Files that other programs write while ctxtrim replaces them in place: no byte they write is
+lost.
+"""
 
 import json
 import os
@@ -55,9 +57,9 @@ def appending(path: Path, pause: float) -> Iterator[list[int]]:
 
 
 def lost(path: Path, count: int) -> set[int]:
-    """The numbers of the appended lines that a file does not hold; every line must be whole."""
-    found = {json.loads(text)["content"] for text in path.read_bytes().splitlines()}
-    return {number for number in range(count) if f"line {number}" not in found}
+    """The numbers of the appended lines that are missing in a file; every line must be complete."""
+    names = {json.loads(text)["content"] for text in path.read_bytes().splitlines()}
+    return {number for number in range(count) if f"line {number}" not in names}
 
 
 def wait_until(is_done: Callable[[], bool]) -> None:
@@ -163,7 +165,7 @@ def test_a_file_that_another_process_has_open_for_writing_is_refused(
     assert path.read_bytes() == shortened(line())
 
 
-def test_check_fix_looks_as_well(ctxtrim: Run, tmp_path: Path) -> None:
+def test_check_fix_detects_other_writers(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     orphan = [
         {"role": "user", "content": "Look."},
@@ -276,7 +278,7 @@ def test_the_next_run_removes_the_temporary_files_of_killed_runs_but_not_those_i
     killed.stdin.close()
     (tmp_path / ".notes.ctxtrim-tmp").write_bytes(b"of somebody else")
     assert ctxtrim("truncate", *QUICK, "-o", tmp_path / "other.jsonl", stdin=line()).code == 0
-    assert len(names(tmp_path)) == 3  # one of them belongs to the run that goes on
+    assert len(names(tmp_path)) == 3  # one of them belongs to the surviving run
     running.stdin.close()
     assert running.wait(20) == 0
     assert names(tmp_path) == [".notes.ctxtrim-tmp", "other.jsonl", "out.jsonl"]

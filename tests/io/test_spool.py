@@ -1,4 +1,4 @@
-"""Rows of any number in little memory: what is added comes back, from memory or from a file."""
+"""Any number of rows in little memory: added rows are read back from memory or from a file."""
 
 import json
 import resource
@@ -10,15 +10,13 @@ import pytest
 from conftest import COMMAND, ENVIRONMENT, ROOT, Ran, Run
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import chat, line, stuck
+from samples import chat, line, oversized_chat
 
 from ctxtrim.io.spool import Spool
 
 
 @given(st.lists(st.text(max_size=5), max_size=60), st.integers(1, 40_000))
-def test_values_come_back_in_their_order_as_often_as_they_are_read(
-    values: list[str], size: int
-) -> None:
+def test_values_are_read_in_order_any_number_of_times(values: list[str], size: int) -> None:
     spool: Spool[str] = Spool(lambda value: size)
     spool.extend(values)
     assert (len(spool), bool(spool)) == (len(values), bool(values))
@@ -30,7 +28,7 @@ def test_values_come_back_in_their_order_as_often_as_they_are_read(
 
 
 def peak(*words: object) -> tuple[int, Ran]:
-    """The most memory that a run had, in MB, and what it left behind."""
+    """The peak memory of a run, in MB, and its output."""
     code = (
         "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], "
         "stdout=subprocess.DEVNULL); "
@@ -71,10 +69,10 @@ def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: st
 
 
 def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path) -> None:
-    """More than memory holds, of a file that is written and of one that stays."""
+    """More than memory holds, from a file that is written and from a file that is not."""
     number = 3_000
     good = b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
-    for data, is_written, code in ((good, True, 0), (good + line(stuck()), False, 3)):
+    for data, is_written, code in ((good, True, 0), (good + line(oversized_chat()), False, 3)):
         (tmp_path / "a.jsonl").write_bytes(data)
         words = (
             "--tokenizer",
@@ -103,7 +101,7 @@ def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path
         ]
 
 
-def test_a_terminal_shows_the_first_rows_and_says_how_many_more_there_are(ctxtrim: Run) -> None:
+def test_a_terminal_shows_the_first_rows_and_the_number_of_others(ctxtrim: Run) -> None:
     data = line(chat()) * 2_100
     shown = ctxtrim("check", "--tokenizer", "chars4", "--color", "always", stdin=data).out.decode()
     assert "<stdin>:2000 " in shown
@@ -112,7 +110,7 @@ def test_a_terminal_shows_the_first_rows_and_says_how_many_more_there_are(ctxtri
     assert "2,100 transcripts" in shown
 
 
-def test_a_temporary_file_that_cannot_be_written_is_one_line(ctxtrim: Run, tmp_path: Path) -> None:
+def test_an_unwritable_temporary_file_is_a_single_line(ctxtrim: Run, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
     file.write_bytes(line(chat()) * 3_000)
     done = subprocess.run(

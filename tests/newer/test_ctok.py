@@ -1,7 +1,7 @@
-"""Claude's tokens are those of ctok, which needs Python 3.12: `.ci/run` runs this folder with a
+"""Claude's tokens equal those of ctok, which needs Python 3.12: `.ci/run` runs this folder with a
 newer Python.
 
-In every test ctok's own count, less the frame of a message, is what ours has to be, for each family
+Every test compares our count with ctok's own count minus the framing of a message, for each family
 of versions.
 """
 
@@ -27,20 +27,22 @@ FRAMES = {
     "4.8": 6,
     "5.5": 6,
 }  # versions by the tokens of a message's frame
-FAMILIES = ("4.5", "4.7", "4.8")  # a version of each
+FAMILIES = ("4.5", "4.7", "4.8")  # one version of each family
 COUNTERS = {version: Reconstructed("claude", version) for version in FRAMES}
 
-# What the rules of the stream tell apart: cases, contractions, borders of words, signs, digits and
-# blanks, what normalizing changes or strips, letters that form no words, marks with and without a
-# base, ctok's own marks as text.
+# Characters that the tokenizer rules distinguish: cases, contractions, word boundaries, signs,
+# digits and blanks, normalized and stripped characters, letters that form no words, marks with and
+# without a base, ctok's own marks as text.
 PIECES = (
     "a", "b", "Z", "hello", "World", "HTTP", "Getter", "getUserName", "MAX_LEN", "it", "s", "t",
     "ll", "S", "'", "''", "'s", "'ll", "'S", "x's", "5's", '"', "`", " ", "  ", "   ", "\t", "\n",
     "\n\n", "\r\n", "\r", "\x00", "\x7f", "0", "12", "007", "1234567", ".", ",", "!", "?", "(",
     ");", "==", "=>", "--", "_", "/", "\\", "|", "$", "^", "~", "#", "→", "—", "…", "’", "‘", "“",
     "„", "·", "\xa0", "\u2009", "\u2028", "\u3000", "é", "e\u0301", "ß", "ẞ", "İ", "ı", "Ǆ", "ǅ",
-    "ϴ", "Σ", "ς", "Ⱥ", "Привет", "МОСКВА", "и\u0306", "\u2126", "漢字", "。", "？", "々", "〇", "（",
-    "カタカナ", "ー", "한국어", "\u1100\u1161", "عربى", "٣", "۴", "हिन्दी", "\u093f", "ไทย", "\u0e4d\u0e32",
+    "ϴ", "Σ", "ς", "Ⱥ", "Привет", "МОСКВА", "и\u0306", "\u2126", "漢字", "。", "？", "々", "〇",
+    "（",
+    "カタカナ", "ー", "한국어", "\u1100\u1161", "عربى", "٣", "۴", "हिन्दी", "\u093f",
+    "ไทย", "\u0e4d\u0e32",
     "½", "²", "①", "Ⅳ", "ⓐ", "𝒳", "😀", "👩\u200d👧", "✈️", "\ufe0f", "\u200d", "\u200b", "\u0301",
     "\u034f", "\u0711", "\u0730", "\ufdd0", "\ufdd1", "\ufdd3", "\ue000", "\ufffd", "\uffff",
     "\U0001d15e", "\U0002f800", "\u0958", "\u2329", "\u212b", "𐐀", "\u1c89", "\ua7cb", "\ud800",
@@ -74,24 +76,25 @@ TEXTS = (
 CODE_POINTS = random.Random(1)
 ALPHABETS = (
     PIECES,
-    ("It", "it's", "don't", "they'll", "'tis", " ", ", ", ". ", "“", "”", "’s", "naïve", "Zürich", " "
-"— ", "\n"),
-
-    ("def ", "get_name", "HTTPServer", "x1", "(", "):", " = ", "->", "    ", "\n", "\t", "'", '"', "{", "};", "!="),
-    ('{"', '": ', '", "', "[", "]", "},", ":", "null", "1.5e-3", '\\"', "\\n", "\\u00e9", "Value_2", " ", "\n "
-" "),
-
-    ("A", "AB", "ABC", "ABCD", "Abc", "aBC", "É", "ÉCOLE", "École", "ΑΒΓΔ", "Ёж", "ЁЖИК", "ՀԱՅ", "İ", "ẞ", " ", "_"),
+    ("It", "it's", "don't", "they'll", "'tis", " ", ", ", ". ", "“", "”", "’s", "naïve", "Zürich",
+     " — ", "\n"),
+    ("def ", "get_name", "HTTPServer", "x1", "(", "):", " = ", "->", "    ", "\n", "\t", "'", '"',
+     "{", "};", "!="),
+    ('{"', '": ', '", "', "[", "]", "},", ":", "null", "1.5e-3", '\\"', "\\n", "\\u00e9",
+     "Value_2", " ", "\n  "),
+    ("A", "AB", "ABC", "ABCD", "Abc", "aBC", "É", "ÉCOLE", "École", "ΑΒΓΔ", "Ёж", "ЁЖИК", "ՀԱՅ",
+     "İ", "ẞ", " ", "_"),
     tuple("'stdmlrevSTD \n.a5é漢(→"),
     tuple(char * times for char, times in product(" \t\n='-.a漢😀é0\u0301", (1, 2, 3, 4, 9, 16))),
-    ("漢字", "かな", "カナ", "한글", "שלום", "مرحبا", "ไทย", "हिन्दी", "Ελλάς", "Русский", "a", " ", "  ", "。", "！"),
+    ("漢字", "かな", "カナ", "한글", "שלום", "مرحبا", "ไทย", "हिन्दी", "Ελλάς", "Русский", "a", " ",
+     "  ", "。", "！"),
     tuple(map(chr, range(0x100))),
     tuple(map(chr, range(0x300, 0x370))) + tuple("aA \u0915\u05d0漢'") * 8,
     tuple(chr(CODE_POINTS.randrange(0xA0, 0xD800)) for _ in range(3000)) + tuple(" a'") * 300,
     tuple(chr(CODE_POINTS.randrange(0xE000, 0x110000)) for _ in range(2000)) + tuple(" a'") * 200,
 )  # fmt: skip
-"""What generated texts are made of: pieces, prose, code, JSON, capitals, contractions, runs,
-scripts, code points.
+"""The parts of generated texts: pieces, prose, code, JSON, capitals, contractions, runs, scripts,
+code points.
 """
 
 
@@ -101,13 +104,13 @@ def expected(text: str, version: str) -> int:
 
 @pytest.mark.parametrize("version", FRAMES)
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_a_text_counts_what_ctok_counts_without_the_frame(text: str, version: str) -> None:
+def test_a_text_counts_like_ctok_without_the_framing(text: str, version: str) -> None:
     assert COUNTERS[version].count(text) == expected(text, version)
     assert COUNTERS[version].count(text) <= COUNTERS[version].ceiling(text)
 
 
 @pytest.mark.parametrize("alphabet", range(len(ALPHABETS)))
-def test_a_hundred_thousand_texts_count_what_ctok_counts(alphabet: int) -> None:
+def test_a_hundred_thousand_texts_count_like_ctok(alphabet: int) -> None:
     chance = random.Random(alphabet)
     for _ in range(100_000 // len(ALPHABETS) + 1):
         text = "".join(chance.choices(ALPHABETS[alphabet], k=chance.randint(1, 5)))
@@ -119,13 +122,13 @@ def test_a_hundred_thousand_texts_count_what_ctok_counts(alphabet: int) -> None:
 
 @given(st.text(max_size=20), st.sampled_from(FAMILIES))
 @settings(max_examples=examples(500), deadline=None)
-def test_any_text_counts_what_ctok_counts(text: str, version: str) -> None:
+def test_any_text_counts_like_ctok(text: str, version: str) -> None:
     assert COUNTERS[version].count(text) == expected(text, version)
 
 
 @given(st.lists(st.sampled_from((*PIECES, *TEXTS)), max_size=30).map("".join), st.integers(1, 40))
 @settings(max_examples=examples(500), deadline=None)
-def test_where_a_long_text_is_divided_changes_nothing(text: str, size: int) -> None:
+def test_the_split_of_a_long_text_does_not_affect_its_count(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claude_fast, "_BLOCK", size)
         patch.setattr(claude_vocabulary, "_LONG", size)
@@ -134,11 +137,11 @@ def test_where_a_long_text_is_divided_changes_nothing(text: str, size: int) -> N
 
 @needs_corpus
 @files([path for path in FILES if path.stat().st_size < 2_000_000])
-def test_every_real_text_counts_what_ctok_counts(path: Path) -> None:
+def test_every_real_text_counts_like_ctok(path: Path) -> None:
     texts = {
         part.text
-        for one in transcripts(path.read_bytes())
-        for message in one.messages
+        for transcript in transcripts(path.read_bytes())
+        for message in transcript.messages
         for part in message.parts
     }
     for version in FAMILIES:
@@ -146,14 +149,12 @@ def test_every_real_text_counts_what_ctok_counts(path: Path) -> None:
             assert COUNTERS[version].count(text) == expected(text, version)
 
 
-def test_a_lone_surrogate_counts_as_what_a_provider_can_receive() -> None:
+def test_a_lone_surrogate_counts_as_its_replacement() -> None:
     for text in ("\ud800", "a\udc80b", "\ud83d x", "it\udfff's"):
         assert COUNTERS["4.8"].count(text) == COUNTERS["4.8"].count(printable(text))
 
 
-def test_between_the_newest_families_a_text_differs_by_one_at_most_and_only_for_its_beginning() -> (
-    None
-):
+def test_counts_of_the_newest_families_differ_by_at_most_one_token() -> None:
     newer, newest = COUNTERS["4.7"].count, COUNTERS["4.8"].count
     for text, more in (
         ("", 1),
@@ -170,7 +171,7 @@ def test_between_the_newest_families_a_text_differs_by_one_at_most_and_only_for_
         assert newer(f"x {text}") == newest(f"x {text}")
 
 
-# A character, and how many of it are surely covered mostly by the longest piece of it, by family.
+# Characters, and the run length from which their longest piece covers most of a run.
 LONG = {
     " ": 600,
     "\t": 600,
@@ -183,14 +184,12 @@ LONG = {
     "😀": 300,
     "7": 300,
 }
-ROUND = 128 * 3  # a multiple of the length of each longest piece
+ROUND = 128 * 3  # a multiple of the length of every longest piece
 
 
 @pytest.mark.parametrize("version", FAMILIES)
 @pytest.mark.parametrize("char", LONG)
-def test_a_million_of_a_character_are_counted_by_the_rule_that_holds_from_some_length_on(
-    char: str, version: str
-) -> None:
+def test_a_million_equal_characters_are_counted_by_extrapolation(char: str, version: str) -> None:
     count, size = COUNTERS[version].count, LONG[char] if version == "4.5" else min(LONG[char], 1100)
     for length in (*range(1, 40), 63, 64, 65, 255, 256, 257, size, size + 1):
         assert count(f"({char * length}) x") == expected(f"({char * length}) x", version), length
@@ -198,7 +197,7 @@ def test_a_million_of_a_character_are_counted_by_the_rule_that_holds_from_some_l
     assert count(f"({char * (size + 2500 * ROUND)}) x") == count(f"({char * size}) x") + 2500 * step
 
 
-def test_long_runs_cost_what_they_cost_beside_anything() -> None:
+def test_long_runs_cost_the_same_next_to_any_text() -> None:
     chance = random.Random(7)
     for _ in range(60):
         text = "".join(
@@ -211,7 +210,7 @@ def test_long_runs_cost_what_they_cost_beside_anything() -> None:
 
 
 @pytest.mark.parametrize("version", ["4.5", "4.7"])
-def test_the_bound_is_above_what_repeats_itself_after_one_to_six_characters(version: str) -> None:
+def test_the_bound_covers_repetitions_of_one_to_six_characters(version: str) -> None:
     """The frame of a bounded message makes up for 5 tokens, or 1."""
     bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count
     chance = random.Random(11)
@@ -228,7 +227,7 @@ def test_the_bound_is_above_what_repeats_itself_after_one_to_six_characters(vers
 
 
 @pytest.mark.parametrize("version", ["4.5", "4.7"])
-def test_the_bound_is_above_words_and_phrases_that_repeat_themselves(version: str) -> None:
+def test_the_bound_covers_repeated_words_and_phrases(version: str) -> None:
     bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count
     words = [
         "farewell",
@@ -261,7 +260,7 @@ def test_the_bound_is_above_words_and_phrases_that_repeat_themselves(version: st
         assert bound(text) + 12 >= token_count(text, version), text
 
 
-def test_no_long_text_is_too_long() -> None:
+def test_every_long_text_can_be_counted() -> None:
     count = COUNTERS["4.8"].count
     for unit in ('{"id":7,"name":"x y","ok":true},', "<|endoftext|>", "it's ", "मैं ", "a.b\n"):
         assert count(unit * 100_000) == count(unit) + 99_999 * (count(unit * 2) - count(unit))
@@ -270,14 +269,14 @@ def test_no_long_text_is_too_long() -> None:
     assert count("\ud800" * 1_000_000) == count("\ufffd" * 1_000_000)
 
 
-def test_marks_in_any_order_cost_the_same_and_a_hundred_thousand_of_them_are_no_trouble() -> None:
+def test_marks_in_any_order_cost_the_same() -> None:
     count = COUNTERS["4.8"].count
     assert count("a" + "\u0301\u0327" * 50_000) == count(
         "a" + "\u0327" * 50_000 + "\u0301" * 50_000
     )
 
 
-def test_a_vocabulary_or_rules_of_another_build_are_left_to_ctok(
+def test_ctok_counts_with_an_unknown_vocabulary_or_rules(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     odd = claude_vocabulary.document("v4.8")[1]
@@ -291,7 +290,7 @@ def test_a_vocabulary_or_rules_of_another_build_are_left_to_ctok(
     assert claude_fast.counter("4.8")("it's 1234\n") == expected("it's 1234\n", "4.8")
 
 
-def test_ctok_is_available_here_and_numbers_are_called_reconstructed() -> None:
+def test_ctok_is_available_and_counts_are_labelled_reconstructed() -> None:
     assert available()
     assert COUNTERS["4.8"].exactness == "reconstructed"
     assert _counter("4.8").__name__ == "count"  # not left to ctok

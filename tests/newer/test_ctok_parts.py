@@ -1,4 +1,6 @@
-"""What counting like ctok rests on: the classes of characters, the vocabularies, the memos."""
+"""The foundations of counting like ctok: the classes of characters, the vocabularies, the
+caches.
+"""
 
 import random
 import re
@@ -44,7 +46,7 @@ def test_letters_form_words() -> None:
         assert not _stray_mark(char)
 
 
-def test_signs_are_marked_beside_spaces() -> None:
+def test_signs_next_to_spaces_are_marked() -> None:
     for char in of(SIGNS + QUOTES):
         assert classify(char) == "punct" or (classify(char) == "hard" and _marks_like_punct(char))
         assert not is_separator(char)
@@ -57,19 +59,19 @@ def test_unmarked_characters_are_never_marked() -> None:
             assert not (_marks_like_punct(char) or _digit_border(char) or _is_selector(char))
 
 
-def test_plain_characters_are_of_one_class() -> None:
+def test_plain_characters_have_a_single_class() -> None:
     members = [set(of(some)) for some in (" \t\n", "0-9", SIGNS, QUOTES, UNMARKED)]
     assert sum(map(len, members)) == len(set().union(*members)) == len(of(PLAIN))
     assert not set(of(PLAIN)) & set(of(LETTERS))
 
 
-def test_what_normalizing_may_change_is_known() -> None:
+def test_characters_that_normalization_changes_are_known() -> None:
     known = set(of(CHANGED))
     for char in CHARACTERS:
         assert char in known or (nfc(char) == char and not unicodedata.combining(char))
 
 
-def test_marks_in_order_are_the_same_text() -> None:
+def test_marks_in_canonical_order_are_the_same_text() -> None:
     chance = random.Random(5)
     for _ in range(500):
         words = [
@@ -83,7 +85,7 @@ def test_marks_in_order_are_the_same_text() -> None:
 
 
 @pytest.mark.parametrize("family", ["v3", "v4.7", "v4.8"])
-def test_the_pieces_are_those_of_ctok(family: str) -> None:
+def test_the_pieces_equal_those_of_ctok(family: str) -> None:
     pieces, model = Pieces(document(family)[1]), _model(family)
     assert pieces.vocabulary == model.vocab
     assert pieces.are_of_one_kind()
@@ -94,19 +96,19 @@ def test_the_pieces_are_those_of_ctok(family: str) -> None:
 @pytest.mark.parametrize(
     "odd", ["a\n", "12a", "1234", "a b", "a漢", "漢字", "a\ufdd1b", "\ufdd0\ufdd3a", "a\ufdd0"]
 )
-def test_a_piece_of_two_kinds_is_found_out(odd: str) -> None:
+def test_a_piece_of_two_kinds_is_detected(odd: str) -> None:
     pieces = Pieces(document("v4.8")[1])
     pieces.vocabulary |= {odd}
     assert not pieces.are_of_one_kind()
 
 
-def test_a_missing_number_is_found_out() -> None:
+def test_a_missing_number_is_detected() -> None:
     pieces = Pieces(document("v4.8")[1])
     pieces.vocabulary -= {"123"}
     assert not pieces.are_of_one_kind()
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude_vocabulary, "_ROOM", 5000)
     texts = Texts(Pieces(document("v3")[1]), Rules(True, True, 4))
     chance = random.Random(1)

@@ -15,7 +15,7 @@ def test_a_finished_conversation_has_no_findings() -> None:
     assert codes([user("go"), *step("a", "text"), says("done")]) == []
 
 
-def test_too_many_tokens_are_an_overflow() -> None:
+def test_a_count_above_the_budget_is_an_overflow() -> None:
     assert codes([user("word " * 100)], 50) == [("overflow", "error")]
 
 
@@ -32,7 +32,7 @@ def test_a_call_without_a_result_is_an_error() -> None:
     ]
 
 
-def test_a_last_call_that_still_waits_is_a_warning() -> None:
+def test_a_last_call_without_a_result_is_a_warning() -> None:
     assert codes([user("go"), *step("a", "text"), call("b")]) == [
         ("call-without-result", "warning")
     ]
@@ -41,11 +41,11 @@ def test_a_last_call_that_still_waits_is_a_warning() -> None:
     ]
 
 
-def test_ids_used_again_are_no_fault() -> None:
+def test_reused_ids_are_valid() -> None:
     assert codes([user("go"), *step("a", "text"), *step("a", "text"), says("done")]) == []
 
 
-def test_an_overflow_that_a_later_stage_mends_is_no_finding_in_the_end() -> None:
+def test_an_overflow_that_a_later_stage_fixes_is_not_reported() -> None:
     talk = [user("go"), *step("a", "word " * 100), user("now")]
     row = run(conversation(talk), [("check", {}), ("trim", {})], limit=50).rows[0]
     assert row.findings == ()

@@ -1,4 +1,4 @@
-"""What digests told is not lost when they are compacted in their turn (S3-10)."""
+"""A later compaction keeps the facts of digests (S3-10)."""
 
 from builders import contents, conversation, says, step, user
 from harness import run
@@ -8,14 +8,22 @@ from ctxtrim.summaries import markers
 LONG = "row of the table\n" * 60
 
 
-def test_s3_10_commands_files_and_errors_of_digests_are_told_by_the_summary() -> None:
-    said = [user("Mend it.")]
-    for place in range(6):
-        said += step(f"r{place}", f"{place} {LONG}", name="Read", file_path=f"/app/{place}.py")
-    said += step("m", "make: *** [all] Error 2\nexit code 2\n" + LONG, command="make all")
-    said += [says("Mended."), user("And the docs?"), says("word " * 2000), user("now"), says("yes")]
+def test_s3_10_the_summary_includes_commands_files_and_errors_of_digests() -> None:
+    messages = [user("Mend it.")]
+    for position in range(6):
+        messages += step(
+            f"r{position}", f"{position} {LONG}", name="Read", file_path=f"/app/{position}.py"
+        )
+    messages += step("m", "make: *** [all] Error 2\nexit code 2\n" + LONG, command="make all")
+    messages += [
+        says("Mended."),
+        user("And the docs?"),
+        says("word " * 2000),
+        user("now"),
+        says("yes"),
+    ]
     pipeline = [("cutoff", {"tool_cutoff": 0}), ("compact", {"session_tokens": 3000})]
-    ran = run(conversation(said), pipeline)
+    ran = run(conversation(messages), pipeline)
     text = contents(ran.data)[0]
     assert text.startswith(markers.TITLE)
     assert markers.STEP not in text

@@ -1,6 +1,4 @@
-"""The preset `compact` ends with a transcript that fits, or says what could not be
-removed (S3-2).
-"""
+"""The preset `compact` ends with a transcript that fits, or lists the protected messages (S3-2)."""
 
 import json
 from typing import Any
@@ -17,11 +15,11 @@ ROWS = "a row of the ledger\n"
 
 
 def agent_run(steps: int, text: str = ROWS * 40) -> list[dict[str, Any]]:
-    """One prompt and many steps, as most recordings of agents are."""
-    found = [{"role": "system", "content": "Be brief."}, user("Sort the ledger.")]
+    """A single prompt and many steps, as in most recordings of agents."""
+    values = [{"role": "system", "content": "Be brief."}, user("Sort the ledger.")]
     for number in range(steps):
-        found += step(f"c{number}", f"{number}: {text}", command=f"sort part-{number}")
-    return [*found, says("The ledger is sorted.")]
+        values += step(f"c{number}", f"{number}: {text}", command=f"sort part-{number}")
+    return [*values, says("The ledger is sorted.")]
 
 
 def count(ctxtrim: Run, data: bytes) -> dict[str, Any]:
@@ -32,24 +30,22 @@ def count(ctxtrim: Run, data: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("budget", [600, 1500, 4000])
-def test_s3_2_the_preset_fits_the_budget_also_with_a_single_prompt(
-    ctxtrim: Run, budget: int
-) -> None:
+def test_s3_2_the_preset_fits_a_single_prompt_to_the_budget(ctxtrim: Run, budget: int) -> None:
     ran = ctxtrim(
         "run", "--preset", "compact", "--budget", budget, *CHARS, stdin=conversation(agent_run(60))
     )
     assert ran.code == 0
     assert budget / 4 < count(ctxtrim, ran.out)["tokens"] <= budget
-    (one,) = read(ran.out)[0].transcripts
-    assert not shape(one.messages).unanswered
-    assert one.messages[-1].parts[0].text == "The ledger is sorted."
+    (transcript,) = read(ran.out)[0].transcripts
+    assert not shape(transcript.messages).unanswered
+    assert transcript.messages[-1].parts[0].text == "The ledger is sorted."
     again = ctxtrim("run", "--preset", "compact", "--budget", budget, *CHARS, stdin=ran.out)
     assert again.out == ran.out
 
 
-def test_s3_2_messages_that_cannot_be_removed_are_named_with_exit_code_3(ctxtrim: Run) -> None:
-    said = conversation([user("word " * 2000), says("so"), user("Sum it up: " + "word " * 3000)])
-    ran = ctxtrim("run", "--preset", "compact", "--budget", "2000", *CHARS, stdin=said)
+def test_s3_2_protected_messages_are_listed_with_exit_code_3(ctxtrim: Run) -> None:
+    output = conversation([user("word " * 2000), says("so"), user("Sum it up: " + "word " * 3000)])
+    ran = ctxtrim("run", "--preset", "compact", "--budget", "2000", *CHARS, stdin=output)
     assert (ran.code, ran.out) == (3, b"")
     assert "message 2 (user), line 1: " in ran.err
 
@@ -80,7 +76,7 @@ def test_s3_2_without_a_known_window_the_budget_is_8000_tokens(ctxtrim: Run) -> 
     )
 
 
-def test_s3_2_without_auto_there_is_only_a_verdict(ctxtrim: Run) -> None:
+def test_s3_2_without_auto_the_report_holds_only_a_verdict(ctxtrim: Run) -> None:
     small, large = (
         conversation(agent_run(4)),
         conversation([user("go"), says("word " * 9000), user("now")]),

@@ -1,4 +1,4 @@
-"""What is told of compactions as they happen (S3-12)."""
+"""Events of compactions (S3-12)."""
 
 import json
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ from ctxtrim.summaries import Reply
 from ctxtrim.tokenizers import tokenizer
 
 
-def told(said: list[dict[str, Any]], **more: Any) -> list[Event]:
-    (one,) = read(conversation(said))[0].transcripts
+def emitted_events(messages: list[dict[str, Any]], **more: Any) -> list[Event]:
+    (transcript,) = read(conversation(messages))[0].transcripts
     events: list[Event] = []
     try:
         pipeline = Pipeline((parse("compact", {}),), Metering(tokenizer, None, "chars4"))
-        pipeline.run(one, Services(on_event=events.append, **more))
+        pipeline.run(transcript, Services(on_event=events.append, **more))
     except ArchiveError as error:
         assert [event.error for event in events] == [None, str(error)]
     return events
 
 
-def test_s3_12_a_compaction_tells_of_its_start_and_its_end() -> None:
-    start, end = told(talk(30))
+def test_s3_12_a_compaction_emits_start_and_end_events() -> None:
+    start, end = emitted_events(talk(30))
     assert (start.event, end.event) == ("start", "end")
     assert start.trigger == end.trigger
     assert "tokens >= the limit of 8000" in start.trigger
@@ -49,11 +49,11 @@ def test_s3_12_a_compaction_tells_of_its_start_and_its_end() -> None:
     assert end.messages_after < 69
 
 
-def test_s3_12_where_none_is_due_nothing_is_told_but_a_cause_makes_it_due() -> None:
-    assert told([user("hi"), says("ok")]) == []
-    assert [event.trigger for event in told(talk(3), cause="context length exceeded")] == [
-        "context length exceeded"
-    ] * 2
+def test_s3_12_no_event_is_emitted_unless_compaction_is_due() -> None:
+    assert emitted_events([user("hi"), says("ok")]) == []
+    assert [
+        event.trigger for event in emitted_events(talk(3), cause="context length exceeded")
+    ] == ["context length exceeded"] * 2
 
 
 class Broken:
@@ -75,15 +75,15 @@ class Full:
         return name
 
 
-def test_s3_12_the_end_says_what_went_wrong() -> None:
-    _, end = told(talk(30), summarizer=Broken())
+def test_s3_12_the_end_event_holds_the_error() -> None:
+    _, end = emitted_events(talk(30), summarizer=Broken())
     assert "broken: no answer in time" in (end.error or "")
     assert end.tokens_after is not None
-    _, end = told(talk(30), keeper=Full())
+    _, end = emitted_events(talk(30), keeper=Full())
     assert (end.error, end.tokens_after) == ("no space left", None)
 
 
-def test_s3_12_events_are_lines_of_a_file(ctxtrim: Run, tmp_path: Path) -> None:
+def test_s3_12_events_are_written_as_lines_to_a_file(ctxtrim: Run, tmp_path: Path) -> None:
     events, source = tmp_path / "events.jsonl", tmp_path / "talk.jsonl"
     source.write_bytes(conversation(talk(3)) + conversation(talk(40)))
     ran = ctxtrim(
@@ -108,7 +108,7 @@ def test_s3_12_events_are_lines_of_a_file(ctxtrim: Run, tmp_path: Path) -> None:
     assert "error" not in end
 
 
-def test_s3_12_a_file_for_events_that_cannot_be_written_is_known_before_anything_is_edited(
+def test_s3_12_an_unwritable_events_file_is_reported_before_any_edit(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     source = tmp_path / "talk.jsonl"
@@ -122,5 +122,5 @@ def test_s3_12_a_file_for_events_that_cannot_be_written_is_known_before_anything
 
 
 @pytest.mark.parametrize("command", ["count", "check"])
-def test_s3_12_commands_that_write_nothing_have_no_such_option(ctxtrim: Run, command: str) -> None:
+def test_s3_12_commands_without_output_lack_the_events_option(ctxtrim: Run, command: str) -> None:
     assert ctxtrim(command, "--events", "x").code == 2

@@ -35,14 +35,14 @@ from ctxtrim.summaries import markers
         (8192, 16_384, 0, None),
     ],
 )
-def test_s3_2_the_limit_is_what_the_window_leaves_else_the_most_tokens_else_none(
+def test_s3_2_the_limit_is_the_rest_of_the_window_else_max_tokens_else_none(
     window: int | None, reserve: int, most: int, limit: int | None
 ) -> None:
     assert effective_token_limit(window, reserve, most) == limit
 
 
 @pytest.mark.parametrize(
-    ("found", "limit", "auto", "expected"),
+    ("estimate", "limit", "auto", "expected"),
     [
         (Estimate(9000, 90), 8000, False, (False, "off")),
         (Estimate(8000, 2), 8000, True, (True, "tokens")),
@@ -52,15 +52,15 @@ def test_s3_2_the_limit_is_what_the_window_leaves_else_the_most_tokens_else_none
     ],
 )
 def test_s3_2_auto_then_tokens_then_messages(
-    found: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
+    estimate: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
 ) -> None:
-    trigger = should_compact(found, limit, auto=auto)
+    trigger = should_compact(estimate, limit, auto=auto)
     assert (trigger.is_due, trigger.rule) == expected
 
 
-def said(data: bytes, settings: dict[str, Any], **metering: Any) -> str:
+def trigger_message(data: bytes, settings: dict[str, Any], **metering: Any) -> str:
     (step,) = run(data, [("compact", settings)], **metering).rows[0].steps
-    return next(one.message for one in step.findings if one.code == "trigger")
+    return next(finding.message for finding in step.findings if finding.code == "trigger")
 
 
 @pytest.mark.parametrize(
@@ -95,28 +95,28 @@ def said(data: bytes, settings: dict[str, Any], **metering: Any) -> str:
         ({}, {"limit": 3000}, "compaction is due: ≈4022 tokens >= the limit of 3000"),
     ],
 )
-def test_s3_2_the_report_says_which_rule_decided_and_no_window_is_assumed(
+def test_s3_2_the_report_names_the_deciding_rule_and_no_window_is_assumed(
     settings: dict[str, Any], metering: dict[str, Any], expected: str
 ) -> None:
-    assert said(conversation(steps(10, "a" * 1598)), settings, **metering) == expected
+    assert trigger_message(conversation(steps(10, "a" * 1598)), settings, **metering) == expected
 
 
-def test_s3_13_without_usage_four_characters_are_a_token_and_an_image_is_1200() -> None:
+def test_s3_13_without_usage_four_characters_are_a_token_and_an_image_1200() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     talk = [user("abcde"), call("c1", text="xx"), result("c1", [{"type": "text", "text": "ok"}])]
     talk.append({"role": "user", "content": [{"type": "text", "text": "look"}, picture]})
-    one = transcript(talk)
+    parsed = transcript(talk)
     arguments = len(json.dumps({"text": "xx"}))
-    assert [rough(message) for message in one.messages] == [
+    assert [rough(message) for message in parsed.messages] == [
         2,
         -(-(arguments + len("bash")) // 4),
         1,
         1201,
     ]
-    assert estimate(one) == Estimate(sum(map(rough, one.messages)), 4)
+    assert estimate(parsed) == Estimate(sum(map(rough, parsed.messages)), 4)
 
 
-def test_s3_13_the_estimate_counts_the_names_of_calls() -> None:
+def test_s3_13_the_estimate_includes_the_names_of_calls() -> None:
     short, long = (
         transcript([call("c1", name=name)]).messages[0] for name in ("run", "run" + "_again" * 40)
     )
@@ -126,38 +126,44 @@ def test_s3_13_the_estimate_counts_the_names_of_calls() -> None:
 @pytest.mark.parametrize(
     "usage", [{"totalTokens": 5000}, {"input": 0, "output": 0, "totalTokens": 5000}]
 )
-def test_s3_13_a_total_alone_is_an_anchor(usage: dict[str, int]) -> None:
+def test_s3_13_a_recorded_total_is_enough(usage: dict[str, int]) -> None:
     entries = [pi_user("go"), pi_says("b" * 400, usage=usage), pi_user("a" * 400)]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries))
+        *(
+            entry(f"e{at}", f"e{at - 1}" if at else None, message)
+            for at, message in enumerate(entries)
+        )
     )
     assert estimate(pi_transcript(data)) == Estimate(5100, 3, 5000)
     plain = [user("go"), says("b" * 400) | {"usage": {"total_tokens": 700}}, user("a" * 400)]
     assert estimate(transcript(plain)) == Estimate(800, 3, 700)
 
 
-def test_s3_13_what_is_hidden_counts_nothing_and_reasoning_counts() -> None:
+def test_s3_13_hidden_messages_cost_nothing_and_reasoning_is_counted() -> None:
     thought = pi_says(
         "", content=[{"type": "thinking", "thinking": "t" * 40}, {"type": "text", "text": "so"}]
     )
     hidden = pi_user("a" * 400, metadata={"agentVisible": False})
-    one = pi_transcript(
+    transcript = pi_transcript(
         session(entry("a", None, hidden), entry("b", "a", pi_user("go")), entry("c", "b", thought))
     )
-    assert estimate(one) == Estimate(1 + 11, 2)
+    assert estimate(transcript) == Estimate(1 + 11, 2)
 
 
-def test_s3_13_the_last_valid_answer_says_how_much_was_sent_and_what_follows_is_added() -> None:
+def test_s3_13_later_messages_are_added_to_the_last_recorded_usage() -> None:
     answered = pi_says("ok", usage={"input": 5000, "cacheRead": 1000, "output": 50})
     broken = pi_says("no", usage={"input": 90_000, "output": 1}, stopReason="aborted")
     entries = [pi_user("go"), answered, broken, pi_user("a" * 400)]
     data = session(
-        *(entry(f"e{at}", f"e{at - 1}" if at else None, one) for at, one in enumerate(entries))
+        *(
+            entry(f"e{at}", f"e{at - 1}" if at else None, message)
+            for at, message in enumerate(entries)
+        )
     )
     assert estimate(pi_transcript(data)) == Estimate(6150, 3, 6050)
 
 
-def test_s3_13_usage_older_than_a_compaction_says_nothing() -> None:
+def test_s3_13_usage_before_a_compaction_is_ignored() -> None:
     answered = pi_says("ok", usage={"input": 5000, "output": 50})
     data = session(
         entry("a", None, pi_user("go")),
@@ -167,7 +173,7 @@ def test_s3_13_usage_older_than_a_compaction_says_nothing() -> None:
     assert estimate(pi_transcript(data)).recorded == 0
 
 
-def test_s3_13_usage_of_answers_that_a_summary_says_are_older_says_nothing() -> None:
+def test_s3_13_usage_of_answers_older_than_the_summary_is_ignored() -> None:
     summary = user(markers.titled("Nothing yet.", answers=2))
     old = {"usage": {"prompt_tokens": 90_000, "completion_tokens": 9}}
     new = {"usage": {"prompt_tokens": 700, "completion_tokens": 9}}
@@ -176,7 +182,7 @@ def test_s3_13_usage_of_answers_that_a_summary_says_are_older_says_nothing() -> 
     assert estimate(transcript([*talk, says("e") | new])) == Estimate(709, 6, 709)
 
 
-def test_s3_13_usage_before_a_compaction_does_not_make_it_fire_again_at_once() -> None:
+def test_s3_13_usage_before_a_compaction_does_not_trigger_the_next() -> None:
     talk = [user("begin: " + "a" * 400), says("b" * 400), user("and " + "c" * 3000)]
     talk += [
         says("d" * 3000) | {"usage": {"prompt_tokens": 90_000, "completion_tokens": 750}},
@@ -187,19 +193,21 @@ def test_s3_13_usage_before_a_compaction_does_not_make_it_fire_again_at_once() -
     )
     assert "≈90751 tokens, 90750 of them recorded" in str(first.rows[0].steps[0].findings)
     assert first.data != conversation(talk)
-    assert said(first.data or b"", {}, tokenizer="o200k_base").startswith("no compaction: ")
+    assert trigger_message(first.data or b"", {}, tokenizer="o200k_base").startswith(
+        "no compaction: "
+    )
 
 
-def test_s3_3_what_is_kept_has_so_many_tokens_whole_exchanges_and_the_last_one_always() -> None:
-    one = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
-    exchange = shape(one.messages).exchange
+def test_s3_3_kept_tokens_cover_whole_exchanges_and_always_the_last() -> None:
+    parsed = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
+    exchange = shape(parsed.messages).exchange
     costs = [10] * 6
     starts = [
-        kept_from(one.messages, exchange, costs, tokens, 0)
+        kept_from(parsed.messages, exchange, costs, tokens, 0)
         for tokens in (5, 10, 20, 30, 40, 50, 60)
     ]
     assert starts == [5, 5, 3, 3, 2, 1, 0]
-    assert [kept_from(one.messages, exchange, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
+    assert [kept_from(parsed.messages, exchange, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
         5,
         5,
         3,
@@ -208,5 +216,5 @@ def test_s3_3_what_is_kept_has_so_many_tokens_whole_exchanges_and_the_last_one_a
     ]
 
 
-def test_s3_12_a_cause_makes_it_due_whatever_the_trigger_says() -> None:
+def test_s3_12_a_cause_makes_compaction_due_despite_the_trigger() -> None:
     assert Trigger(True, "asked", "context length").is_due

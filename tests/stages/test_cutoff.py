@@ -30,58 +30,56 @@ KEY = "sk-" + "abc123DEF456" * 4
 
 
 def talk(number: int, text: str = LONG) -> list[dict[str, Any]]:
-    """A prompt, and steps after it that each say something."""
-    found = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
-    for place in range(1, number + 1):
-        found += step(f"c{place}", f"{place}: {text}", command=f"ls {place}")
-        found[-2]["content"] = f"Now number {place}."
-    return [*found, says("Done.")]
+    """A prompt, and steps after it that each contain text."""
+    values = [{"role": "system", "content": "Be brief."}, user("Look at everything.")]
+    for position in range(1, number + 1):
+        values += step(f"c{position}", f"{position}: {text}", command=f"ls {position}")
+        values[-2]["content"] = f"Now number {position}."
+    return [*values, says("Done.")]
 
 
-def spelled(form: str, plain: list[dict[str, Any]]) -> bytes:
+def encoded(form: str, plain: list[dict[str, Any]]) -> bytes:
     """A plain conversation as a file of a format."""
     values = [CONVERSATIONS[form](plain, 0)] if form in CONVERSATIONS else EVENTS[form](plain)
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
 def visible(data: bytes | None) -> int:
-    (one,) = read(data or b"")[0].transcripts
-    return sum(message.role == "tool" and message.agent_visible for message in one.messages)
+    (transcript,) = read(data or b"")[0].transcripts
+    return sum(message.role == "tool" and message.agent_visible for message in transcript.messages)
 
 
-def test_s3_8_up_to_the_cutoff_nothing_is_done() -> None:
+def test_s3_8_results_up_to_the_cutoff_are_unchanged() -> None:
     data = conversation(talk(10))
     assert run(data, [("cutoff", {})]).data == data
 
 
-def test_s3_8_the_oldest_step_goes_and_its_digest_says_what_it_was() -> None:
+def test_s3_8_a_digest_replaces_the_oldest_step() -> None:
     ran = run(conversation(talk(12)), [("cutoff", {})])
     before, after = talk(12), json.loads(ran.data or b"")["messages"]
     assert [*after[:2], *after[3:]] == [*before[:2], *before[6:]]
     assert after[2]["role"] == "user"
-    one, two = after[2]["content"].split("\n\n")
-    assert one.startswith(
+    first, second = after[2]["content"].split("\n\n")
+    assert first.startswith(
         f"{TITLE}> Now number 1.\n[✓ bash: ls 1 | 60 lines]\n1: row of the table\n"
     )
-    assert two.startswith("> Now number 2.\n[✓ bash: ls 2 | 60 lines]\n2: row of the table\n")
+    assert second.startswith("> Now number 2.\n[✓ bash: ls 2 | 60 lines]\n2: row of the table\n")
     assert visible(ran.data) == 10
 
 
-def test_s3_8_a_format_that_can_say_so_hides_the_step_and_the_person_is_not_shown_its_digest() -> (
-    None
-):
-    said = [
+def test_s3_8_the_step_is_hidden_in_formats_with_visibility() -> None:
+    messages = [
         pi_user("list"),
         pi_calls("c1", content=[pi_text("First."), *pi_calls("c1")["content"]]),
         pi_result("c1", [pi_text(LONG)]),
     ]
-    said += [pi_calls("c2"), pi_result("c2"), pi_says("done")]
-    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 1})]).data or b"")[
-        "messages"
-    ]
+    messages += [pi_calls("c2"), pi_result("c2"), pi_says("done")]
+    out = json.loads(
+        run(lines({"messages": messages}), [("cutoff", {"tool_cutoff": 1})]).data or b""
+    )["messages"]
     hidden = {"agentVisible": False, "userVisible": True}
-    assert out[1] == said[1] | {"metadata": hidden}
-    assert out[2] == said[2] | {"metadata": hidden | {"kind": "tool_result_archived"}}
+    assert out[1] == messages[1] | {"metadata": hidden}
+    assert out[2] == messages[2] | {"metadata": hidden | {"kind": "tool_result_archived"}}
     assert out[3]["role"] == "user"
     assert out[3]["metadata"] == {
         "agentVisible": True,
@@ -89,20 +87,20 @@ def test_s3_8_a_format_that_can_say_so_hides_the_step_and_the_person_is_not_show
         "kind": "tool_summary",
     }
     assert out[3]["content"][0]["text"].startswith(f"{TITLE}> First.\n[✓ bash: ls | 60 lines]\n")
-    assert [out[0], *out[4:]] == [said[0], *said[3:]]
+    assert [out[0], *out[4:]] == [messages[0], *messages[3:]]
 
 
-def test_s3_8_a_result_that_the_person_was_not_shown_stays_so() -> None:
+def test_s3_8_a_result_hidden_from_the_person_stays_hidden() -> None:
     private = {"metadata": {"userVisible": False}}
-    said = [
+    messages = [
         pi_user("list"),
         pi_calls("c1"),
         pi_result("c1", [pi_text(LONG)], **private),
         pi_says("ok"),
     ]
-    out = json.loads(run(lines({"messages": said}), [("cutoff", {"tool_cutoff": 0})]).data or b"")[
-        "messages"
-    ]
+    out = json.loads(
+        run(lines({"messages": messages}), [("cutoff", {"tool_cutoff": 0})]).data or b""
+    )["messages"]
     assert out[2]["metadata"] == {
         "userVisible": False,
         "agentVisible": False,
@@ -110,19 +108,22 @@ def test_s3_8_a_result_that_the_person_was_not_shown_stays_so() -> None:
     }
 
 
-def test_s3_8_parallel_calls_go_together_so_fewer_than_the_cutoff_may_be_left() -> None:
+def test_s3_8_parallel_calls_are_archived_together() -> None:
     parallel = [call("a", "b", "c"), result("a", LONG), result("b", LONG), result("c", LONG)]
     data = conversation([user("go"), *parallel, *step("d", LONG), *step("e", LONG), says("ok")])
     ran = run(data, [("cutoff", {"tool_cutoff": 4})])
     assert visible(ran.data) == 2
     assert contents(ran.data)[1].count("[✓ bash | 60 lines]") == 3
-    (one,) = read(ran.data or b"")[0].transcripts
-    assert list(findings(PROFILES["openai"].rules, one, shape(one.messages), False)) == []
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    assert (
+        list(findings(PROFILES["openai"].rules, transcript, shape(transcript.messages), False))
+        == []
+    )
 
 
-@pytest.mark.parametrize("place", ["in-place", "append"])
-def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place: str) -> None:
-    said = [
+@pytest.mark.parametrize("summary_place", ["in-place", "append"])
+def test_s3_8_digests_replace_the_step_or_precede_the_newest_prompt(summary_place: str) -> None:
+    messages = [
         user("one"),
         *step("a", LONG),
         says("first"),
@@ -132,29 +133,33 @@ def test_s3_8_digests_stand_where_the_step_was_or_before_the_newest_prompt(place
         user("three"),
     ]
     out = contents(
-        run(conversation(said), [("cutoff", {"tool_cutoff": 0, "summary_place": place})]).data
+        run(
+            conversation(messages), [("cutoff", {"tool_cutoff": 0, "summary_place": summary_place})]
+        ).data
     )
-    assert [one.split("\n")[0] for one in out] == (
+    assert [item.split("\n")[0] for item in out] == (
         ["one", markers.STEP, "first", "two", markers.STEP, "second", "three"]
-        if place == "in-place"
+        if summary_place == "in-place"
         else ["one", "first", "two", "second", markers.STEP, "three"]
     )
 
 
-def test_s3_8_nothing_stands_after_the_newest_prompt_that_reads_as_one() -> None:
-    for place in ("in-place", "append"):
-        ran = run(conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": place})])
-        (one,) = read(ran.data or b"")[0].transcripts
-        task = current_task(one.messages)
+def test_s3_8_no_digest_follows_the_newest_prompt_as_a_prompt() -> None:
+    for summary_place in ("in-place", "append"):
+        ran = run(
+            conversation(talk(3)), [("cutoff", {"tool_cutoff": 1, "summary_place": summary_place})]
+        )
+        (transcript,) = read(ran.data or b"")[0].transcripts
+        task = current_task(transcript.messages)
         assert task is not None
-        assert one.messages[task].parts[0].text == "Look at everything."
+        assert transcript.messages[task].parts[0].text == "Look at everything."
 
 
-def test_s3_8_what_no_prompt_stands_beside_gets_a_message_of_the_client() -> None:
-    said = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
-    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
-    (one,) = read(ran.data or b"")[0].transcripts
-    assert [message.role for message in one.messages] == [
+def test_s3_8_a_digest_without_a_prompt_next_to_it_is_a_client_message() -> None:
+    messages = [user("go"), *step("a", LONG), *step("b", LONG), says("ok"), user("now")]
+    ran = run(conversation(messages), [("cutoff", {"tool_cutoff": 0, "pin": ("id:a",)})])
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    assert [message.role for message in transcript.messages] == [
         "user",
         "assistant",
         "tool",
@@ -162,20 +167,22 @@ def test_s3_8_what_no_prompt_stands_beside_gets_a_message_of_the_client() -> Non
         "assistant",
         "user",
     ]
-    assert one.messages[3].is_injected
-    assert not one.messages[3].is_summary
-    assert current_task(one.messages) == 5
+    assert transcript.messages[3].is_injected
+    assert not transcript.messages[3].is_summary
+    assert current_task(transcript.messages) == 5
 
 
 def kept(ran: Any) -> dict[int, str]:
-    (told,) = ran.rows[0].steps
+    (last_step,) = ran.rows[0].steps
     return {
-        one.change.message: one.change.reason for one in told.changes if one.change.action == "kept"
+        change.change.message: change.change.reason
+        for change in last_step.changes
+        if change.change.action == "kept"
     }
 
 
 @pytest.mark.parametrize(
-    ("said", "settings", "why"),
+    ("talk", "settings", "why"),
     [
         ([user("go"), *step("a", LONG), says("ok")], {"pin": ("id:a",)}, "pinned: id:a"),
         (
@@ -185,30 +192,30 @@ def kept(ran: Any) -> dict[int, str]:
         ),
     ],
 )
-def test_s3_8_a_step_is_kept_that_is_pinned_or_small(
-    said: list[Any], settings: dict[str, Any], why: str
+def test_s3_8_pinned_and_small_steps_are_kept(
+    talk: list[Any], settings: dict[str, Any], why: str
 ) -> None:
-    data = conversation(said)
+    data = conversation(talk)
     ran = run(data, [("cutoff", {"tool_cutoff": 0} | settings)])
     assert ran.data == data
     assert kept(ran)[2] == why
 
 
 @pytest.mark.parametrize(
-    "said",
+    "talk",
     [
         [user("go"), *step("a", LONG)],
         [user("go"), call("a", "b"), result("a", LONG), says("ok")],
         [user("go"), *step("a", LONG), says("ok")],
     ],
 )
-def test_s3_8_a_step_stays_that_waits_for_a_result_or_an_answer_or_where_digests_are_off(
-    said: list[Any],
+def test_s3_8_open_steps_are_kept_and_so_are_all_with_digests_off(
+    talk: list[Any],
 ) -> None:
-    data = conversation(said)
+    data = conversation(talk)
     summary = (
         "off"
-        if said[-1]["role"] == "assistant" and len(said) == 4 and len(said[1]["tool_calls"]) == 1
+        if talk[-1]["role"] == "assistant" and len(talk) == 4 and len(talk[1]["tool_calls"]) == 1
         else "llm"
     )
     assert run(data, [("cutoff", {"tool_cutoff": 0, "tool_summary": summary})]).data == data
@@ -216,9 +223,7 @@ def test_s3_8_a_step_stays_that_waits_for_a_result_or_an_answer_or_where_digests
 
 @pytest.mark.parametrize("words", ["see {}", ""])
 @pytest.mark.parametrize("form", ["anthropic", "claude-code", "gemini", "gemini-cli", "qwen"])
-def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(
-    form: str, words: str
-) -> None:
+def test_s3_8_digests_begin_the_next_answer_where_roles_alternate(form: str, words: str) -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     for name in ("c1", "c2", "c3"):
         made = [{"id": name, "name": "bash", "input": {"command": f"ls {name}"}}]
@@ -227,13 +232,13 @@ def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(
         )
         plain.append({"role": "tool", "id": name, "texts": [LONG], "image": False, "error": None})
     plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
-    data = spelled(form, plain)
+    data = encoded(form, plain)
     ran = run(data, [("cutoff", {"tool_cutoff": 1})])
     assert ran.findings == ()
-    (one,) = read(ran.data or b"")[0].transcripts
-    messages = [message for message in one.messages if message.role != "system"]
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    messages = [message for message in transcript.messages if message.role != "system"]
     assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
-    assert is_alternating(one.messages, shape(one.messages))
+    assert is_alternating(transcript.messages, shape(transcript.messages))
     assert messages[0].parts[0].text == "go"
     text = "".join(part.text for part in messages[1].parts if part.kind == "text")
     assert text.startswith(TITLE)
@@ -249,20 +254,20 @@ def test_s3_8_where_roles_must_alternate_digests_lead_the_next_answer(
     assert "ls c1" in messages[1].parts[0].text
 
 
-def test_s3_8_a_step_is_kept_where_no_answer_follows_that_could_begin_with_its_digest() -> None:
+def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     plain.append(
         {"role": "assistant", "texts": [], "calls": [{"id": "c", "name": "bash", "input": {}}]}
     )
     plain.append({"role": "tool", "id": "c", "texts": [LONG], "image": False, "error": None})
-    data = spelled("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
+    data = encoded("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
     ran = run(data, [("cutoff", {"tool_cutoff": 0})])
     assert ran.data == data
     assert "no answer follows that can begin with its digest" in kept(ran).values()
 
 
 @pytest.mark.parametrize("form", ["openai-chat", "anthropic", "pi"])
-def test_s3_8_all_digests_together_are_bounded_and_count_the_oldest_results(form: str) -> None:
+def test_s3_8_the_total_size_of_digests_is_bounded(form: str) -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     for number in range(400):
         made = [{"id": f"c{number}", "name": "bash", "input": {"command": f"look --at {number}"}}]
@@ -271,14 +276,14 @@ def test_s3_8_all_digests_together_are_bounded_and_count_the_oldest_results(form
             {"role": "tool", "id": f"c{number}", "texts": [LONG], "image": False, "error": None}
         )
     plain.append({"role": "assistant", "texts": ["ok"], "calls": []})
-    data = spelled(form, plain)
+    data = encoded(form, plain)
     for cutoff in (100, 90, 3):
         data = run(data, [("cutoff", {"tool_cutoff": cutoff})], limit=8000).data or b""
         assert visible(data) == cutoff
-        (one,) = read(data)[0].transcripts
+        (transcript,) = read(data)[0].transcripts
         texts = [
             part.text
-            for message in one.messages
+            for message in transcript.messages
             for part in message.parts
             if markers.STEP in part.text
         ]
@@ -295,7 +300,7 @@ def test_s3_8_all_digests_together_are_bounded_and_count_the_oldest_results(form
 
 @dataclass(frozen=True)
 class Answers:
-    """A summarizer that knows its answer, and how often it was asked."""
+    """A summarizer with a fixed answer that counts its calls."""
 
     answer: str | SummaryError
     prompts: list[str]
@@ -312,11 +317,11 @@ def digested(
     answer: str | SummaryError, text: str = LONG, **settings: Any
 ) -> tuple[str, Any, list[str]]:
     """The digest of a step, the outcome, and the prompts of the summarizer."""
-    (one,) = read(conversation(talk(1, text)))[0].transcripts
-    meter = Metering(tokenizer, None, "chars4").meter(one)
-    asked = Answers(answer, [])
-    outcome = Cutoff(meter.counter, meter.budget, asked, tool_cutoff=0, **settings)(one)
-    return outcome.transcript.messages[2].parts[0].text, outcome, asked.prompts
+    (transcript,) = read(conversation(talk(1, text)))[0].transcripts
+    meter = Metering(tokenizer, None, "chars4").meter(transcript)
+    answers = Answers(answer, [])
+    outcome = Cutoff(meter.counter, meter.budget, answers, tool_cutoff=0, **settings)(transcript)
+    return outcome.transcript.messages[2].parts[0].text, outcome, answers.prompts
 
 
 def test_s3_9_an_llm_writes_digests_of_at_most_1200_characters_from_at_most_12000() -> None:
@@ -328,7 +333,7 @@ def test_s3_9_an_llm_writes_digests_of_at_most_1200_characters_from_at_most_1200
 
 
 @pytest.mark.parametrize("answer", [SummaryError("no answer in time"), "x" * 1300, ""])
-def test_s3_9_where_that_goes_wrong_head_and_tail_of_at_most_800_characters_stand_there_and_it_is_said(
+def test_s3_9_a_failed_summary_falls_back_to_head_and_tail_with_a_warning(
     answer: str | SummaryError,
 ) -> None:
     text, outcome, _ = digested(answer, LONG * 20)
@@ -341,12 +346,12 @@ def test_s3_9_where_that_goes_wrong_head_and_tail_of_at_most_800_characters_stan
     assert (finding.code, finding.severity) == ("summary", "warning")
 
 
-def test_s3_9_heuristic_asks_nobody() -> None:
+def test_s3_9_heuristic_calls_no_summarizer() -> None:
     _, _, prompts = digested("never", tool_summary="heuristic")
     assert prompts == []
 
 
-def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
+def test_s3_9_keys_are_masked_in_prompts_and_digests() -> None:
     secret = f"export OPENAI_API_KEY={KEY}\n" + LONG
     for answer in ("fine", SummaryError("down")):
         text, _, prompts = digested(answer, secret)
@@ -355,40 +360,40 @@ def test_s3_9_keys_are_masked_in_what_is_sent_and_in_what_is_written() -> None:
     assert KEY in prompts[0]
 
 
-def test_a_key_is_masked_in_a_digest_that_cuts_it() -> None:
+def test_a_key_is_masked_before_a_digest_is_clipped() -> None:
     command = "echo " + "x" * 60 + f" {KEY}"
-    said = [user("go"), *step("a", LONG, command=command), says("ok")]
-    (one,) = read(conversation(said))[0].transcripts
-    meter = Metering(tokenizer, None, "chars4").meter(one)
+    messages = [user("go"), *step("a", LONG, command=command), says("ok")]
+    (transcript,) = read(conversation(messages))[0].transcripts
+    meter = Metering(tokenizer, None, "chars4").meter(transcript)
     outcome = Cutoff(
         meter.counter, meter.budget, Answers("fine", []), tool_cutoff=0, tool_summary="heuristic"
-    )(one)
+    )(transcript)
     text = "".join(part.text for message in outcome.transcript.messages for part in message.parts)
     assert "sk-abc" not in text
 
 
-def test_s3_8_a_result_that_looks_like_the_end_of_a_digest_does_not_end_it() -> None:
-    said = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
-    ran = run(conversation(said), [("cutoff", {"tool_cutoff": 0})])
+def test_s3_8_a_result_that_looks_like_a_digest_end_does_not_end_it() -> None:
+    messages = [user("go"), *step("a", "x" + markers.END + LONG), says("ok")]
+    ran = run(conversation(messages), [("cutoff", {"tool_cutoff": 0})])
     assert contents(ran.data)[0] == "go"
     assert markers.END not in contents(ran.data)[1]
 
 
-def test_s3_8_thousands_of_steps_are_cut_off_in_a_moment() -> None:
+def test_s3_8_thousands_of_steps_are_archived() -> None:
     ran = run(conversation(talk(3000, "ok " * 60)), [("cutoff", {})])
     assert visible(ran.data) == 10
 
 
-def test_s3_8_the_newest_results_are_kept_also_where_older_ones_are_tiny() -> None:
-    said = [user("go")]
+def test_s3_8_the_newest_results_are_kept_even_if_older_results_are_tiny() -> None:
+    messages = [user("go")]
     for number in range(30):
-        said += step(
+        messages += step(
             f"c{number}", "ok" if number < 12 else f"{number}: {LONG}", command=f"ls {number}"
         )
-    ran = run(conversation([*said, says("Done.")]), [("cutoff", {})])
+    ran = run(conversation([*messages, says("Done.")]), [("cutoff", {})])
     kept = [
-        one["tool_call_id"]
-        for one in json.loads(ran.data or b"")["messages"]
-        if one["role"] == "tool"
+        message["tool_call_id"]
+        for message in json.loads(ran.data or b"")["messages"]
+        if message["role"] == "tool"
     ]
     assert kept == [f"c{number}" for number in range(20, 30)]

@@ -1,4 +1,4 @@
-"""Old images and documents give way to a line of text, in every format that can hold one."""
+"""A line of text replaces old images and documents, in every format that can hold one."""
 
 import json
 from collections.abc import Callable
@@ -71,18 +71,21 @@ def lines(values: list[Any]) -> bytes:
     return b"".join(json.dumps(value).encode() + b"\n" for value in values)
 
 
-SPELLED = {name: lines([spell(plain(4), 0)]) for name, spell in CONVERSATIONS.items()}
-SPELLED |= {f"{name}, by line": lines(spell(plain(4))) for name, spell in EVENTS.items()}
+FILES = {name: lines([write(plain(4), 0)]) for name, write in CONVERSATIONS.items()}
+FILES |= {f"{name}, by line": lines(write(plain(4))) for name, write in EVENTS.items()}
 
 
 NEW = ("screen 3", "screen 4", "And now?")
-"""The texts beside the images that are at most one step old."""
+"""The texts next to the images that are at most one step old."""
 
 
 def with_images(data: bytes) -> list[str]:
-    """The texts beside images, one for each image."""
+    """The texts next to images, one for each image."""
     messages = [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
     return [
         next(text.text for text in message.parts if text.text)
@@ -95,14 +98,17 @@ def with_images(data: bytes) -> list[str]:
 def texts(data: bytes) -> list[str]:
     """All texts that a model reads."""
     messages = [
-        message for chunk in read(data) for one in chunk.transcripts for message in one.messages
+        message
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        for message in transcript.messages
     ]
     return [part.text for message in messages for part in message.parts]
 
 
-@pytest.mark.parametrize("name", SPELLED)
-def test_every_format_with_images_holds_the_line_in_their_place(name: str) -> None:
-    data = SPELLED[name]
+@pytest.mark.parametrize("name", FILES)
+def test_a_line_of_text_replaces_images_in_every_format(name: str) -> None:
+    data = FILES[name]
     new = dropped(data, max_age=1)
     before, after = with_images(data), with_images(new)
     assert (before == []) is (name.removesuffix(", by line") in NONE)
@@ -111,38 +117,40 @@ def test_every_format_with_images_holds_the_line_in_their_place(name: str) -> No
     assert [text for text in before if text not in NEW] == [] or new != data
 
 
-@pytest.mark.parametrize("name", SPELLED)
-def test_no_provider_finds_more_wrong_than_before(name: str) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_check_reports_no_new_findings(name: str) -> None:
     def wrong(data: bytes, profile: str) -> list[tuple[str, int | None]]:
-        found = [one for chunk in read(data) for one in chunk.transcripts]
+        transcripts = [transcript for chunk in read(data) for transcript in chunk.transcripts]
         return [
             (finding.code, finding.index)
-            for one in found
-            for finding in findings(PROFILES[profile].rules, one, shape(one.messages), False)
+            for transcript in transcripts
+            for finding in findings(
+                PROFILES[profile].rules, transcript, shape(transcript.messages), False
+            )
         ]
 
-    data = SPELLED[name]
+    data = FILES[name]
     for profile in PROFILES:
         assert wrong(dropped(data), profile) == wrong(data, profile)
 
 
-@pytest.mark.parametrize("name", SPELLED)
+@pytest.mark.parametrize("name", FILES)
 def test_restore_brings_every_byte_back(ctxtrim: Run, tmp_path: Path, name: str) -> None:
     archive = ("--archive", tmp_path / "a")
-    ran = ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, *archive, stdin=SPELLED[name])
-    assert ctxtrim("restore", "-", *archive, stdin=ran.out).out == SPELLED[name]
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, *archive, stdin=FILES[name])
+    assert ctxtrim("restore", "-", *archive, stdin=ran.out).out == FILES[name]
 
 
 @given(files(), removals)
 def test_tokens_never_grow_and_only_parts_change(data: bytes, settings: dict[str, Any]) -> None:
     ran = run(data, [("drop-images", settings)], model=MODEL)
     assert [finding for finding in ran.findings if finding.code == "self-check"] == []
-    before = [one for chunk in read(data) for one in chunk.transcripts]
-    after = [one for chunk in read(ran.data or b"") for one in chunk.transcripts]
+    before = [transcript for chunk in read(data) for transcript in chunk.transcripts]
+    after = [transcript for chunk in read(ran.data or b"") for transcript in chunk.transcripts]
     for old, new in zip(before, after, strict=True):
-        assert [(one.role, [part.call_id for part in one.calls]) for one in old.messages] == [
-            (one.role, [part.call_id for part in one.calls]) for one in new.messages
-        ]
+        assert [
+            (message.role, [part.call_id for part in message.calls]) for message in old.messages
+        ] == [(message.role, [part.call_id for part in message.calls]) for message in new.messages]
     assert all(row.count.tokens <= row.tokens_read for row in ran.rows)
 
 
@@ -164,14 +172,14 @@ def chat(*messages: dict[str, Any], **settings: Any) -> list[Any]:
         ({"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}, "[file, ~"),
     ],
 )
-def test_the_line_names_kind_size_and_tokens(block: dict[str, Any], line: str) -> None:
+def test_the_line_contains_kind_size_and_tokens(block: dict[str, Any], line: str) -> None:
     ((_, new),) = chat({"role": "user", "content": [{"type": "text", "text": "Look."}, block]})
     assert new["type"] == "text"
     assert new["text"].startswith(line)
     assert new["text"].endswith(" tokens, removed]")
 
 
-def test_sounds_and_images_smaller_than_their_line_stay() -> None:
+def test_sounds_and_images_smaller_than_the_line_are_kept() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}}
     small = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     content = [sound, small]
@@ -190,7 +198,7 @@ def test_a_text_document_of_anthropic_is_a_document() -> None:
     assert first["text"].startswith("[document, ~")
 
 
-def test_ages_count_steps_or_turns_and_the_newest_images_stay() -> None:
+def test_ages_count_steps_or_turns_and_the_newest_images_are_kept() -> None:
     talk = [
         user("go on"),
         *step("a", [IMAGE]),
@@ -207,23 +215,23 @@ def test_ages_count_steps_or_turns_and_the_newest_images_stay() -> None:
         ("turns", 1, images),
     ):
         contents = chat(*talk, clock=clock, max_age=age + (clock == "steps"))
-        assert [place for place in images if contents[place] == [IMAGE]] == left
+        assert [position for position in images if contents[position] == [IMAGE]] == left
     assert chat(*talk, max_age=5) == [message["content"] for message in talk]
 
 
-def test_max_age_is_5_steps_where_nothing_else_is_said() -> None:
+def test_max_age_is_5_steps_by_default() -> None:
     talk = [user("go on"), *(message for name in "abcdefg" for message in step(name, [IMAGE]))]
     ran = run(conversation(talk), [("drop-images", {})], model=MODEL)
     contents = [message["content"] for message in json.loads(ran.data or b"")["messages"]]
-    assert [contents[place] for place in range(2, 15, 2)] == [[LABEL]] + [[IMAGE]] * 6
+    assert [contents[position] for position in range(2, 15, 2)] == [[LABEL]] + [[IMAGE]] * 6
     changes = [
-        (one.change.message, one.change.action, one.change.reason)
-        for one in ran.rows[0].steps[0].changes
+        (measurement.change.message, measurement.change.action, measurement.change.reason)
+        for measurement in ran.rows[0].steps[0].changes
     ]
     assert changes[:2] == [(2, "truncated", "age 6 > 5"), (4, "kept", "age 5 <= 5")]
 
 
-def test_a_result_of_one_image_keeps_its_id_and_its_place() -> None:
+def test_a_result_with_a_single_image_keeps_its_id_and_position() -> None:
     data = dropped(
         conversation(
             [user("go on"), call("a", "b"), result("a", [IMAGE]), result("b", "ok"), *step("c", "")]
@@ -232,7 +240,7 @@ def test_a_result_of_one_image_keeps_its_id_and_its_place() -> None:
     assert json.loads(data)["messages"][2] == result("a", [LABEL])
 
 
-def test_pinned_images_stay() -> None:
+def test_pinned_images_are_kept() -> None:
     talk = [user("go on"), *step("a", [IMAGE], name="look"), *step("b", [IMAGE])]
     for pin in ("tool:look", "id:a"):
         contents = chat(*talk, pin=(pin,))
@@ -244,13 +252,13 @@ def test_later_stages_can_change_the_line() -> None:
     talk = [user("go on"), *step("a", texts), *step("b", "ok")]
     stages = [("drop-images", {"max_age": 0}), ("truncate", {"max_age": 0})]
     (content,) = [
-        one["content"]
-        for one in json.loads(run(conversation(talk), stages).data or b"")["messages"][2:3]
+        message["content"]
+        for message in json.loads(run(conversation(talk), stages).data or b"")["messages"][2:3]
     ]
     assert content == [{"type": "text", "text": "[content truncated - 1 steps ago]"}]
 
 
-def test_gemini_has_the_line_in_the_text_of_the_response() -> None:
+def test_gemini_holds_the_line_in_the_text_of_the_response() -> None:
     image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
     call_part = {"functionCall": {"name": "look", "args": {}}}
     response = {"name": "look", "response": {"output": "seen"}, "parts": [image]}
@@ -266,23 +274,23 @@ def test_gemini_has_the_line_in_the_text_of_the_response() -> None:
 
 
 @pytest.mark.parametrize("response", [{"output": "seen"}, {"error": "lost"}])
-def test_gemini_cli_has_the_line_in_the_text_of_a_failed_or_successful_response(
+def test_gemini_cli_holds_the_line_in_the_text_of_any_response(
     response: dict[str, str],
 ) -> None:
     image = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
     parts = [{"functionResponse": {"id": "a", "name": "look", "response": response}}, image]
     calls = [{"id": name, "name": "look", "args": {}, "status": "success"} for name in "ab"]
-    said = [
+    messages = [
         {"id": call["id"], "type": "gemini", "content": "", "toolCalls": [call]} for call in calls
     ]
     calls[0]["result"] = parts
-    data = lines([{"sessionId": "s", "projectHash": "p", "messages": said}])
+    data = lines([{"sessionId": "s", "projectHash": "p", "messages": messages}])
     (new,) = json.loads(dropped(data))["messages"][0]["toolCalls"][0]["result"]
     ((key, text),) = new["functionResponse"]["response"].items()
     assert text.startswith(f"{response[key]}\n[image, 1024×768, ~")
 
 
-def test_where_no_text_can_stand_the_image_stays_and_the_report_says_so(ctxtrim: Run) -> None:
+def test_an_image_that_no_text_can_replace_is_kept_and_reported(ctxtrim: Run) -> None:
     screen = {"type": "computer_screenshot", "image_url": URL}
     items = [
         {"type": "computer_call", "call_id": "a", "action": {"type": "screenshot"}},
@@ -293,11 +301,13 @@ def test_where_no_text_can_stand_the_image_stays_and_the_report_says_so(ctxtrim:
     ran = ctxtrim("run", "-s", "drop-images:max-age=0", *QUICK, stdin=data)
     assert ran.out == data
     assert "1 old image or document is kept: this format has no place for a text instead" in ran.err
-    (message,) = [one for one in read(data)[0].transcripts[0].messages if one.role == "tool"]
+    (message,) = [
+        message for message in read(data)[0].transcripts[0].messages if message.role == "tool"
+    ]
     assert with_texts_for(message, {len(message.parts) - 1: "gone"}) == (message, 1)
 
 
-def test_only_attachments_are_replaced_by_a_text() -> None:
+def test_only_attachments_are_replaced_by_text() -> None:
     (transcript,) = read(conversation([user("hi")]))[0].transcripts
     (message,) = transcript.messages
     assert with_texts_for(message, {0: "gone"}) == (message, 1)
@@ -307,17 +317,17 @@ def test_only_attachments_are_replaced_by_a_text() -> None:
 EDITS: dict[str, tuple[dict[str, Any], Callable[[Message], Message], str]] = {
     "remove": (
         user("hi"),
-        lambda one: replace(one, parts=()),
+        lambda message: replace(message, parts=()),
         "has lost a text that cannot be removed alone",
     ),
     "hide": (
         user("hi"),
-        lambda one: replace(one, agent_visible=False),
+        lambda message: replace(message, agent_visible=False),
         "is hidden, which its format cannot express",
     ),
     "add": (
         user("hi"),
-        lambda one: replace(one, parts=(*one.parts, Part("text", "more"))),
+        lambda message: replace(message, parts=(*message.parts, Part("text", "more"))),
         "has a new text, for which its format has no place",
     ),
     "rewrite": (
@@ -326,7 +336,7 @@ EDITS: dict[str, tuple[dict[str, Any], Callable[[Message], Message], str]] = {
             "content": None,
             "tool_calls": [{"id": "a", "function": {"name": "x", "arguments": {}}}],
         },
-        lambda one: replace(one, parts=(replace(one.parts[0], text="{1}"),)),
+        lambda message: replace(message, parts=(replace(message.parts[0], text="{1}"),)),
         "has a new text in a tool_call that cannot be rewritten",
     ),
     "replace": (
@@ -335,14 +345,14 @@ EDITS: dict[str, tuple[dict[str, Any], Callable[[Message], Message], str]] = {
             "content": None,
             "tool_calls": [{"id": "a", "function": {"name": "x", "arguments": {}}}],
         },
-        lambda one: replace(one, parts=(replace(one.parts[0], kind="text"),)),
+        lambda message: replace(message, parts=(replace(message.parts[0], kind="text"),)),
         "has a text instead of a tool_call that no text can replace",
     ),
 }
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edit_that_the_format_cannot_write_is_refused_at_its_stage(name: str) -> None:
+def test_the_stage_refuses_an_edit_that_the_format_does_not_support(name: str) -> None:
     message, edit, reason = EDITS[name]
     (transcript,) = read(conversation([message]))[0].transcripts
     check(transcript, "drop-images")
@@ -351,7 +361,7 @@ def test_an_edit_that_the_format_cannot_write_is_refused_at_its_stage(name: str)
         check(edited, "drop-images")
 
 
-def test_the_command_line_and_presets(ctxtrim: Run) -> None:
+def test_the_command_line_runs_the_stage_and_no_preset_does(ctxtrim: Run) -> None:
     data = conversation([user("go on"), *step("a", [IMAGE]), *step("b", "ok")])
     ran = ctxtrim("run", "-s", "drop-images:max-age=0,clock=steps", *QUICK, "--explain", stdin=data)
     assert ran.code == 0

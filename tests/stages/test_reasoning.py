@@ -1,5 +1,5 @@
-"""Thinking: whole blocks go where an edit before them makes them invalid, and the report says how
-many and why.
+"""Thinking: `trim` drops whole blocks after an edit that makes them invalid, and the report counts
+them with the reason.
 """
 
 import json
@@ -29,8 +29,8 @@ def run(
         Pipeline((parse(stage, {}),), Metering(tokenizer, model, "chars4", limit=budget), mode)
     )
     done = list(stream("file", open_reading(BytesIO(data)), job))
-    written = [one.data for one in done if one.data is not None]
-    return Ran(b"".join(written), tuple(row for one in done for row in one.rows), (), {})
+    written = [outcome.data for outcome in done if outcome.data is not None]
+    return Ran(b"".join(written), tuple(row for outcome in done for row in outcome.rows), (), {})
 
 
 def thought(text: str) -> dict[str, Any]:
@@ -51,9 +51,9 @@ TALK = [
 
 def thoughts(ran: Ran) -> list[str | None]:
     return [
-        one.get("reasoning_content")
-        for one in json.loads(ran.data or b"")["messages"]
-        if "assistant" in one["role"]
+        message.get("reasoning_content")
+        for message in json.loads(ran.data or b"")["messages"]
+        if "assistant" in message["role"]
     ]
 
 
@@ -69,16 +69,16 @@ def thoughts(ran: Ran) -> list[str | None]:
         ("strip", 1000, [None, None, None]),
     ],
 )
-def test_each_mode_keeps_what_it_says(
+def test_each_mode_keeps_its_messages(
     mode: Thinking, budget: int, expected: list[str | None]
 ) -> None:
     assert thoughts(run(conversation(TALK), mode, budget)) == expected
 
 
-def test_the_message_right_after_the_edit_loses_its_thinking_too() -> None:
+def test_thinking_right_after_an_edit_is_dropped() -> None:
     talk = [user("first"), thought(LONG), thought("two"), user("third"), thought("three")]
     ran = run(conversation(talk), "strip-after-edit", 150)
-    assert [one["content"] for one in json.loads(ran.data or b"")["messages"]] == [
+    assert [message["content"] for message in json.loads(ran.data or b"")["messages"]] == [
         "first",
         "two",
         "third",
@@ -99,9 +99,7 @@ def test_the_message_right_after_the_edit_loses_its_thinking_too() -> None:
         (None, "keep"),
     ],
 )
-def test_by_default_only_models_that_sign_what_came_before_lose_thinking(
-    model: str | None, mode: Thinking
-) -> None:
+def test_by_default_only_signed_thinking_is_dropped(model: str | None, mode: Thinking) -> None:
     assert thinking_of(model) == mode
     expected = None if mode == "strip-after-edit" else "thinking of three"
     assert thoughts(run(conversation(TALK), None, 150, model=model)) == [
@@ -110,17 +108,17 @@ def test_by_default_only_models_that_sign_what_came_before_lose_thinking(
     ]
 
 
-def test_thinking_before_the_first_edit_stays() -> None:
+def test_thinking_before_the_first_edit_is_kept() -> None:
     talk = [user("go"), thought("plan"), *step("a", "x" * 9000), thought("end")]
     ran = run(conversation(talk), "strip-after-edit", 100_000, "truncate")
     assert thoughts(ran) == ["thinking of plan", None, None]
 
 
-def test_a_message_that_held_nothing_else_goes() -> None:
+def test_a_message_of_thinking_alone_is_dropped() -> None:
     talk = [user("go"), {"role": "assistant", "reasoning_content": "hm"}, user("so?"), says("so")]
     assert [
-        one["role"]
-        for one in json.loads(run(conversation(talk), "strip", 1000).data or b"")["messages"]
+        message["role"]
+        for message in json.loads(run(conversation(talk), "strip", 1000).data or b"")["messages"]
     ] == [
         "user",
         "user",
@@ -128,21 +126,25 @@ def test_a_message_that_held_nothing_else_goes() -> None:
     ]
 
 
-def test_the_report_says_how_many_went_and_why() -> None:
+def test_the_report_counts_dropped_thinking_with_the_reason() -> None:
     talk = [user("first"), *TALK[2:5], thought("three"), user("fourth"), thought("four")]
     row = run(conversation(talk), "strip-after-edit", 150).rows[0]
-    found = [one for one in row.steps[0].findings if one.code == "thinking-stripped"]
-    assert [one.message for one in found] == [
+    findings = [finding for finding in row.steps[0].findings if finding.code == "thinking-stripped"]
+    assert [finding.message for finding in findings] == [
         "2 thinking blocks removed (something before it has changed), 1 of them after the "
         "current task: "
         "send the next request with thinking off or adaptive"
     ]
-    stripped = [one.change for one in row.steps[0].changes if one.change.action == "stripped"]
-    assert [one.message for one in stripped] == [4, 6]
+    stripped = [
+        measurement.change
+        for measurement in row.steps[0].changes
+        if measurement.change.action == "stripped"
+    ]
+    assert [change.message for change in stripped] == [4, 6]
 
 
 @given(files(), st.sampled_from(MODES), st.sampled_from(["trim", "truncate"]), budgets)
-def test_whatever_the_mode_the_result_reads_back_fits_and_stays_still(
+def test_in_every_mode_the_output_fits_and_a_second_run_changes_nothing(
     data: bytes, mode: Thinking, stage: str, budget: int
 ) -> None:
     ran = run(data, mode, budget, stage)
@@ -151,12 +153,12 @@ def test_whatever_the_mode_the_result_reads_back_fits_and_stays_still(
     again = run(ran.data or b"", mode, budget, stage)
     if all(row.is_written for row in ran.rows):
         assert again.data == ran.data
-    after = [one for chunk in read(ran.data or b"") for one in chunk.transcripts]
+    after = [transcript for chunk in read(ran.data or b"") for transcript in chunk.transcripts]
     if mode == "strip":
         kinds = {
             part.kind
-            for one in after
-            for message in one.messages
+            for transcript in after
+            for message in transcript.messages
             for part in message.parts
             if part.block
         }

@@ -30,7 +30,7 @@ def repaired(messages: list[dict[str, Any]], how: str = "drop") -> list[dict[str
 
 
 @pytest.mark.parametrize("how", ["drop", "synthesize"])
-def test_what_is_in_order_is_left_alone(how: str) -> None:
+def test_a_valid_conversation_is_unchanged(how: str) -> None:
     data = conversation(
         [user("go"), *step("a", "text"), *step("a", "again"), says("so"), call("b")]
     )
@@ -38,72 +38,75 @@ def test_what_is_in_order_is_left_alone(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["drop", "synthesize"])
-def test_a_result_that_answers_nothing_goes(how: str) -> None:
+def test_a_result_without_a_call_is_dropped(how: str) -> None:
     assert repaired(ORPHAN, how) == [ORPHAN[0], *ORPHAN[2:]]
 
 
-def test_a_call_without_a_result_goes_and_its_siblings_stay() -> None:
+def test_a_call_without_a_result_is_dropped_and_its_siblings_stay() -> None:
     kept = dict(WAITING[1], tool_calls=WAITING[1]["tool_calls"][:1])
     assert repaired(WAITING) == [WAITING[0], kept, *WAITING[2:]]
 
 
-def test_a_message_that_was_only_a_lost_call_goes_with_it() -> None:
+def test_a_message_with_only_an_unanswered_call_is_dropped() -> None:
     assert repaired(LOST) == [LOST[0], *LOST[2:]]
 
 
-def test_a_message_that_says_something_stays_without_its_lost_call() -> None:
-    said = call("a") | {"content": "Looking."}
-    assert repaired([user("go"), said, user("and?"), says("so")])[1] == {
+def test_a_message_with_text_is_kept_without_its_unanswered_call() -> None:
+    message = call("a") | {"content": "Looking."}
+    assert repaired([user("go"), message, user("and?"), says("so")])[1] == {
         "role": "assistant",
         "content": "Looking.",
     }
 
 
-def test_an_answer_is_put_where_the_results_of_its_call_are() -> None:
+def test_a_placeholder_result_is_inserted_next_to_its_siblings() -> None:
     assert repaired(WAITING, "synthesize") == [*WAITING[:3], result("b", ANSWER), *WAITING[3:]]
     assert repaired(LOST, "synthesize") == [*LOST[:2], result("a", ANSWER), *LOST[2:]]
 
 
-def test_the_report_names_every_repair() -> None:
+def test_the_report_lists_every_repair() -> None:
     row = run(conversation([*ORPHAN, *LOST]), [("repair", {"repair": "synthesize"})]).rows[0]
-    told = [
-        (one.change.message, one.change.before, one.change.action) for one in row.steps[0].changes
+    summary = [
+        (measurement.change.message, measurement.change.before, measurement.change.action)
+        for measurement in row.steps[0].changes
     ]
-    assert told == [(1, None, "repaired"), (None, 7, "repaired")]
+    assert summary == [(1, None, "repaired"), (None, 7, "repaired")]
     assert row.steps[0].changes[1].tokens_after > 0
 
 
 def _pairs(transcript: Transcript) -> tuple[int, int]:
     """Results without a call, and calls without a result that are not the last."""
-    where = shape(transcript.messages)
+    turn_shape = shape(transcript.messages)
     spoken = [
-        place
-        for place, one in enumerate(transcript.messages)
-        if one.role in ("user", "assistant") and one.agent_visible
+        position
+        for position, message in enumerate(transcript.messages)
+        if message.role in ("user", "assistant") and message.agent_visible
     ]
     orphans = sum(
-        one.role == "tool" and one.agent_visible and where.call[place] is None
-        for place, one in enumerate(transcript.messages)
+        message.role == "tool" and message.agent_visible and turn_shape.call[position] is None
+        for position, message in enumerate(transcript.messages)
     )
-    return orphans, sum(place != max(spoken, default=-1) for place, _ in where.unanswered)
+    return orphans, sum(
+        position != max(spoken, default=-1) for position, _ in turn_shape.unanswered
+    )
 
 
 @given(files(), st.sampled_from(["drop", "synthesize"]))
-def test_after_repair_every_call_has_its_result_and_again_changes_nothing(
+def test_after_repair_every_call_has_a_result_and_a_second_run_changes_nothing(
     data: bytes, how: str
 ) -> None:
     ran = run(data, [("repair", {"repair": how})])
-    assert [one for one in ran.findings if one.code == "self-check"] == []
+    assert [finding for finding in ran.findings if finding.code == "self-check"] == []
     assert all(
-        _pairs(one) == (0, 0)
+        _pairs(transcript) == (0, 0)
         for chunk in read(ran.data or b"")
-        for one in chunk.transcripts
-        if one.records_calls
+        for transcript in chunk.transcripts
+        if transcript.records_calls
     )
     assert run(ran.data or b"", [("repair", {"repair": how})]).data == ran.data
 
 
-def test_check_fix_repairs_files_in_place_and_says_what_holds_now(
+def test_check_fix_repairs_files_in_place_and_reports_the_new_verdict(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     broken, fine = tmp_path / "broken.jsonl", tmp_path / "fine.jsonl"
@@ -118,7 +121,7 @@ def test_check_fix_repairs_files_in_place_and_says_what_holds_now(
     assert fine.stat().st_mtime_ns == before
 
 
-def test_check_fix_in_a_pipe_gives_the_transcript_to_standard_output_and_the_verdict_to_standard_error(
+def test_check_fix_in_a_pipe_writes_the_verdict_to_standard_error(
     ctxtrim: Run,
 ) -> None:
     ran = ctxtrim(

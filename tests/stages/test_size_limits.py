@@ -23,16 +23,16 @@ def notice(text: str) -> list[str]:
     return re.findall(r"^\[tool output truncated: showing (.*)\]\Z", text, re.MULTILINE)
 
 
-def test_s3_5_of_too_many_lines_head_and_tail_stay() -> None:
-    one = truncate_text(LOG, max_lines=10)
+def test_s3_5_head_and_tail_of_too_many_lines_are_kept() -> None:
+    output = truncate_text(LOG, max_lines=10)
     head, tail = "".join(LOG.splitlines(True)[:5]), "".join(LOG.splitlines(True)[-5:])
-    assert one.content == f"{head}... [truncated 4990 lines] ...\n{tail}"
+    assert output.content == f"{head}... [truncated 4990 lines] ...\n{tail}"
     assert (
-        one.text
-        == f"{one.content}\n[tool output truncated: showing 10/5000 lines, 85B/47.7KB bytes, "
+        output.text
+        == f"{output.content}\n[tool output truncated: showing 10/5000 lines, 85B/47.7KB bytes, "
         "85/48890 chars]"
     )
-    assert one.is_truncated
+    assert output.is_truncated
 
 
 def test_s3_5_the_defaults_are_2000_lines_51200_bytes_204800_characters() -> None:
@@ -51,42 +51,43 @@ def test_s3_5_the_defaults_are_2000_lines_51200_bytes_204800_characters() -> Non
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_s3_5_a_limit_below_four_keeps_the_head(limit: int) -> None:
-    one = truncate_text(LOG, max_lines=limit)
-    assert one.content == "".join(LOG.splitlines(True)[:limit])
-    assert one.text.startswith(
-        f"{one.content}\n[tool output truncated: showing {limit}/5000 lines, "
+    output = truncate_text(LOG, max_lines=limit)
+    assert output.content == "".join(LOG.splitlines(True)[:limit])
+    assert output.text.startswith(
+        f"{output.content}\n[tool output truncated: showing {limit}/5000 lines, "
     )
     assert truncate_text("abcdefgh", max_chars=limit).content == "abcdefgh"[:limit]
 
 
 def test_s3_5_mode_head_keeps_the_beginning_alone() -> None:
-    one = truncate_text(LOG, max_lines=10, mode="head")
-    assert one.content == "".join(LOG.splitlines(True)[:10])
-    assert notice(one.text) == ["10/5000 lines, 70B/47.7KB bytes, 70/48890 chars"]
+    output = truncate_text(LOG, max_lines=10, mode="head")
+    assert output.content == "".join(LOG.splitlines(True)[:10])
+    assert notice(output.text) == ["10/5000 lines, 70B/47.7KB bytes, 70/48890 chars"]
 
 
-def test_s3_5_both_spellings_of_the_mode_are_one() -> None:
+def test_s3_5_both_names_of_the_mode_mean_the_same() -> None:
     assert truncate_text(LOG, 10, mode="head-tail") == truncate_text(LOG, 10, mode="head_tail")
 
 
-def test_s3_5_lines_come_first_then_characters_then_bytes() -> None:
+def test_s3_5_limits_apply_to_lines_then_characters_then_bytes() -> None:
     text = "".join(f"{number}: äöü äöü\n" for number in range(100))
-    one = truncate_text(text, max_lines=20, max_chars=100, max_bytes=60)
-    kept = walked(text, one.content)
+    output = truncate_text(text, max_lines=20, max_chars=100, max_bytes=60)
+    kept = walked(text, output.content)
     bare = "".join(text[start:end] for start, end in kept)
     assert 50 <= len(bare.encode()) <= 60
-    assert one.content.startswith("0: äöü äöü\n1: ")
-    assert one.content.endswith("99: äöü äöü\n")
+    assert output.content.startswith("0: äöü äöü\n1: ")
+    assert output.content.endswith("99: äöü äöü\n")
 
 
 def test_s3_7_characters_and_bytes_keep_a_tail_too() -> None:
     text = "start" + "x" * 5000 + "FAILED"
     for limit in ({"max_chars": 100}, {"max_bytes": 100}):
-        one = truncate_text(text, **limit)
+        output = truncate_text(text, **limit)
         assert (
-            one.content == f"start{'x' * 45}\n... [truncated 4911 characters] ...\n{'x' * 44}FAILED"
+            output.content
+            == f"start{'x' * 45}\n... [truncated 4911 characters] ...\n{'x' * 44}FAILED"
         )
-        assert one.text.endswith(
+        assert output.text.endswith(
             "\n\n[tool output truncated: showing 1/1 lines, 100B/4.9KB bytes, 100/5011 chars]"
         )
 
@@ -94,7 +95,7 @@ def test_s3_7_characters_and_bytes_keep_a_tail_too() -> None:
 @pytest.mark.parametrize(
     ("size", "spelled"), [(12, "12B"), (1536, "1.5KB"), (1 << 21, "2.0MB"), (1023, "1023B")]
 )
-def test_s3_7_sizes_read_so(size: int, spelled: str) -> None:
+def test_s3_7_sizes_are_formatted_with_units(size: int, spelled: str) -> None:
     assert f"4B/{spelled} bytes, 4/{size} chars]" in truncate_text("x" * size, max_chars=4).text
 
 
@@ -104,7 +105,7 @@ def test_s3_7_the_notice_comes_after_an_empty_line() -> None:
     )
 
 
-def test_s3_7_zero_is_no_limit() -> None:
+def test_s3_7_zero_means_no_limit() -> None:
     assert truncate_text(LOG * 9, 0, 0, 0).text == LOG * 9
 
 
@@ -118,7 +119,7 @@ def test_s3_7_smaller_limits_replace_the_notice_and_keep_the_totals_of_the_origi
 
 
 @pytest.mark.parametrize("bad", [{"mode": "tail"}, {"max_lines": -1}])
-def test_what_is_no_limit_is_refused(bad: dict[str, object]) -> None:
+def test_an_invalid_limit_is_refused(bad: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=r"expected head or head_tail|0 \(none\) or more"):
         truncate_text("a", **bad)  # type: ignore[arg-type]
 
@@ -127,14 +128,14 @@ def test_what_is_no_limit_is_refused(bad: dict[str, object]) -> None:
 def test_s3_7_limits_count_the_content_that_is_kept(
     text: str, wanted: dict[str, int], mode: str
 ) -> None:
-    one = truncate_text(text, **wanted, mode=mode)
-    assert is_limited(one.text) is one.is_truncated
-    if not one.is_truncated:
-        assert one.text is text
+    output = truncate_text(text, **wanted, mode=mode)
+    assert is_limited(output.text) is output.is_truncated
+    if not output.is_truncated:
+        assert output.text is text
         return
-    marks = MARKER.findall(one.content)
+    marks = MARKER.findall(output.content)
     assert len(marks) <= (mode == "head_tail")
-    kept = walked(text, one.content, is_whole=False)  # what went from the end only the notice tells
+    kept = walked(text, output.content, is_whole=False)  # only the notice shows the removed end
     bare = "".join(text[start:end] for start, end in kept)
     assert {edge for span in kept for edge in span} <= edges(text)
     assert len(bare) <= (wanted["max_chars"] or len(text))
@@ -142,20 +143,20 @@ def test_s3_7_limits_count_the_content_that_is_kept(
 
 
 @given(plain_texts, limits, limits, modes, modes)
-def test_s3_7_limits_that_hold_already_change_nothing(
+def test_s3_7_texts_within_the_limits_are_unchanged(
     text: str, wanted: dict[str, int], smaller: dict[str, int], mode: str, then: str
 ) -> None:
-    one = truncate_text(text, **wanted, mode=mode)
-    assert truncate_text(one.text, **wanted, mode=then).text == one.text
-    two = truncate_text(one.text, **smaller, mode=then)
+    output = truncate_text(text, **wanted, mode=mode)
+    assert truncate_text(output.text, **wanted, mode=then).text == output.text
+    two = truncate_text(output.text, **smaller, mode=then)
     assert len(notice(two.text)) <= 1
-    if one.is_truncated:
-        total = [part.split("/")[1] for part in one.notice.split(",")]
+    if output.is_truncated:
+        total = [part.split("/")[1] for part in output.notice.split(",")]
         assert [part.split("/")[1] for part in two.notice.split(",")] == total
 
 
 @pytest.mark.parametrize("path", ["/tmp/ai_tool_outputs/ab.txt", "C:\\out puts\\x, sha256 y.txt"])
-def test_s3_6_a_spill_notice_tells_path_and_sha256(path: str) -> None:
+def test_s3_6_a_spill_notice_contains_path_and_sha256(path: str) -> None:
     text = spill_notice(path, "ab" * 32, LOG)
     assert (
         text

@@ -1,4 +1,4 @@
-"""Summaries as people use them: written, put back, merged, and what is done where a model or a file
+"""Summaries as people use them: written, inserted, merged, and the fallback if a model or a file
 fails.
 """
 
@@ -13,7 +13,7 @@ from builders import contents, conversation, result, says, step, user
 from conftest import Run
 from fake_server import Server, breaks_off, completion, local, sends
 from harness import read, run
-from strategies import CONVERSATIONS, EVENTS, spell
+from strategies import CONVERSATIONS, EVENTS, as_json
 
 from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.model import Transcript
@@ -40,7 +40,7 @@ def turn(number: int) -> list[dict[str, Any]]:
 
 
 def session(turns: int) -> list[dict[str, Any]]:
-    return [SYSTEM, *(one for number in range(1, turns + 1) for one in turn(number))]
+    return [SYSTEM, *(message for number in range(1, turns + 1) for message in turn(number))]
 
 
 TALK = [*session(4), user("And now?")]
@@ -69,7 +69,12 @@ FACTS = """\
 
 
 def transcripts(data: bytes) -> list[Transcript]:
-    return [one for chunk in read(data) for one in chunk.transcripts if one.messages]
+    return [
+        transcript
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
 
 
 def tokens(messages: list[dict[str, Any]]) -> int:
@@ -80,7 +85,7 @@ def python(code: str) -> str:
     return f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
 
 
-def test_s1_6_what_is_older_than_the_last_turns_becomes_one_summary(ctxtrim: Run) -> None:
+def test_s1_6_one_summary_replaces_all_turns_before_the_last(ctxtrim: Run) -> None:
     talk = [*TALK, says("All are mended."), user("Good.")]
     ran = ctxtrim("summarize", "--keep-recent-turns", "2", *CHARS, stdin=conversation(talk))
     assert ran.code == 0
@@ -106,15 +111,15 @@ def test_s1_6_a_second_run_changes_nothing(ctxtrim: Run) -> None:
         ([user("a"), says("b"), user("c")], "a summary would not be smaller"),
     ],
 )
-def test_s1_6_where_nothing_is_to_be_gained_nothing_is_done_and_that_is_said(
+def test_s1_6_a_summary_that_saves_nothing_is_not_written_and_reported(
     ctxtrim: Run, tmp_path: Path, talk: list[dict[str, Any]], why: str
 ) -> None:
     ran = ctxtrim(*ONE, "--report", tmp_path / "r.json", stdin=conversation(talk))
     assert (ran.code, ran.out) == (0, conversation(talk))
-    (found,) = json.loads((tmp_path / "r.json").read_bytes())["transcripts"][0]["steps"][0][
+    (value,) = json.loads((tmp_path / "r.json").read_bytes())["transcripts"][0]["steps"][0][
         "findings"
     ]
-    assert found["message"] == f"nothing was summarized: {why}"
+    assert value["message"] == f"nothing was summarized: {why}"
 
 
 def test_s1_6_a_command_writes_the_summary(ctxtrim: Run) -> None:
@@ -137,9 +142,7 @@ def test_s1_6_a_command_writes_the_summary(ctxtrim: Run) -> None:
         ("", "--llm-command wrote nothing; expected a summary on its standard output"),
     ],
 )
-def test_s1_6_a_command_that_fails_hangs_or_talks_too_much_leaves_it_to_the_facts(
-    ctxtrim: Run, code: str, why: str
-) -> None:
+def test_s1_6_a_failing_command_falls_back_to_facts(ctxtrim: Run, code: str, why: str) -> None:
     more = ("--llm-command", python(code), "--llm-timeout", "1", "--summary-tokens", "208")
     ran = ctxtrim(*ONE, *more, stdin=conversation(TALK))
     assert ran.code == 0
@@ -155,29 +158,29 @@ def test_s1_6_a_model_at_an_endpoint_writes_the_summary(
     server.answers = [
         completion("All gates are mended.", usage={"prompt_tokens": 9, "completion_tokens": 4})
     ]
-    beside = ("--log", tmp_path / "log", "--report", tmp_path / "r.json", "--explain")
+    options = ("--log", tmp_path / "log", "--report", tmp_path / "r.json", "--explain")
     model = ("--llm-model", "small", "--llm-base-url", server.url)
-    ran = ctxtrim(*ONE, *beside, *model, stdin=conversation(TALK), CTXTRIM_LLM_API_KEY=SECRET)
+    ran = ctxtrim(*ONE, *options, *model, stdin=conversation(TALK), CTXTRIM_LLM_API_KEY=SECRET)
     assert contents(ran.out)[1] == f"{markers.TITLE}\nAll gates are mended.{markers.END}And now?"
     ((headers, body),) = server.asked
     assert headers["authorization"] == f"Bearer {SECRET}"
     assert (body["model"], body["path"]) == ("small", "/v1/chat/completions")
     assert "Please mend gate 1" in body["messages"][0]["content"]
-    told = (
+    output = (
         ran.out
         + ran.err.encode()
         + (tmp_path / "log").read_bytes()
         + (tmp_path / "r.json").read_bytes()
     )
-    assert SECRET.encode() not in told
-    assert b"by small" in told
+    assert SECRET.encode() not in output
+    assert b"by small" in output
 
 
 @local
 @pytest.mark.parametrize(
     "answer", [sends(b"<html>", 200), sends(b"{}", 404), completion(""), breaks_off, None]
 )
-def test_s1_6_an_endpoint_that_answers_rubbish_or_hangs_leaves_it_to_the_facts(
+def test_s1_6_a_failing_endpoint_falls_back_to_facts(
     ctxtrim: Run, server: Server, answer: Any
 ) -> None:
     server.answers = [answer or server.hangs]
@@ -188,7 +191,7 @@ def test_s1_6_an_endpoint_that_answers_rubbish_or_hangs_leaves_it_to_the_facts(
     assert "; using facts instead" in ran.err
 
 
-def test_s1_6_without_a_key_facts_stand_in_the_summarys_place(ctxtrim: Run) -> None:
+def test_s1_6_without_a_key_the_summary_consists_of_facts(ctxtrim: Run) -> None:
     keys = dict.fromkeys(("OPENAI_API_KEY", "CTXTRIM_LLM_API_KEY", "OPENAI_BASE_URL"), "")
     ran = ctxtrim(*ONE, "--llm-model", "gpt-5-mini", stdin=conversation(TALK), **keys)
     assert (ran.code, contents(ran.out)[1]) == (0, f"{FACTS}{markers.END}And now?")
@@ -196,22 +199,22 @@ def test_s1_6_without_a_key_facts_stand_in_the_summarys_place(ctxtrim: Run) -> N
 
 
 @pytest.mark.parametrize("budget", [700, 900, 1500, 5000])
-def test_s1_6_what_a_summarizer_reads_is_inside_the_budget(
+def test_s1_6_the_prompt_of_a_summarizer_fits_its_budget(
     ctxtrim: Run, tmp_path: Path, budget: int
 ) -> None:
-    asked = tmp_path / "asked"
+    prompt_file = tmp_path / "asked"
     keep = python(
-        f"import sys; open({str(asked)!r}, 'w').write(sys.stdin.read()); print('Mended.')"
+        f"import sys; open({str(prompt_file)!r}, 'w').write(sys.stdin.read()); print('Mended.')"
     )
     talk = [*session(40), user("And now?")]
     words = ("trim", "--summarize", "--budget", budget, *CHARS, "--llm-command", keep)
     ran = ctxtrim(*words, stdin=conversation(talk))
     assert ran.code == 0
     assert f"{markers.TITLE}\nMended." in ran.out.decode().replace("\\n", "\n")
-    assert tokenizer("chars4").count(asked.read_text()) <= budget
+    assert tokenizer("chars4").count(prompt_file.read_text()) <= budget
 
 
-def test_s1_6_where_the_budget_is_too_small_to_ask_it_is_not_asked(
+def test_s1_6_no_summarizer_is_called_if_the_budget_is_too_small(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     words = (
@@ -229,7 +232,7 @@ def test_s1_6_where_the_budget_is_too_small_to_ask_it_is_not_asked(
     assert b"[Summary of " in ran.out
 
 
-def test_s1_6_what_looks_like_a_key_is_masked_in_what_is_sent_and_in_the_facts(
+def test_s1_6_keys_are_masked_in_prompts_and_facts(
     ctxtrim: Run,
 ) -> None:
     talk = [user(f"Use the key {SECRET} please."), says("I do. " * 60), user("And now?")]
@@ -243,7 +246,7 @@ def test_s1_6_what_looks_like_a_key_is_masked_in_what_is_sent_and_in_the_facts(
             assert (SECRET not in text, "[REDACTED api key]" in text) == (is_masked, is_masked)
 
 
-def test_a_secret_that_a_command_answers_is_masked(ctxtrim: Run) -> None:
+def test_a_secret_in_the_output_of_a_command_is_masked(ctxtrim: Run) -> None:
     talk = [user("Go on. " * 60), says("I do. " * 60), user("And now?")]
     command = ("--llm-command", f"echo The key is {SECRET}.")
     for words, shown in (((), "[REDACTED api key]"), (("--no-redact",), SECRET)):
@@ -254,7 +257,7 @@ def test_a_secret_that_a_command_answers_is_masked(ctxtrim: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "error"),
     [
         (
             ("--llm-model", "m", "--llm-command", "cat"),
@@ -282,25 +285,25 @@ def test_a_secret_that_a_command_answers_is_masked(ctxtrim: Run) -> None:
         ),
     ],
 )
-def test_s1_6_what_cannot_be_is_known_before_anything_is_edited(
-    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], code: int, said: str
+def test_s1_6_invalid_options_are_reported_before_any_edit(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], code: int, error: str
 ) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(conversation(TALK))
     ran = ctxtrim(*ONE, "--in-place", path, *(word.format(tmp=tmp_path) for word in words))
     assert (ran.code, ran.out) == (code, b"")
-    assert said.format(tmp=tmp_path) in ran.err
+    assert error.format(tmp=tmp_path) in ran.err
     assert ran.err.count("\n") == 1
     assert path.read_bytes() == conversation(TALK)
-    assert [one.name for one in tmp_path.iterdir()] == ["t.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
 
 
 def entry(store: Path) -> dict[str, Any]:
-    (found,) = json.loads(store.read_bytes())["conversation_summary"].values()
-    return dict(found)
+    (value,) = json.loads(store.read_bytes())["conversation_summary"].values()
+    return dict(value)
 
 
-def test_s1_7_a_stored_summary_is_put_back_as_one_message_after_the_system_prompt(
+def test_s1_7_a_stored_summary_is_inserted_after_the_system_prompt(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     store = tmp_path / "store.json"
@@ -323,7 +326,7 @@ def test_s1_7_a_stored_summary_is_put_back_as_one_message_after_the_system_promp
     assert entry(store)["version"] == 1
 
 
-def test_s1_7_where_roles_alternate_it_is_the_leading_text_of_the_prompt(
+def test_s1_7_the_stored_summary_begins_the_prompt_where_roles_alternate(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     store = tmp_path / "store.json"
@@ -337,7 +340,7 @@ def test_s1_7_where_roles_alternate_it_is_the_leading_text_of_the_prompt(
     assert contents(ran.out)[-1] == "This."
 
 
-def test_s1_7_it_is_put_back_within_the_budget_and_else_not(ctxtrim: Run, tmp_path: Path) -> None:
+def test_s1_7_a_stored_summary_is_inserted_only_if_it_fits(ctxtrim: Run, tmp_path: Path) -> None:
     store = tmp_path / "store.json"
     ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
     later = [SYSTEM, LAST, user("One more thing."), user("And this.")]
@@ -348,21 +351,23 @@ def test_s1_7_it_is_put_back_within_the_budget_and_else_not(ctxtrim: Run, tmp_pa
     assert ctxtrim(*words, budget - 1, stdin=data).out == data
 
 
-def test_s1_7_what_another_transcript_said_is_not_put_back(ctxtrim: Run, tmp_path: Path) -> None:
+def test_s1_7_the_summary_of_another_transcript_is_not_inserted(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
     store = tmp_path / "store.json"
     ctxtrim(*ONE, "--summary-store", store, stdin=conversation(TALK, id="gates"))
     data = conversation(TALK[-1:], id="locks")
     assert ctxtrim("trim", "--summary-store", store, stdin=data).out == data
 
 
-def test_s1_7_transcripts_without_an_id_are_told_apart_by_path_and_place(
+def test_s1_7_transcripts_without_an_id_are_distinguished_by_path_and_position(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     path, store = tmp_path / "two.jsonl", tmp_path / "store.json"
     path.write_bytes(conversation(TALK) + conversation([*session(3), user("And?")]))
     ctxtrim(*ONE, "--summary-store", store, path, "-o", tmp_path / "out.jsonl")
     stored = json.loads(store.read_bytes())["conversation_summary"]
-    assert [one["messages_included"] for one in stored.values()] == [24, 18]
+    assert [value["messages_included"] for value in stored.values()] == [24, 18]
     assert all(key.startswith(f"{path}#") for key in stored)
 
 
@@ -391,9 +396,7 @@ def test_s1_7_a_later_run_continues_the_version_and_counts_no_message_twice(
     assert "bash × 5" in second["content"]
 
 
-def test_s1_7_a_later_run_merges_what_is_no_longer_in_the_transcript(
-    ctxtrim: Run, tmp_path: Path
-) -> None:
+def test_s1_7_a_later_run_merges_the_stored_summary(ctxtrim: Run, tmp_path: Path) -> None:
     store = tmp_path / "store.json"
     words = (*ONE, "--summary-store", store)
     ctxtrim(*words, stdin=conversation([*session(2), user("On.")], id="gates"))
@@ -405,7 +408,7 @@ def test_s1_7_a_later_run_merges_what_is_no_longer_in_the_transcript(
     assert [f"mend gate {number} " in text for number in (1, 2, 3, 4)] == [True, True, True, False]
 
 
-def test_s1_7_the_stored_summary_of_a_model_is_read_as_what_it_says(
+def test_s1_7_facts_are_parsed_from_a_stored_summary_by_a_model(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     words = (*ONE, "--summary-store", tmp_path / "store.json")
@@ -424,7 +427,9 @@ def test_s1_7_the_stored_summary_of_a_model_is_read_as_what_it_says(
     assert "## Earlier summary\n> Two gates.\n## User" in text
 
 
-def test_two_conversations_of_one_id_have_a_summary_each(ctxtrim: Run, tmp_path: Path) -> None:
+def test_conversations_with_the_same_id_have_separate_summaries(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
     store = tmp_path / "store.json"
     other = json.loads(json.dumps(TALK).replace("gate", "lock"))
     (tmp_path / "gates.jsonl").write_bytes(conversation(TALK, id="1"))
@@ -438,11 +443,11 @@ def test_two_conversations_of_one_id_have_a_summary_each(ctxtrim: Run, tmp_path:
             )[0]
             assert "not used" not in ran.err
     stored = json.loads(store.read_bytes())["conversation_summary"]
-    assert [(one["id"], one["version"]) for one in stored.values()] == [("1", 1), ("1", 1)]
-    assert len({one["fingerprint"] for one in stored.values()}) == 2
+    assert [(value["id"], value["version"]) for value in stored.values()] == [("1", 1), ("1", 1)]
+    assert len({value["fingerprint"] for value in stored.values()}) == 2
 
 
-def test_text_of_one_conversation_never_reaches_another_of_its_id(
+def test_text_never_reaches_another_conversation_with_the_same_id(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     store = tmp_path / "store.json"
@@ -486,14 +491,16 @@ def test_a_conversation_keeps_its_entry_when_its_opening_prompt_is_summarized(
     grown["messages"] += [*turn(3), user("And?")]
     ctxtrim(*words, stdin=json.dumps(grown).encode() + b"\n")
     stored = json.loads(store.read_bytes())["conversation_summary"]
-    assert [(one["version"], one["messages_included"]) for one in stored.values()] == [(2, 19)]
+    assert [(value["version"], value["messages_included"]) for value in stored.values()] == [
+        (2, 19)
+    ]
 
 
-def test_the_store_is_written_once_a_run(tmp_path: Path) -> None:
+def test_the_store_is_written_once_per_run(tmp_path: Path) -> None:
     store = SummaryStore(tmp_path / "store.json")
     for number in range(3):
-        found = identity((), f"id {number}", "file", 1, 0)
-        store.remember(found, StoredSummary("said", 1, 2), ("aa",))
+        entry = identity((), f"id {number}", "file", 1, 0)
+        store.remember(entry, StoredSummary("said", 1, 2), ("aa",))
         assert not store.path.exists()
     store.commit()
     assert len(json.loads(store.path.read_bytes())["conversation_summary"]) == 3
@@ -503,7 +510,7 @@ def test_the_store_is_written_once_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 9, "conversation_summary": {}}'])
-def test_s1_7_a_store_that_cannot_be_read_is_named_and_left_as_it_is(
+def test_s1_7_an_unreadable_store_is_reported_and_unchanged(
     ctxtrim: Run, tmp_path: Path, data: bytes
 ) -> None:
     path, store = tmp_path / "t.jsonl", tmp_path / "store.json"
@@ -522,11 +529,11 @@ def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 
 def leads(data: bytes | None) -> str | None:
     """The summary that a conversation begins with, after its system messages."""
-    text = next(one for one in contents(data) if one != "You are terse.")
+    text = next(content for content in contents(data) if content != "You are terse.")
     return markers.pieces(text)[0]
 
 
-def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
+def test_s1_8_a_smaller_budget_gives_a_shorter_summary_then_a_line_then_none() -> None:
     bare = tokens([SYSTEM, user("And now?")])
     seen: list[str] = []
     sizes = []
@@ -539,7 +546,7 @@ def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
         assert ran.rows[0].count.tokens <= budget
         text = leads(ran.data)
         if len(contents(ran.data)) > 2:
-            continue  # there is more than what can never go, so there may be more room below
+            continue  # more than the protected messages remains: a lower budget can have more room
         kind = "none" if text is None else "omitted" if text == markers.OMITTED else "facts"
         sizes += [len(text)] if text is not None and kind == "facts" else []
         seen += [kind] if seen[-1:] != [kind] else []
@@ -548,7 +555,7 @@ def test_s1_8_less_room_makes_a_shorter_summary_then_a_line_then_none() -> None:
 
 
 @pytest.mark.parametrize("budget", [200, 300, 500, 800])
-def test_s1_8_room_is_reserved_before_anything_is_cut(budget: int) -> None:
+def test_s1_8_tokens_for_the_summary_are_reserved_before_trimming(budget: int) -> None:
     talk = [*session(12), user("And now?")]
     plain = run(conversation(talk), [("trim", {})], limit=budget)
     summed = run(conversation(talk), [("trim", {"summarize": True})], limit=budget)
@@ -558,7 +565,7 @@ def test_s1_8_room_is_reserved_before_anything_is_cut(budget: int) -> None:
     assert summed.rows[0].steps[0].tokens_after <= budget
 
 
-def test_s1_8_a_summary_is_merged_with_the_next_and_never_put_on_top_of_it(ctxtrim: Run) -> None:
+def test_s1_8_summaries_are_merged_and_never_stacked(ctxtrim: Run) -> None:
     talk = session(1)
     for number in range(2, 7):
         data = ctxtrim(*ONE, stdin=conversation([*talk, user(f"And gate {number}?")])).out
@@ -569,7 +576,7 @@ def test_s1_8_a_summary_is_merged_with_the_next_and_never_put_on_top_of_it(ctxtr
     assert [f"gate {number}" in text for number in range(1, 7)] == [True] * 5 + [False]
 
 
-def test_s1_8_it_comes_apart_from_the_prompt_that_it_was_joined_to() -> None:
+def test_s1_8_a_summary_is_separated_from_the_prompt_it_was_joined_to() -> None:
     talk = [
         *session(3),
         user("And now?"),
@@ -588,7 +595,7 @@ def test_s1_8_it_comes_apart_from_the_prompt_that_it_was_joined_to() -> None:
 
 
 def plain(turns: int) -> list[dict[str, Any]]:
-    """The session as plain values, for every format to spell."""
+    """The session as plain values that every format can write."""
     talk: list[dict[str, Any]] = [{"role": "system", "texts": ["You are terse."]}]
     for number in range(turns):
         call = {"id": f"c{number}", "name": "bash", "input": {"x": f"look at gate {number}"}}
@@ -609,18 +616,20 @@ def plain(turns: int) -> list[dict[str, Any]]:
 
 FORMS = {
     **{
-        f"{name}, a line": (lambda talk, one=one: [one(talk, 0)])
-        for name, one in CONVERSATIONS.items()
+        f"{name}, a line": (lambda talk, one=item: [one(talk, 0)])
+        for name, item in CONVERSATIONS.items()
     },
-    **{f"{name}, lines": one for name, one in EVENTS.items()},
+    **{f"{name}, lines": item for name, item in EVENTS.items()},
 }
 
 
 @pytest.mark.parametrize("stage", ["summarize", "trim"])
 @pytest.mark.parametrize("form", FORMS)
-def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str) -> None:
+def test_s1_8_every_format_has_one_merged_summary_and_a_second_run_changes_nothing(
+    form: str, stage: str
+) -> None:
     data = b"".join(
-        spell(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
+        as_json(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
     )
     before = run(data, tokenizer="o200k_base").rows[0].count.tokens
     for keep, share in ((16, 2), (4, 4)):
@@ -629,24 +638,31 @@ def test_s1_8_one_summary_in_every_format_merged_and_still(form: str, stage: str
         )
         limit = before // share if stage == "trim" else before
         ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")
-        assert [one.code for one in ran.findings if one.severity == "error"] == []
+        assert [finding.code for finding in ran.findings if finding.severity == "error"] == []
         assert ran.data is not None
         assert (
             ran.rows[0].count.tokens == run(ran.data, tokenizer="o200k_base").rows[0].count.tokens
         )
         assert run(ran.data, [(stage, how)], limit=limit, tokenizer="o200k_base").data == ran.data
         (transcript,) = transcripts(ran.data)
-        first = next(at for at, one in enumerate(transcript.messages) if one.role != "system")
-        assert [at for at, one in enumerate(transcript.messages) if has_summary(one)] == [first]
+        first = next(
+            at for at, message in enumerate(transcript.messages) if message.role != "system"
+        )
+        assert [at for at, message in enumerate(transcript.messages) if has_summary(message)] == [
+            first
+        ]
         texts = [
-            part.text for one in transcript.messages if one.agent_visible for part in one.parts
+            part.text
+            for message in transcript.messages
+            if message.agent_visible
+            for part in message.parts
         ]
         assert sum(text.count("[Summary of ") for text in texts) == 1
         assert "gate " in split_message(transcript.messages[first])[0].parts[0].text.lower()
         data = ran.data
 
 
-def test_s1_9_what_is_above_the_budget_is_never_produced(ctxtrim: Run, tmp_path: Path) -> None:
+def test_s1_9_no_output_exceeds_the_budget(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     talk = [SYSTEM, *turn(1), user("word " * 500)]
     path.write_bytes(conversation(talk))
@@ -662,11 +678,11 @@ def test_s1_9_what_is_above_the_budget_is_never_produced(ctxtrim: Run, tmp_path:
         assert "message 0 (system), line 1: ≈8 tokens (system)" in ran.err
         assert f"message 7 (user), line 1: ≈{least - 11} tokens (current task)" in ran.err
         assert "Split the input into several transcripts, or raise the budget." in ran.err
-        assert [one.name for one in tmp_path.iterdir()] == ["t.jsonl"]
+        assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
         assert path.read_bytes() == conversation(talk)
 
 
-def test_s1_9_what_is_pinned_is_named_among_what_cannot_go(ctxtrim: Run) -> None:
+def test_s1_9_pinned_messages_are_listed_among_the_protected(ctxtrim: Run) -> None:
     ran = ctxtrim(
         "trim", "--budget", "60", *CHARS, "--pin", "tool:edit_file", stdin=conversation(TALK)
     )
@@ -678,13 +694,13 @@ def test_s1_9_what_is_pinned_is_named_among_what_cannot_go(ctxtrim: Run) -> None
 @pytest.mark.parametrize(
     "words", [(), ("--summarize",), ("--target", "0.5"), ("--strategy", "age")]
 )
-def test_s1_10_what_fits_is_unchanged(ctxtrim: Run, words: tuple[str, ...]) -> None:
+def test_s1_10_a_transcript_that_fits_is_unchanged(ctxtrim: Run, words: tuple[str, ...]) -> None:
     data = conversation(TALK)
     assert ctxtrim("trim", "--budget", tokens(TALK), *CHARS, *words, stdin=data).out == data
     assert ctxtrim("trim", "--budget", tokens(TALK) - 1, *CHARS, *words, stdin=data).out != data
 
 
-def test_s1_13_mean_utilisation_and_trimmed_share_can_be_read_off_the_log(
+def test_s1_13_the_log_gives_mean_utilisation_and_trimmed_share(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     log = tmp_path / "usage.jsonl"
@@ -720,14 +736,18 @@ def test_s1_14_an_output_of_five_megabytes(ctxtrim: Run) -> None:
     "how", [{}, {"summarize": True}, {"strategy": "middle"}, {"target": 0.5, "summarize": True}]
 )
 def test_s1_14_ten_thousand_messages(how: dict[str, Any]) -> None:
-    talk = [SYSTEM, *(one for number in range(1667) for one in turn(number)), user("And now?")]
+    talk = [
+        SYSTEM,
+        *(message for number in range(1667) for message in turn(number)),
+        user("And now?"),
+    ]
     assert len(talk) > 10_000
     ran = run(conversation(talk), [("trim", how)], limit=8000)
     assert ran.rows[0].count.tokens <= 8000
     assert ran.data is not None
 
 
-def test_s1_14_a_session_ten_times_concatenated() -> None:
+def test_s1_14_a_session_concatenated_ten_times() -> None:
     messages = json.loads(
         (Path(__file__).parents[2] / "fixtures" / "agent.jsonl").read_text().split("\n")[0]
     )
@@ -744,7 +764,7 @@ def test_s1_14_a_session_ten_times_concatenated() -> None:
         assert result("x", "y") not in json.loads(ran.data or b"")["messages"]
 
 
-def test_s1_8_an_answer_that_keeps_two_prompts_apart_is_nothing_to_summarize() -> None:
+def test_s1_8_an_answer_between_two_prompts_is_not_summarized() -> None:
     talk = [user("a pinned task"), says("first " * 90), user("second"), says("so"), user("now")]
     how = [("summarize", {"keep_recent_turns": 0, "pin": ("pinned",)})]
     once = run(conversation(talk), how).data or b""
@@ -753,21 +773,21 @@ def test_s1_8_an_answer_that_keeps_two_prompts_apart_is_nothing_to_summarize() -
 
 
 def agent_run(steps: int) -> list[dict[str, Any]]:
-    """One prompt and many steps, as most recordings of agents are."""
-    found = [SYSTEM, user("Mend all gates.")]
+    """A single prompt and many steps, as in most recordings of agents."""
+    values = [SYSTEM, user("Mend all gates.")]
     for number in range(steps):
-        found += step(
+        values += step(
             f"c{number}", f"gate {number} creaks\n" * 30, "bash", command=f"look --gate {number}"
         )
-    return found
+    return values
 
 
 def test_s1_6_by_default_a_session_with_a_single_prompt_is_summarized(ctxtrim: Run) -> None:
     ran = ctxtrim("summarize", *CHARS, stdin=conversation(agent_run(300)))
     kept = [
-        one["tool_calls"][0]["id"]
-        for one in json.loads(ran.out)["messages"]
-        if one.get("tool_calls")
+        message["tool_calls"][0]["id"]
+        for message in json.loads(ran.out)["messages"]
+        if message.get("tool_calls")
     ]
     assert kept == [f"c{number}" for number in range(300 - len(kept), 300)]
     left = tokens(agent_run(300)[-2 * len(kept) :])
@@ -777,22 +797,26 @@ def test_s1_6_by_default_a_session_with_a_single_prompt_is_summarized(ctxtrim: R
 
 
 @pytest.mark.parametrize(("budget", "steps"), [(4000, 14), (800, 3), (100, 3)])
-def test_s1_6_recent_has_at_most_half_of_the_budget_but_three_exchanges(
+def test_s1_6_recent_messages_use_at_most_half_the_budget_except_three_exchanges(
     ctxtrim: Run, budget: int, steps: int
 ) -> None:
     ran = ctxtrim("summarize", "--budget", budget, *CHARS, stdin=conversation(agent_run(40)))
-    assert sum(one["role"] == "tool" for one in json.loads(ran.out)["messages"]) == steps
+    assert sum(message["role"] == "tool" for message in json.loads(ran.out)["messages"]) == steps
 
 
-def test_s1_6_recent_is_the_shorter_of_turns_and_tokens(ctxtrim: Run) -> None:
+def test_s1_6_the_shorter_of_turns_and_tokens_is_recent(ctxtrim: Run) -> None:
     talk = [*session(30), user("And now?")]
     five = ctxtrim("summarize", *CHARS, stdin=conversation(talk))
-    assert [one["role"] for one in json.loads(five.out)["messages"]].count("user") == 5
+    assert [message["role"] for message in json.loads(five.out)["messages"]].count("user") == 5
     fewer = ctxtrim("summarize", "--keep-recent-tokens", "700", *CHARS, stdin=conversation(talk))
-    assert 3 <= [one["role"] for one in json.loads(fewer.out)["messages"]].count("assistant") < 9
+    assert (
+        3
+        <= [message["role"] for message in json.loads(fewer.out)["messages"]].count("assistant")
+        < 9
+    )
 
 
-def test_s1_6_standard_error_says_why_nothing_is_summarized(ctxtrim: Run) -> None:
+def test_s1_6_standard_error_explains_why_nothing_is_summarized(ctxtrim: Run) -> None:
     data = conversation(session(3))
     ran = ctxtrim("summarize", *CHARS, stdin=data + data)
     assert ran.out == data + data

@@ -1,4 +1,4 @@
-"""Trim: whole exchanges go, oldest first, and never a transcript above its budget."""
+"""Trim: drops whole exchanges, oldest first, and never exceeds the budget."""
 
 import dataclasses
 from typing import Any
@@ -42,22 +42,22 @@ TALK = [
 ]
 
 
-def test_what_fits_is_unchanged() -> None:
-    assert kept(TALK, tokens(TALK)) == [one["content"] for one in TALK]
+def test_a_transcript_that_fits_is_unchanged() -> None:
+    assert kept(TALK, tokens(TALK)) == [message["content"] for message in TALK]
 
 
 def test_the_oldest_exchange_is_clipped_first_and_then_dropped() -> None:
     messages = kept(TALK, tokens(TALK) - 1)
     assert "... [truncated" in messages.pop(3)
-    assert messages == [one["content"] for one in (*TALK[:3], *TALK[4:])]
+    assert messages == [message["content"] for message in (*TALK[:3], *TALK[4:])]
     least = tokens(
         [*TALK[:2], call("a"), result("a", "[content truncated - 2 steps ago]"), *TALK[4:]]
     )
     assert kept(TALK, least)[3] == "[content truncated - 2 steps ago]"
-    assert kept(TALK, least - 1) == [one["content"] for one in (*TALK[:2], *TALK[4:])]
+    assert kept(TALK, least - 1) == [message["content"] for message in (*TALK[:2], *TALK[4:])]
 
 
-def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> None:
+def test_the_opening_task_is_dropped_after_all_history_except_the_current_task() -> None:
     budget = tokens([SYSTEM, TALK[1], TALK[4], TALK[9], *TALK[10:]])
     assert kept(TALK, budget) == [
         "You are terse.",
@@ -69,14 +69,14 @@ def test_the_opening_task_outlives_all_later_history_but_the_current_task() -> N
     ]
 
 
-def test_prompts_do_not_come_to_stand_side_by_side() -> None:
+def test_trimming_makes_no_prompts_adjacent() -> None:
     budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
     *messages, result = kept(TALK, budget)
     assert messages == ["You are terse.", "first task", "done one", "third task", None]
     assert "... [truncated" in result
 
 
-def test_where_prompts_stand_side_by_side_already_the_opening_task_stays_alone() -> None:
+def test_the_opening_task_is_kept_alone_if_prompts_were_adjacent_before() -> None:
     talk = [*TALK[:5], user("and another thing"), *TALK[5:]]
     budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
     assert kept(talk, budget) == ["You are terse.", "first task", "third task", None, "three " * 50]
@@ -87,7 +87,7 @@ def test_system_and_current_task_are_never_dropped() -> None:
     assert kept(TALK, tokens(bare)) == ["You are terse.", "third task"]
 
 
-def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens() -> None:
+def test_an_overflow_lists_the_remaining_messages_and_their_tokens() -> None:
     bare = [SYSTEM, TALK[9]]
     ran = run(conversation(TALK), [("trim", {})], limit=tokens(bare) - 1)
     row = ran.rows[0]
@@ -108,7 +108,7 @@ def test_what_cannot_fit_is_an_overflow_that_names_what_is_left_and_its_tokens()
     assert "plit the input" in finding.details[-1]
 
 
-def test_parallel_results_go_with_their_call() -> None:
+def test_parallel_results_are_dropped_with_their_call() -> None:
     talk = [
         user("go"),
         call("a", "b", "c"),
@@ -125,15 +125,15 @@ def test_reused_ids_are_paired_by_order() -> None:
     assert kept(talk, tokens([talk[0], *talk[3:]])) == ["go", None, "new"]
 
 
-def test_without_any_user_message_the_last_exchange_stays() -> None:
+def test_without_a_user_message_the_last_exchange_is_kept() -> None:
     talk = [*step("a", "old " * 30), *step("b", "new")]
     assert kept(talk, 1 + tokens(step("b", "new"))) == [None, "new"]
 
 
-def test_a_single_turn_of_two_hundred_steps_can_be_cut() -> None:
+def test_a_single_turn_of_two_hundred_steps_is_trimmed() -> None:
     talk = [
         user("go"),
-        *(message for place in range(200) for message in step(f"c{place}", "text " * 20)),
+        *(message for position in range(200) for message in step(f"c{position}", "text " * 20)),
     ]
     left = kept(talk, 500)
     assert left[0] == "go"
@@ -142,7 +142,7 @@ def test_a_single_turn_of_two_hundred_steps_can_be_cut() -> None:
 
 
 @pytest.mark.parametrize("budget", range(1, 400, 7))
-def test_the_first_message_kept_is_a_user_message_wherever_the_input_began_with_one(
+def test_the_output_begins_with_a_user_message_if_the_input_does(
     budget: int,
 ) -> None:
     data = run(conversation(TALK[1:]), [("trim", {})], limit=budget).data
@@ -150,19 +150,17 @@ def test_the_first_message_kept_is_a_user_message_wherever_the_input_began_with_
 
 
 @pytest.mark.parametrize("budget", [150, 400])
-def test_ten_thousand_messages_are_cut_in_one_go(budget: int) -> None:
+def test_ten_thousand_messages_are_trimmed_in_one_pass(budget: int) -> None:
     talk = [
         user("go"),
-        *(message for place in range(5000) for message in step(f"c{place}", "text")),
+        *(message for position in range(5000) for message in step(f"c{position}", "text")),
     ]
     row = run(conversation(talk), [("truncate", {}), ("trim", {})], limit=budget).rows[0]
     assert row.fits
     assert row.messages_read == 10_001
 
 
-def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_before_the_opening_task() -> (
-    None
-):
+def test_a_summary_is_dropped_after_the_history_and_before_the_opening_task() -> None:
     transcript = builders.transcript([user("summary " * 20), *TALK[1:]])
     first, *rest = transcript.messages
     transcript = replace(
@@ -177,11 +175,11 @@ def test_what_stands_for_all_that_was_said_before_goes_after_the_history_and_bef
         kept = Trim(counter, dataclasses.replace(budget, limit=limit))(
             transcript
         ).transcript.messages
-        found = {message.index for message in kept}
-        assert 1 in found or 0 not in found
+        names = {message.index for message in kept}
+        assert 1 in names or 0 not in names
 
 
-def test_every_message_is_told_with_its_reason() -> None:
+def test_every_message_is_explained_with_its_reason() -> None:
     steps = (
         run(conversation(TALK), [("trim", {"strategy": "oldest"})], limit=tokens(TALK) - 1)
         .rows[0]
@@ -197,7 +195,7 @@ def test_every_message_is_told_with_its_reason() -> None:
     assert all(reason.endswith(", fits") or reason.startswith(last) for reason in reasons[4:])
 
 
-def test_a_transcript_that_is_kept_although_it_overflows_is_counted_as_it_is_written() -> None:
+def test_an_overflowing_transcript_is_counted_as_it_is_written() -> None:
     from io import BytesIO
 
     from ctxtrim.formats.reading import open_reading

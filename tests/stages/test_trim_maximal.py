@@ -1,6 +1,4 @@
-"""Trim fills its budget: the shapes in which the first version wasted it, and what
-is dropped last.
-"""
+"""Trim uses its budget: the shapes for which the first version wasted it, and the last drops."""
 
 import json
 from pathlib import Path
@@ -33,14 +31,14 @@ def trimmed(messages: list[dict[str, Any]], budget: int, **how: Any) -> Ran:
     return run(conversation(messages), [("trim", how)], limit=budget)
 
 
-def test_an_opening_prompt_that_can_never_fit_costs_nothing_else() -> None:
+def test_an_opening_prompt_that_cannot_fit_is_dropped_first() -> None:
     """A prompt of 30,000 tokens opened the session; under 8,000 all that followed it is kept."""
     rest = [user("go on"), *step("a", "reading " * 60), says("Done."), user("and the north lamp?")]
     ran = trimmed([SYSTEM, user("long " * 24_000), says("I see."), *rest], 8000)
-    assert contents(ran.data) == [one["content"] for one in (SYSTEM, *rest)]
+    assert contents(ran.data) == [message["content"] for message in (SYSTEM, *rest)]
 
 
-def test_the_newest_exchange_is_kept_where_older_ones_are_too_large() -> None:
+def test_the_newest_exchange_is_kept_if_older_exchanges_are_too_large() -> None:
     talk = [user("opening " * 2000), says("Fine."), user("now"), *step("a", "reading " * 60)]
     assert contents(trimmed(talk, 2000).data) == ["now", None, "reading " * 60]
 
@@ -49,7 +47,11 @@ def test_a_huge_newest_result_is_clipped_before_messages_are_dropped() -> None:
     """The newest result is larger than the budget: no older message is dropped for it."""
     talk = [
         user("go"),
-        *(one for at in range(8) for one in step(f"c{at}", f"page {at}\n" * 20, "read_file")),
+        *(
+            message
+            for at in range(8)
+            for message in step(f"c{at}", f"page {at}\n" * 20, "read_file")
+        ),
     ]
     talk += step("last", "a line of a very long log\n" * 30_000)
     row = trimmed(talk, 20_000).rows[0]
@@ -66,11 +68,11 @@ def test_question_and_answer_keep_the_last_answer(strategy: str) -> None:
         says("answer " * 8),
     ]
     kept = contents(trimmed(talk, tokens(talk) * 120 // 190, strategy=strategy).data)
-    assert kept == [one["content"] for one in talk[2:]]
+    assert kept == [message["content"] for message in talk[2:]]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_last_answer_is_dropped_after_everything_else_that_may_be_dropped(
+def test_the_last_answer_is_dropped_last(
     strategy: str,
 ) -> None:
     talk = [
@@ -89,19 +91,24 @@ def test_the_last_answer_is_dropped_after_everything_else_that_may_be_dropped(
 def test_oldest_keeps_a_tail_without_gaps() -> None:
     talk = [
         user("go"),
-        *(one for at in range(9) for one in step(f"c{at}", f"page {at} " * (90 if at == 5 else 9))),
+        *(
+            message
+            for at in range(9)
+            for message in step(f"c{at}", f"page {at} " * (90 if at == 5 else 9))
+        ),
     ]
     for budget in range(tokens([talk[0], *talk[-2:]]), tokens(talk), 7):
         kept = contents(trimmed(talk, budget, strategy="oldest").data)
         assert kept[0] == "go"
-        tail = [one["content"] for one in talk[len(talk) - len(kept) + 1 :]]
+        tail = [message["content"] for message in talk[len(talk) - len(kept) + 1 :]]
         assert kept[3:] == tail[2:]
 
 
 def test_the_report_names_the_smallest_dropped_exchange(ctxtrim: Run, tmp_path: Path) -> None:
     talk = [user("go"), *step("a", "x " * 300), *step("b", "y " * 30), user("now")]
 
-    ran = ctxtrim("trim", "--tokenizer", "chars4", "--budget", str(tokens([talk[0], talk[5]]) + 5), "--json",
+    budget = tokens([talk[0], talk[5]]) + 5
+    ran = ctxtrim("trim", "--tokenizer", "chars4", "--budget", str(budget), "--json",
                   "-o", tmp_path / "out", stdin=conversation(talk))  # fmt: skip
     (row,) = json.loads(ran.out)["transcripts"]
     smallest = row["steps"][0]["smallest_dropped"]
@@ -129,27 +136,30 @@ def test_a_read_of_a_file_that_was_read_in_full_later_is_stale() -> None:
 
 
 @pytest.mark.parametrize(("steps_since", "is_kept"), [(3, True), (9, False)])
-def test_a_file_edited_long_ago_protects_its_old_reads_no_longer(
+def test_an_old_edit_does_not_protect_old_reads_of_the_file(
     steps_since: int, is_kept: bool
 ) -> None:
     talk = [user("go"), *step("a", "line\n" * 200, "read_file", path="a.py")]
     talk += step("e", "ok, edited", "edit_file", path="a.py")
     talk += [
-        one
+        message
         for at in range(steps_since)
-        for one in step(f"s{at}", f"note {at}", "edit_file", path="a.py")
+        for message in step(f"s{at}", f"note {at}", "edit_file", path="a.py")
     ]
     reasons = [
-        one.change.reason for one in trimmed(talk, tokens(talk) - 60).rows[0].steps[0].changes
+        measurement.change.reason
+        for measurement in trimmed(talk, tokens(talk) - 60).rows[0].steps[0].changes
     ]
     ran = trimmed(talk, tokens([talk[0], *talk[3:]]))
     reasons = [
-        one.change.reason for one in ran.rows[0].steps[0].changes if one.change.message in (1, 2)
+        measurement.change.reason
+        for measurement in ran.rows[0].steps[0].changes
+        if measurement.change.message in (1, 2)
     ]
     assert any("active file a.py" in reason for reason in reasons) == is_kept
 
 
-def test_what_is_protected_is_clipped_before_it_becomes_a_placeholder() -> None:
+def test_protected_results_are_clipped_before_a_placeholder_replaces_them() -> None:
     talk = [
         user("go"),
         *step("a", "Error: it broke\n" + "detail of it\n" * 900),
@@ -161,20 +171,27 @@ def test_what_is_protected_is_clipped_before_it_becomes_a_placeholder() -> None:
 
 
 def least_tokens(counter: Counter, messages: tuple[Message, ...], positions: list[int]) -> int:
-    """What messages cost with a placeholder for each result that may be shortened."""
+    """The costs of messages with a placeholder for each result that can be shortened."""
     shape = counter.shape(messages)
-    found = {
-        one.position: one
-        for one in results(messages, shape, [shape.steps - step for step in shape.step])
+    result = {
+        tool_result.position: tool_result
+        for tool_result in results(messages, shape, [shape.steps - step for step in shape.step])
     }
     placeholder = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
     total = 0
     for at in positions:
         cost = counter.cost(messages[at], shape.fan[at]).total
-        one = found.get(at)
-        if one is not None and one.is_rewritable and not placeholder.is_done(one.text):
+        tool_result = result.get(at)
+        if (
+            tool_result is not None
+            and tool_result.is_rewritable
+            and not placeholder.is_done(tool_result.text)
+        ):
             cost = min(
-                cost, counter.cost(one.with_text(placeholder.of(one, "")), shape.fan[at]).total
+                cost,
+                counter.cost(
+                    tool_result.with_text(placeholder.of(tool_result, "")), shape.fan[at]
+                ).total,
             )
         total += cost
     return total
@@ -189,15 +206,20 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(
     if how.get("strategy") == "oldest":
         how["strategy"] = "priority"
     ran = run(data, [("trim", how)], limit=budget)
-    transcripts = [one for chunk in read(data) for one in chunk.transcripts]
+    transcripts = [transcript for chunk in read(data) for transcript in chunk.transcripts]
     for transcript, row in zip(transcripts, ran.rows, strict=True):
         if row.overflows or not row.steps or unpaired(transcript):
-            continue  # where calls lack results, what is left may pair, and cost, in another way
-        changes = {one.change.message: one.change.action for one in row.steps[0].changes}
+            continue  # without results of calls, the rest can pair and cost differently
+        changes = {
+            measurement.change.message: measurement.change.action
+            for measurement in row.steps[0].changes
+        }
         messages = transcript.messages
         counter = Metering(tokenizer, tokenizer="chars4").meter(transcript).counter
         shape = counter.shape(messages)
-        gone = [at for at, one in enumerate(messages) if changes.get(one.index) == "dropped"]
+        gone = [
+            at for at, message in enumerate(messages) if changes.get(message.index) == "dropped"
+        ]
         room = int(budget * float(how.get("target", "1.0"))) - row.count.tokens
         for home in {
             shape.exchange[at] for at in gone if messages[shape.exchange[at]].role == "assistant"
@@ -212,8 +234,8 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(
             assert least_tokens(counter, messages, exchange + prompts) > room
 
 
-def test_a_long_session_of_small_steps_is_filled() -> None:
+def test_a_long_session_of_small_steps_fills_the_budget() -> None:
     talk = [user("go"), call("x"), result("x", "word " * 3000)]
-    talk += [one for at in range(300) for one in step(f"c{at}", f"page {at} " * 20)]
+    talk += [message for at in range(300) for message in step(f"c{at}", f"page {at} " * 20)]
     for budget in (500, 2000, 8000):
         assert trimmed(talk, budget).rows[0].count.tokens > budget * 0.95

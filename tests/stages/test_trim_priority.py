@@ -1,6 +1,4 @@
-"""Trim by priority: what goes first, what stays longest, and how each of it is said
-(S1-4, S1-5).
-"""
+"""Trim by priority: the drop order, and its explanations (S1-4, S1-5)."""
 
 from typing import Any
 
@@ -20,7 +18,7 @@ from ctxtrim.tokens.models import FRAMINGS
 SYSTEM = {"role": "system", "content": "You are terse."}
 FILE = "line of the program\n" * 40
 LOG = "log " * 3000
-SAID = "the gauge at the north pier reads nine"
+QUOTE = "the gauge at the north pier reads nine"
 ERROR = "Error: no such file\n" + "x " * 100
 TALK = [
     SYSTEM,
@@ -60,49 +58,55 @@ def trimmed(messages: list[dict[str, Any]], budget: int, **settings: Any) -> Ran
     return run(conversation(messages), [("trim", settings)], limit=budget)
 
 
-def left(messages: list[dict[str, Any]], budget: int, **settings: Any) -> list[Any]:
+def remaining(messages: list[dict[str, Any]], budget: int, **settings: Any) -> list[Any]:
     return contents(trimmed(messages, budget, **settings).data)
 
 
-def said(ran: Ran) -> list[tuple[int | None, str, str]]:
-    """What was done to each message and why, but what was kept."""
-    changes = (one.change for one in ran.rows[0].steps[-1].changes)
-    return [(one.message, one.action, one.reason) for one in changes if one.action != "kept"]
+def actions(ran: Ran) -> list[tuple[int | None, str, str]]:
+    """The actions on each message with the reason, without kept messages."""
+    changes = (measurement.change for measurement in ran.rows[0].steps[-1].changes)
+    return [
+        (change.message, change.action, change.reason)
+        for change in changes
+        if change.action != "kept"
+    ]
 
 
 def descent(messages: list[dict[str, Any]], **settings: Any) -> list[tuple[int | None, str, str]]:
-    """All that is done on the way from what a conversation has to what cannot go, each when it is
-    first done.
+    """All actions between the full conversation and the protected messages, in order of first
+    occurrence.
     """
-    found: dict[tuple[int | None, str, str], None] = {}
+    result: dict[tuple[int | None, str, str], None] = {}
     budget = tokens(messages) - 1
     while True:
         ran = trimmed(messages, budget, **settings)
-        found |= dict.fromkeys(said(ran))
+        result |= dict.fromkeys(actions(ran))
         if ran.data is None:
-            return list(found)
+            return list(result)
         budget = ran.rows[0].count.tokens - 1
 
 
-def test_s1_4_the_order_of_dropping_from_cheap_to_dear() -> None:
-    """Old turns first, then the last turns and what is worth keeping, then the opening task and the
+def test_s1_4_messages_are_dropped_from_least_to_most_important() -> None:
+    """Old turns first, then the last turns and important messages, then the opening task and the
     newest step.
     """
-    dropped = [place for place, action, _ in descent(TALK, **TWO) if action == "dropped"]
+    dropped = [position for position, action, _ in descent(TALK, **TWO) if action == "dropped"]
     ranks = [
         {2, 3, 8, 9, 10, 14},
         {5, 6, 7, 11, 12, 13, 15, 16, 17, 18, 19, 20, 22, 23},
         {1},
         {24, 25},
     ]
-    assert [rank for place in dropped for rank, places in enumerate(ranks) if place in places] == [
-        rank for rank, places in enumerate(ranks) for _ in places if rank != 2
-    ][:6] + [rank for place in dropped[6:] for rank, places in enumerate(ranks) if place in places]
+    assert [
+        rank for position in dropped for rank, places in enumerate(ranks) if position in places
+    ] == [rank for rank, places in enumerate(ranks) for _ in places if rank != 2][:6] + [
+        rank for position in dropped[6:] for rank, places in enumerate(ranks) if position in places
+    ]
     assert set(dropped[-2:]) == {24, 25}
-    assert dropped.index(1) > max(dropped.index(place) for place in ranks[0])
+    assert dropped.index(1) > max(dropped.index(position) for position in ranks[0])
 
 
-def test_s1_4_copies_are_the_first_losses_and_old_reasoning_is_an_early_one() -> None:
+def test_s1_4_copies_are_dropped_first_and_old_reasoning_early() -> None:
     losses = descent(TALK, **TWO)
     assert losses[0] == (3, "truncated", "same as a newer result")
     assert (4, "stripped", "old reasoning") in losses
@@ -126,26 +130,26 @@ def test_s1_4_a_copy_points_to_the_newer_result() -> None:
         *step("b", FILE, "read_file", path="a"),
     ]
     copy = "[same content as the newer result b of read_file]"
-    assert left(talk, tokens(talk) - 1) == ["go", None, copy, None, FILE]
+    assert remaining(talk, tokens(talk) - 1) == ["go", None, copy, None, FILE]
 
 
-def test_s1_4_an_old_result_is_clipped_or_becomes_a_placeholder_and_its_step_stays() -> None:
+def test_s1_4_an_old_result_is_shortened_and_its_step_is_kept() -> None:
     talk = [user("go"), *step("a", LOG), says("done"), user("next"), says("ok"), user("now")]
     placeholder = "[content truncated - 0 steps ago]"
     for budget, expected in (
         (tokens(talk) - 1, "... [truncated"),
         (tokens([*talk[:2], *talk[3:]]) + 20, placeholder),
     ):
-        kept = left(talk, budget, keep_recent_turns=2)
+        kept = remaining(talk, budget, keep_recent_turns=2)
         assert expected in kept.pop(2)
         assert kept == ["go", None, "done", "next", "ok", "now"]
 
 
-def test_s1_4_old_reasoning_goes_before_old_words() -> None:
+def test_s1_4_old_reasoning_is_dropped_before_old_text() -> None:
     thinks = {"role": "assistant", "content": "I know.", "reasoning_content": "Let me see. " * 40}
     talk = [user("go"), thinks, user("next"), dict(thinks), user("now")]
     ran = trimmed(talk, tokens(talk) - 1, keep_recent_turns=2)
-    assert said(ran) == [(1, "stripped", "old reasoning")]
+    assert actions(ran) == [(1, "stripped", "old reasoning")]
     assert ran.data == conversation([user("go"), says("I know."), *talk[2:]])
 
 
@@ -159,7 +163,7 @@ def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -
     )
     talk = [user("go"), *step("a", text), user("now")]
     for errors in (True, False):
-        clip = left(talk, 1000, keep_errors=errors)[2]
+        clip = remaining(talk, 1000, keep_errors=errors)[2]
         assert clip.startswith("begin\n") and clip.endswith("the end") and "... [truncated " in clip
         assert "Error: it broke" in clip
 
@@ -169,7 +173,7 @@ def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -
     [
         (step("a", ERROR, command="ls /x"), says("so"), "error"),
         (step("a", FILE, "read_file", path="/app/a.py"), says("so"), "active file /app/a.py"),
-        (step("a", "x " * 50 + f"\n{SAID}"), user(f"> {SAID}"), "quoted by the user"),
+        (step("a", "x " * 50 + f"\n{QUOTE}"), user(f"> {QUOTE}"), "quoted by the user"),
         (
             step("a", "x " * 90 + "src/harbour_gates.py"),
             call("b", path="src/harbour_gates.py"),
@@ -178,7 +182,7 @@ def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -
         (step("a", "y " * 100, "weather"), says("so"), "tool weather"),
     ],
 )
-def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
+def test_s1_4_important_messages_are_dropped_after_other_history(
     first: list[dict[str, Any]], then: dict[str, Any], why: str
 ) -> None:
     later = [then, result("b", "short")] if then.get("tool_calls") else [then]
@@ -193,14 +197,14 @@ def test_s1_4_what_is_worth_keeping_outlives_all_other_history(
         user("now"),
     ]
     taken = descent(talk, keep_tools=("weather",), keep_recent_turns=0, keep_recent_messages=3)
-    order = [place for place, _, _ in taken]
+    order = [position for position, _, _ in taken]
     assert order.index(6) < order.index(2)
     assert (2, "dropped", f"exchange worth keeping ({why}): turn 1, step 1") in taken
     off = descent(talk, keep_recent_turns=0, keep_recent_messages=3, **NOTHING_KEPT)
     assert (2, "dropped", "old exchange: turn 1, step 1") in off
 
 
-def test_s1_4_small_results_go_late_where_that_is_asked_for() -> None:
+def test_s1_4_small_results_are_dropped_late_with_that_setting() -> None:
     talk = [user("go"), *step("a", "tiny"), *step("b", "z " * 50), says("so"), user("now")]
     reasons = [reason for _, _, reason in descent(talk, keep_small=20, keep_recent_turns=0)]
     assert "exchange worth keeping (small: ≈1 < 20 tokens): turn 1, step 1" in reasons
@@ -219,8 +223,11 @@ def values(*special: int, **marks: bool) -> list[Message]:
         user("then"),
         user("now"),
     ]
-    found = builders.transcript(talk).messages
-    return [replace(one, **marks) if place in special else one for place, one in enumerate(found)]  # type: ignore[arg-type]
+    messages = builders.transcript(talk).messages
+    return [
+        replace(message, **marks) if position in special else message
+        for position, message in enumerate(messages)
+    ]  # type: ignore[arg-type]
 
 
 def kept(messages: list[Message], budget: int, **settings: Any) -> list[int | None]:
@@ -233,10 +240,10 @@ def kept(messages: list[Message], budget: int, **settings: Any) -> list[int | No
     return [message.index for message in made(transcript).transcript.messages]
 
 
-def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
+def test_s1_4_agent_instructions_are_dropped_after_the_opening_task() -> None:
     messages = values(1, is_injected=True)
     seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}
-    assert {found for found in seen if 1 not in found} <= {
+    assert {indices for indices in seen if 1 not in indices} <= {
         (0, 2, 4, 5),
         (0, 2, 5),
         (0, 4, 5),
@@ -245,24 +252,28 @@ def test_s1_4_instructions_to_the_agent_outlive_the_opening_task() -> None:
     assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 1, 5), (0, 5)} <= seen
 
 
-def test_s1_4_a_file_of_instructions_in_a_plain_list_is_no_opening_task() -> None:
+def test_s1_4_an_instructions_file_in_a_plain_list_is_not_the_opening_task() -> None:
     marked = values(1, is_injected=True)
     assert [kept(values(), budget) for budget in range(1, 200)] == [
         kept(marked, budget) for budget in range(1, 200)
     ]
 
 
-def test_s1_4_what_was_summarised_before_outlives_the_history() -> None:
+def test_s1_4_an_earlier_summary_is_dropped_after_the_history() -> None:
     messages = values(1, is_injected=True, is_summary=True)
     seen = {tuple(kept(messages, budget)) for budget in range(1, 200)}
     assert {(0, 1, 2, 3, 4, 5), (0, 1, 2, 4, 5), (0, 1, 2, 5), (0, 2, 5), (0, 5)} <= seen
-    assert not any(3 in found and 1 not in found for found in seen)
+    assert not any(3 in indices and 1 not in indices for indices in seen)
 
 
-def test_s1_4_a_session_of_one_turn_and_200_steps_can_be_cut() -> None:
+def test_s1_4_a_session_of_a_single_turn_and_200_steps_is_trimmed() -> None:
     talk = [
         user("go"),
-        *(one for place in range(200) for one in step(f"c{place}", f"page {place} " * 40)),
+        *(
+            message
+            for position in range(200)
+            for message in step(f"c{position}", f"page {position} " * 40)
+        ),
     ]
     for budget in (3000, 6000, 12_000):
         ran = trimmed(talk, budget)
@@ -282,27 +293,28 @@ def test_s1_4_the_same_input_gives_the_same_output() -> None:
 def test_s1_4_every_message_is_explained(summarize: bool) -> None:
     for budget in range(20, tokens(TALK), 300):
         changes = [
-            one.change
-            for one in trimmed(TALK, budget, summarize=summarize).rows[0].steps[0].changes
+            measurement.change
+            for measurement in trimmed(TALK, budget, summarize=summarize).rows[0].steps[0].changes
         ]
-        assert sorted(one.message for one in changes if one.message is not None) == list(
+        assert sorted(change.message for change in changes if change.message is not None) == list(
             range(len(TALK))
         )
-        assert all(one.reason for one in changes)
+        assert all(change.reason for change in changes)
 
 
-def test_s1_4_an_explanation_says_what_protects_a_message() -> None:
+def test_s1_4_an_explanation_names_the_protection_of_a_message() -> None:
     changes = (
-        one.change for one in trimmed(TALK, 3900, pin=("Listed",), **TWO).rows[0].steps[0].changes
+        measurement.change
+        for measurement in trimmed(TALK, 3900, pin=("Listed",), **TWO).rows[0].steps[0].changes
     )
-    why = {one.message: one.reason for one in changes if one.action == "kept"}
+    why = {change.message: change.reason for change in changes if change.action == "kept"}
     assert (why[0], why[1], why[21]) == ("system", "opening task, fits", "current task")
     assert (why[10], why[5]) == ("pinned: Listed", "prompt of a pinned message")
     assert why[15] == "prompt of turn 4"
     assert {"recent exchange: turn 4, step 5, fits"} <= set(why.values())
 
 
-def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:
+def test_s1_5_the_last_turns_are_kept_while_older_messages_remain() -> None:
     talk = [SYSTEM]
     for turn in range(9):
         talk += [
@@ -311,14 +323,14 @@ def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:
             says(f"answer {turn}"),
         ]
     assert parse("trim", {}).settings["keep_recent_turns"] == 5
-    recent = [one["content"] for one in talk[1 + 4 * 4 :]]
+    recent = [message["content"] for message in talk[1 + 4 * 4 :]]
     budget = tokens([SYSTEM, user("task 0"), says("answer 0"), *talk[1 + 4 * 4 :]])
-    assert left(talk, budget) == ["You are terse.", "task 0", "answer 0", *recent]
-    two = [one["content"] for one in talk[1 + 4 * 7 :]]
+    assert remaining(talk, budget) == ["You are terse.", "task 0", "answer 0", *recent]
+    two = [message["content"] for message in talk[1 + 4 * 7 :]]
     assert (
-        left(talk, tokens([SYSTEM, user("task 0"), says("answer 0"), *talk[1 + 4 * 7 :]]), **TWO)[
-            -8:
-        ]
+        remaining(
+            talk, tokens([SYSTEM, user("task 0"), says("answer 0"), *talk[1 + 4 * 7 :]]), **TWO
+        )[-8:]
         == two
     )
 
@@ -334,7 +346,7 @@ def test_s1_5_the_last_turns_stay_while_anything_older_is_left() -> None:
         ({"keep_recent_turns": 2}, 4),
     ],
 )
-def test_s1_5_what_is_recent_is_said_in_turns_messages_or_tokens(
+def test_s1_5_recent_is_a_number_of_turns_messages_or_tokens(
     settings: dict[str, int], first: int
 ) -> None:
     talk = [
@@ -347,28 +359,31 @@ def test_s1_5_what_is_recent_is_said_in_turns_messages_or_tokens(
         user("now"),
     ]
     reasons = {
-        place: reason for place, _, reason in descent(talk, **({"keep_recent_turns": 0} | settings))
+        position: reason
+        for position, _, reason in descent(talk, **({"keep_recent_turns": 0} | settings))
     }
-    old = [place for place, reason in reasons.items() if reason.startswith(("old", "opening"))]
-    assert all((place in old) == (place < first) for place in reasons)
+    old = [
+        position for position, reason in reasons.items() if reason.startswith(("old", "opening"))
+    ]
+    assert all((position in old) == (position < first) for position in reasons)
 
 
-def test_s1_5_system_messages_never_go() -> None:
+def test_s1_5_system_messages_are_never_dropped() -> None:
     talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
     budget = tokens([talk[0], TALK[21]])
-    assert left(talk, budget) == ["rule " * 50, "current task"]
+    assert remaining(talk, budget) == ["rule " * 50, "current task"]
     assert trimmed(talk, budget - 1).data is None
 
 
-def test_s1_5_system_messages_go_last_of_all_where_they_may() -> None:
+def test_s1_5_droppable_system_messages_are_dropped_last() -> None:
     talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
     budget = tokens([talk[0], TALK[21]])
-    assert left(talk, budget, preserve_system_prompt=False) == ["rule " * 50, "current task"]
-    assert left(talk, budget - 1, preserve_system_prompt=False)[0] == "current task"
+    assert remaining(talk, budget, preserve_system_prompt=False) == ["rule " * 50, "current task"]
+    assert remaining(talk, budget - 1, preserve_system_prompt=False)[0] == "current task"
     assert (0, "dropped", "system") in descent(talk, preserve_system_prompt=False)
 
 
-def test_s1_5_priority_based_is_the_name_that_others_have_for_it() -> None:
+def test_s1_5_priority_based_is_an_alias_of_priority() -> None:
     for budget in range(100, tokens(TALK), 300):
         ran = trimmed(TALK, budget, strategy="priority-based")
         assert (
@@ -378,7 +393,10 @@ def test_s1_5_priority_based_is_the_name_that_others_have_for_it() -> None:
         )
 
 
-TURNS = [SYSTEM, *(one for turn in range(7) for one in (user(f"ask {turn}"), says(f"say {turn}")))]
+TURNS = [
+    SYSTEM,
+    *(message for turn in range(7) for message in (user(f"ask {turn}"), says(f"say {turn}"))),
+]
 
 
 @pytest.mark.parametrize(
@@ -389,18 +407,16 @@ TURNS = [SYSTEM, *(one for turn in range(7) for one in (user(f"ask {turn}"), say
         ("age", [4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14]),
     ],
 )
-def test_s1_5_other_strategies_cut_in_an_order_of_their_own(
-    strategy: str, order: list[int]
-) -> None:
+def test_s1_5_each_strategy_has_its_own_drop_order(strategy: str, order: list[int]) -> None:
     taken: list[int | None] = []
-    for place, action, _ in descent(TURNS, strategy=strategy):
-        if action == "dropped" and place not in taken:
-            taken.append(place)
+    for position, action, _ in descent(TURNS, strategy=strategy):
+        if action == "dropped" and position not in taken:
+            taken.append(position)
     pairs = [{*taken[at : at + 2]} for at in range(0, 10, 2)]
     assert pairs == [{*order[at : at + 2]} for at in range(0, 10, 2)]
 
 
-def test_s1_5_by_age_results_go_before_words_and_the_oldest_first() -> None:
+def test_s1_5_by_age_results_are_dropped_before_text_oldest_first() -> None:
     talk = [
         user("go"),
         *step("a", "x " * 60),
@@ -409,22 +425,24 @@ def test_s1_5_by_age_results_go_before_words_and_the_oldest_first() -> None:
         says("two"),
         user("now"),
     ]
-    taken = [(place, action) for place, action, _ in descent(talk, strategy="age")]
+    taken = [(position, action) for position, action, _ in descent(talk, strategy="age")]
     assert taken[:4] == [(2, "truncated"), (5, "truncated"), (1, "dropped"), (2, "dropped")]
 
 
 @pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
-def test_s1_5_what_is_pinned_is_never_touched(strategy: str) -> None:
+def test_s1_5_pinned_messages_are_never_edited(strategy: str) -> None:
     pins = ("cat log", "tool:read_file", "id:h")
     held = [0, 1, 2, 3, 11, 12, 13, 15, 16, 17, 21, 24, 25]
-    ran = trimmed(TALK, tokens([TALK[place] for place in held]), strategy=strategy, pin=pins)
-    assert ran.data == conversation([TALK[place] for place in held])
-    over = trimmed(TALK, tokens([TALK[place] for place in held]) - 1, strategy=strategy, pin=pins)
+    ran = trimmed(TALK, tokens([TALK[position] for position in held]), strategy=strategy, pin=pins)
+    assert ran.data == conversation([TALK[position] for position in held])
+    over = trimmed(
+        TALK, tokens([TALK[position] for position in held]) - 1, strategy=strategy, pin=pins
+    )
     assert over.data is None
     assert any("(pinned: cat log)" in line for line in over.rows[0].findings[0].details)
 
 
-def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> None:
+def test_s1_5_above_the_budget_trim_reduces_to_the_target() -> None:
     budget = tokens(TALK) - 1
     assert trimmed(TALK, budget + 1, target=0.5).data == conversation(TALK)
     low = trimmed(TALK, budget, target=0.5).rows[0].count.tokens
@@ -433,14 +451,14 @@ def test_s1_5_once_over_the_budget_a_target_leaves_room_for_the_next_turns() -> 
     assert tokens(grown) - tokens(TALK) + low <= budget
 
 
-def test_s1_5_a_target_out_of_reach_costs_nothing() -> None:
+def test_s1_5_an_unreachable_target_drops_nothing_more() -> None:
     talk = [{"role": "system", "content": "rule " * 400}, *TALK[1:]]
     budget = tokens(talk) - 1000
     assert trimmed(talk, budget, target=0.1).data == trimmed(talk, budget).data
 
 
 @pytest.mark.parametrize("bad", ["0", "1.1", "-0.5", "half", "1e-1", "0.0"])
-def test_s1_5_a_target_is_a_share(ctxtrim: Any, bad: str) -> None:
+def test_s1_5_a_target_is_a_fraction(ctxtrim: Any, bad: str) -> None:
     ran = ctxtrim("trim", "--target", bad, stdin=conversation(TALK))
     assert (ran.code, ran.out) == (2, b"")
     assert f"--target {bad}: expected a share of the budget, above 0 and at most 1" in ran.err
@@ -449,20 +467,22 @@ def test_s1_5_a_target_is_a_share(ctxtrim: Any, bad: str) -> None:
 @pytest.mark.parametrize(
     ("less", "summarize", "first"), [(1, False, 3), (500, False, 17), (4000, True, 1)]
 )
-def test_s1_5_the_report_says_from_where_on_the_prompt_cache_is_invalid(
+def test_s1_5_the_report_names_the_first_message_that_invalidates_the_cache(
     less: int, summarize: bool, first: int
 ) -> None:
     ran = trimmed(TALK, tokens(TALK) - less, summarize=summarize, **TWO)
-    (found,) = (one for one in ran.rows[0].steps[0].findings if one.code == "prompt-cache")
+    (finding,) = (
+        finding for finding in ran.rows[0].steps[0].findings if finding.code == "prompt-cache"
+    )
     after = contents(ran.data)
-    assert [one["content"] for one in TALK[:first]] == after[:first]
-    before = sum(one.total for one in COUNTER.costs(builders.transcript(TALK).messages[:first]))
-    assert (found.index, found.tokens) == (first, before)
-    assert found.message == (
+    assert [message["content"] for message in TALK[:first]] == after[:first]
+    before = sum(cost.total for cost in COUNTER.costs(builders.transcript(TALK).messages[:first]))
+    assert (finding.index, finding.tokens) == (first, before)
+    assert finding.message == (
         f"a prompt cache stays valid for the messages before message {first}: "
         f"{before} tokens, plus the request overhead"
     )
 
 
-def test_s1_5_what_fits_invalidates_nothing() -> None:
+def test_s1_5_a_transcript_that_fits_keeps_the_cache_valid() -> None:
     assert trimmed(TALK, tokens(TALK)).rows[0].steps[0].findings == ()

@@ -10,7 +10,7 @@ from depth import examples
 from harness import Ran, read, run, unpaired
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CONVERSATIONS, EVENTS, budgets, files, spell, summaries, texts, trims
+from strategies import CONVERSATIONS, EVENTS, as_json, budgets, files, summaries, texts, trims
 
 from ctxtrim.conversation.pins import pinned
 from ctxtrim.conversation.turns import shape
@@ -19,7 +19,7 @@ from ctxtrim.placement.leads import split_message
 from ctxtrim.stages.trim import STRATEGIES
 from ctxtrim.structure import PROFILES, findings
 
-MODEL = "claude-opus-4-6"  # named, since a transcript may lose the last message that records one
+MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 NAMES = (
     "o200k_base",
     "cl100k_base",
@@ -46,8 +46,8 @@ def sessions(draw: st.DrawFn) -> bytes:
             ids = [f"t{turn}s{step}n{number}" for number in range(draw(st.integers(1, 2)))]
             path = draw(st.sampled_from(["a.py", "b.py"]))
             calls = [
-                {"id": one, "name": draw(TOOLS), "input": {"x": "look", "path": path}}
-                for one in ids
+                {"id": call_id, "name": draw(TOOLS), "input": {"x": "look", "path": path}}
+                for call_id in ids
             ]
             talk.append(
                 {
@@ -57,8 +57,14 @@ def sessions(draw: st.DrawFn) -> bytes:
                 }
             )
             talk += (
-                {"role": "tool", "id": one, "texts": [draw(texts)], "image": False, "error": None}
-                for one in ids
+                {
+                    "role": "tool",
+                    "id": call_id,
+                    "texts": [draw(texts)],
+                    "image": False,
+                    "error": None,
+                }
+                for call_id in ids
             )
         talk.append({"role": "assistant", "texts": [f"Answer {turn}. " + draw(texts)], "calls": []})
     if draw(st.booleans()):
@@ -66,7 +72,7 @@ def sessions(draw: st.DrawFn) -> bytes:
     form = draw(st.sampled_from([*CONVERSATIONS, *EVENTS]))
     is_line = form in CONVERSATIONS and (form not in EVENTS or draw(st.booleans()))
     values = [CONVERSATIONS[form](talk, 0)] if is_line else EVENTS[form](talk)
-    return b"".join(spell(value, {"ensure_ascii": False}) + b"\n" for value in values)
+    return b"".join(as_json(value, {"ensure_ascii": False}) + b"\n" for value in values)
 
 
 TOOLS = st.sampled_from(["bash", "read_file", "edit_file"])
@@ -75,14 +81,19 @@ edits = st.one_of(st.tuples(st.just("trim"), trims), st.tuples(st.just("summariz
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
-    return [one for chunk in read(data or b"") for one in chunk.transcripts if one.messages]
+    return [
+        transcript
+        for chunk in read(data or b"")
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
 
 
 def within(ran: Ran, budget: int, **metering: Any) -> None:
-    """What was written fits, as it was counted and as it is counted again; what was
-    not says why.
+    """The output fits, by the reported count and by a new count; a transcript that was not written
+    has a reason.
     """
-    assert [one.code for one in ran.findings if one.code == "self-check"] == []
+    assert [finding.code for finding in ran.findings if finding.code == "self-check"] == []
     for row in ran.rows:
         assert row.count.tokens <= budget or row.overflows
         assert not (row.is_written and row.overflows)
@@ -94,9 +105,9 @@ def within(ran: Ran, budget: int, **metering: Any) -> None:
 
 @pytest.mark.parametrize("summarize", [False, True])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=examples(30))  # of each of ten; a thousand of each were run
+@settings(max_examples=examples(30))  # ten of each here; a thousand of each were run
 @given(inputs, trims, budgets, st.sampled_from(NAMES))
-def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
+def test_s1_9_no_strategy_exceeds_the_budget(
     strategy: str, summarize: bool, data: bytes, how: dict[str, Any], budget: int, name: str
 ) -> None:
     stages = [("trim", how | {"strategy": strategy, "summarize": summarize})]
@@ -109,7 +120,7 @@ def test_s1_9_nothing_is_ever_above_the_budget_whatever_the_strategy(
 
 @settings(max_examples=examples(150))
 @given(inputs, edits, budgets)
-def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_more_to_refuse(
+def test_s1_9_pairs_and_pins_are_kept_and_no_new_finding_appears(
     data: bytes, edit: tuple[str, dict[str, Any]], budget: int
 ) -> None:
     ran = run(data, [edit], limit=budget, model=MODEL)
@@ -120,21 +131,23 @@ def test_s1_9_nothing_is_parted_and_nothing_pinned_is_lost_and_no_provider_has_m
     for old, new in zip(before, after, strict=True):
         assert unpaired(new) <= unpaired(old)
         assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
-        said = [(one.role, split_message(one)[-1].parts) for one in new.messages]
-        for place in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
-            message = old.messages[place]
-            assert (message.role, split_message(message)[-1].parts) in said
+        texts = [(message.role, split_message(message)[-1].parts) for message in new.messages]
+        for position in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
+            message = old.messages[position]
+            assert (message.role, split_message(message)[-1].parts) in texts
 
 
 def refused(profile: str, transcript: Transcript) -> bool:
     """Whether a provider would refuse a conversation."""
-    found = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
-    return any(one.severity == "error" for one in found)
+    parts = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
+    return any(finding.severity == "error" for finding in parts)
 
 
 def session(first: str | None, last: str) -> bytes:
-    """A session in which only the two answers name a model, `last` in one that is long."""
-    told = [
+    """A session in which only the two answers name a model; `last` is the model of a long
+    answer.
+    """
+    summary = [
         ("user", "Paint the hull blue and list what is needed for it.", None),
         ("assistant", "Two pots of blue paint.", first),
         ("user", "And the mast?", None),
@@ -142,7 +155,7 @@ def session(first: str | None, last: str) -> bytes:
         ("user", "Now write the shopping list, please.", None),
     ]
     events = []
-    for at, (role, text, model) in enumerate(told):
+    for at, (role, text, model) in enumerate(summary):
         message = {"role": role, "content": [{"type": "text", "text": text}]} | (
             {"model": model} if model else {}
         )
@@ -169,11 +182,11 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("first", "last"), NAMED)
-def test_the_count_of_an_output_is_the_count_in_its_report_whatever_model_the_rest_names(
+def test_the_count_of_an_output_equals_the_count_in_its_report(
     first: str | None, last: str
 ) -> None:
-    """Where the message that named the model was dropped, the output is counted as its reader
-    counts it.
+    """If the message that names the model is dropped, the output is counted like its reader counts
+    it.
     """
     written = 0
     for budget in range(10, 110):

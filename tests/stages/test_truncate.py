@@ -1,5 +1,5 @@
-"""The settings of truncate beside age and size: clocks, tools, pins, copies, templates; and what it
-does to texts.
+"""The settings of `truncate` besides age and size: clocks, tools, pins, copies, templates; and its
+clips.
 """
 
 import json
@@ -19,7 +19,7 @@ from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
 LONG = "a line of the output\n" * 100
-GONE = "[content truncated - {} steps ago]"
+PLACEHOLDER = "[content truncated - {} steps ago]"
 O200K = tokenizer("o200k_base")
 
 
@@ -37,11 +37,11 @@ def aged(*first: dict[str, Any], by: int = 7) -> list[dict[str, Any]]:
 def turns(number: int) -> list[dict[str, Any]]:
     """Turns of two steps each."""
     made = []
-    for place in range(number):
+    for position in range(number):
         made += [
-            user(f"turn {place}"),
-            *step(f"a{place}", LONG),
-            *step(f"b{place}", LONG),
+            user(f"turn {position}"),
+            *step(f"a{position}", LONG),
+            *step(f"b{position}", LONG),
             says("done"),
         ]
     return made
@@ -49,27 +49,27 @@ def turns(number: int) -> list[dict[str, Any]]:
 
 def test_the_clock_counts_steps_or_turns() -> None:
     assert results(turns(4), max_age=1) == [
-        *[GONE.format(age) for age in range(7, 1, -1)],
+        *[PLACEHOLDER.format(age) for age in range(7, 1, -1)],
         LONG,
         LONG,
     ]
     assert results(turns(4), clock="turns", max_age=1) == [
-        *[GONE.format(3)] * 2,
-        *[GONE.format(2)] * 2,
+        *[PLACEHOLDER.format(3)] * 2,
+        *[PLACEHOLDER.format(2)] * 2,
         *[LONG] * 4,
     ]
 
 
-def test_now_may_be_named_on_either_clock() -> None:
+def test_now_is_a_setting_on_either_clock() -> None:
     assert results(turns(2), clock="turns", max_age=1, current_turn=3) == [
-        *[GONE.format(2)] * 2,
+        *[PLACEHOLDER.format(2)] * 2,
         *[LONG] * 2,
     ]
-    assert results(turns(2), max_age=4, current_step=6) == [GONE.format(5), *[LONG] * 3]
+    assert results(turns(2), max_age=4, current_step=6) == [PLACEHOLDER.format(5), *[LONG] * 3]
     assert results(turns(2), max_age=4, current_turn=90) == [LONG] * 4  # the other clock
 
 
-def test_where_ages_are_turns_a_file_is_in_use_for_five_steps() -> None:
+def test_with_ages_in_turns_a_file_is_active_for_five_steps() -> None:
     def read(after: int) -> Any:
         first = step("r", LONG, "read_file", path="/a.py")
         later = [
@@ -80,10 +80,10 @@ def test_where_ages_are_turns_a_file_is_in_use_for_five_steps() -> None:
         return results([user("go"), *first, *later], clock="turns", max_age=1)[0]
 
     assert read(5) == LONG
-    assert read(6) == GONE.format(6)
+    assert read(6) == PLACEHOLDER.format(6)
 
 
-def test_a_tool_may_have_settings_of_its_own() -> None:
+def test_a_tool_can_have_its_own_settings() -> None:
     text = "\n".join(f"line {number}" for number in range(900))
     messages = [
         user("go"),
@@ -105,15 +105,15 @@ def test_a_tool_may_have_settings_of_its_own() -> None:
     assert later[2] == f"[fetch: 900 lines, ≈{O200K.count(text)} tokens - content truncated]"
 
 
-def test_of_two_rules_for_a_tool_the_later_counts() -> None:
+def test_the_later_of_two_rules_for_a_tool_applies() -> None:
     rules = ("bash:max-tokens=40,max-age=0", "bash:max-tokens=60")
     clip, last = results([user("go"), *step("a", LONG), *step("b", LONG)], tool=rules)
-    assert clip == GONE.format(1)
+    assert clip == PLACEHOLDER.format(1)
     assert 40 < O200K.count(last) <= 60
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "error"),
     [
         ("bash", "expected NAME:key=value"),
         (":mode=head", "expected NAME:key=value"),
@@ -123,27 +123,27 @@ def test_of_two_rules_for_a_tool_the_later_counts() -> None:
         ("bash:pin=x", "unknown setting pin for one tool"),
     ],
 )
-def test_a_rule_that_is_none_is_told(ctxtrim: Run, rule: str, told: str) -> None:
+def test_an_invalid_tool_rule_is_an_error(ctxtrim: Run, rule: str, error: str) -> None:
     ran = ctxtrim("truncate", "--tool", rule, stdin=conversation(steps(7, LONG)))
     assert (ran.code, ran.out) == (2, b"")
-    assert told in ran.err
+    assert error in ran.err
 
 
 PINS = ["ring the harbour", "tool:Keep", "id:p"]
 
 
 @pytest.mark.parametrize("pin", PINS)
-def test_what_is_pinned_is_never_shortened_and_neither_is_its_exchange(pin: str) -> None:
+def test_a_pinned_exchange_is_never_shortened(pin: str) -> None:
     calls = [*call("p", name="keep")["tool_calls"], *call("q")["tool_calls"]]
     both = {"role": "assistant", "content": "now ring the harbour", "tool_calls": calls}
     messages = aged(both, result("p", LONG * 30), result("q", LONG))
-    assert results(messages)[:2] == [GONE.format(7)] * 2
+    assert results(messages)[:2] == [PLACEHOLDER.format(7)] * 2
     assert results(messages, pin=[pin])[:2] == [LONG * 30, LONG]
     assert results(messages, pin=["nothing like it", pin])[:2] == [LONG * 30, LONG]
 
 
 @pytest.mark.parametrize("pin", PINS)
-def test_what_is_pinned_is_never_dropped_and_the_prompt_stays(pin: str) -> None:
+def test_pinned_messages_are_never_dropped(pin: str) -> None:
     first = [{**call("p", name="keep"), "content": "ring the harbour"}, result("p", LONG)]
     messages = aged(*first, by=20)
     messages += [user("and now?")]
@@ -158,7 +158,7 @@ def test_what_is_pinned_is_never_dropped_and_the_prompt_stays(pin: str) -> None:
     assert first[1] not in without and without[-1] == messages[-1]
 
 
-def test_what_is_pinned_and_too_large_is_an_overflow() -> None:
+def test_a_pinned_message_above_the_budget_is_an_overflow() -> None:
     messages = [*aged(*step("p", LONG), by=3), user("and now?")]
     (row,) = run(conversation(messages), [("trim", {"pin": ["id:p"]})], limit=100).rows
     assert row.overflows
@@ -166,37 +166,37 @@ def test_what_is_pinned_and_too_large_is_an_overflow() -> None:
     assert any("pinned: id:p" in line for line in finding.details)
 
 
-def test_what_is_pinned_is_not_repaired_away() -> None:
+def test_repair_keeps_pinned_messages() -> None:
     messages = [user("go"), result("lost", "ring the harbour"), call("open"), user("so?")]
-    assert [one["role"] for one in _repaired(messages)] == ["user", "user"]
+    assert [message["role"] for message in _repaired(messages)] == ["user", "user"]
     assert _repaired(messages, pin=["ring", "id:open"]) == messages
 
 
 def _repaired(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
+    values: list[dict[str, Any]] = json.loads(
         run(conversation(messages), [("repair", settings)]).data or b""
     )["messages"]
-    return found
+    return values
 
 
 @pytest.mark.parametrize("stage", ["truncate", "trim", "repair"])
 @pytest.mark.parametrize("pin", ["(", "", "tool:", "id:"])
-def test_a_pin_that_is_none_is_told(ctxtrim: Run, stage: str, pin: str) -> None:
+def test_an_invalid_pin_is_an_error(ctxtrim: Run, stage: str, pin: str) -> None:
     ran = ctxtrim("run", "-s", stage, "--pin", pin, stdin=conversation(steps(1, "x")))
     assert (ran.code, ran.out) == (2, b"")
     assert "--pin" in ran.err
 
 
-def test_results_of_some_tools_are_kept_from_ageing_but_not_from_limits() -> None:
+def test_results_of_kept_tools_do_not_age_but_have_limits() -> None:
     messages = aged(
         *step("a", LONG, "mcp__tides"), *step("b", LONG * 30, "mcp__log"), *step("c", LONG, "tides")
     )
     kept, clip, gone = results(messages, keep_tools=["mcp__.*"])[:3]
-    assert (kept, gone) == (LONG, GONE.format(7))
+    assert (kept, gone) == (LONG, PLACEHOLDER.format(7))
     assert O200K.count(clip) <= 2000 and clip.startswith("a line of the output\n")
 
 
-def test_of_equal_results_of_a_tool_only_the_newest_is_in_full() -> None:
+def test_only_the_newest_of_equal_results_stays_in_full() -> None:
     messages = [
         user("go"),
         *step("a", LONG),
@@ -209,7 +209,7 @@ def test_of_equal_results_of_a_tool_only_the_newest_is_in_full() -> None:
     assert results(messages, dedupe=True, pin=["id:a"]) == [LONG, pointer, LONG, LONG]
 
 
-TOLD = {
+KEY_VALUES = {
     "{age}": "7",
     "{N}": "7",
     "{tokens}": f"≈{O200K.count(LONG)}",
@@ -221,22 +221,22 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("key", TOLD)
+@pytest.mark.parametrize("key", KEY_VALUES)
 def test_every_key_of_a_template_is_filled_in(key: str) -> None:
-    value = TOLD[key]
+    value = KEY_VALUES[key]
     messages = aged(*step("call_7", LONG, "read_file", path="/app/a.py"))
     assert results(messages, placeholder=f"<gone: {key}>")[0] == f"<gone: {value}>"
     head = results(messages, replace="head", pointer=f"<rest: {key}>", head_lines=1)[0]
     assert head == f"a line of the output\n<rest: {value}>"
 
 
-def test_a_key_that_no_template_has_is_told(ctxtrim: Run) -> None:
+def test_an_unknown_template_key_is_an_error(ctxtrim: Run) -> None:
     ran = ctxtrim("truncate", "--placeholder", "{size}", stdin=conversation(steps(7, LONG)))
     assert (ran.code, ran.out) == (2, b"")
     assert "unknown key {size}; expected {age}, {N}, {tokens}" in ran.err
 
 
-def test_what_a_call_names_cannot_break_out_of_its_line() -> None:
+def test_a_placeholder_with_arguments_of_a_call_stays_one_line() -> None:
     messages = aged(*step("a", LONG, "read_file", path="/app/" + "x" * 900))
     stub = results(messages, replace="stub")[0]
     assert stub.startswith("[File: /app/xxx") and "…" in stub and len(stub) < 400
@@ -246,7 +246,7 @@ def test_what_a_call_names_cannot_break_out_of_its_line() -> None:
     )
 
 
-def test_first_lines_without_an_end_are_cut() -> None:
+def test_endless_first_lines_are_clipped() -> None:
     text = "x" * 1000 + "\nshort\n" + LONG
     head = results(aged(*step("call_7", text)), replace="head")[0].split("\n")
     assert head[0] == "x" * 400 + " ... [truncated 600 characters] ..."
@@ -265,9 +265,9 @@ def test_json_stays_json() -> None:
     text = json.dumps({"rows": rows, "next": None})
     clip = results([user("go"), *step("a", text)], max_tokens=300)[0]
     assert O200K.count(clip) <= 300
-    found = json.loads(clip)
-    assert set(found) == {"rows", "next"}
-    assert found["rows"][0]["name"] == "harbour 0"
+    value = json.loads(clip)
+    assert set(value) == {"rows", "next"}
+    assert value["rows"][0]["name"] == "harbour 0"
 
 
 @pytest.mark.parametrize("mode", ["head", "tail", "head-tail"])
@@ -281,13 +281,16 @@ def test_no_clip_cuts_a_character_in_two(seen: str, mode: str) -> None:
         assert all(part == seen * (len(part) // len(seen)) for part in shown)
 
 
-def test_several_texts_of_one_result_are_clipped_as_one_and_images_stay() -> None:
+def test_several_texts_of_a_result_are_clipped_together_and_images_are_kept() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     parts = [{"type": "text", "text": LONG}, image, {"type": "text", "text": LONG}]
-    assert results(aged(*step("a", parts)))[0] == [{"type": "text", "text": GONE.format(7)}, image]
+    assert results(aged(*step("a", parts)))[0] == [
+        {"type": "text", "text": PLACEHOLDER.format(7)},
+        image,
+    ]
 
 
-def test_an_image_alone_stays() -> None:
+def test_a_result_of_images_alone_is_kept() -> None:
     image = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
     assert results(aged(*step("a", image)), keep_small=0)[0] == image
 
@@ -298,7 +301,7 @@ def test_arguments_of_calls_are_never_cut() -> None:
     assert now[1] == messages[1]
 
 
-def test_what_would_not_get_smaller_stays() -> None:
+def test_results_that_would_not_shrink_are_kept() -> None:
     text = "tiny"
     assert (
         results(steps(7, text), keep_small=0, placeholder="a placeholder of many more tokens")[0]
@@ -311,7 +314,7 @@ def test_many_small_blocks_do_not_grow_by_being_joined() -> None:
     assert results([user("go"), *step("a", blocks)])[0] == blocks
 
 
-def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
+def test_a_placeholder_that_costs_more_when_escaped_is_not_written() -> None:
     text = "a b c d e f g h i j k l m n o p q r s t u v w " * 10
     messages = [
         user("go"),
@@ -324,7 +327,7 @@ def test_a_placeholder_that_costs_more_once_it_is_escaped_is_not_set() -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 5, 10])
-def test_a_limit_below_the_marker_leaves_a_bare_head(limit: int) -> None:
+def test_a_limit_below_the_marker_size_keeps_the_head_without_a_marker(limit: int) -> None:
     counter = Counter(O200K, FRAMINGS["openai"])
     stage = Truncate(counter, Budget(128_000, 0), max_tokens=limit)
     text = stage(transcript([user("go"), *step("a", LONG)])).transcript.messages[2].parts[0].text

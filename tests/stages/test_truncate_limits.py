@@ -27,7 +27,7 @@ def limited(text: str, **settings: Any) -> str:
     return found
 
 
-def test_s3_5_every_output_is_limited_whether_it_failed_or_not() -> None:
+def test_s3_5_limits_apply_to_successful_and_failed_outputs() -> None:
     for text in (LOG, "Error: it broke\n" + LOG, LOG + "Exit code 1\n"):
         now = limited(text, max_lines=10)
         assert now == truncate_text(text, max_lines=10, max_bytes=0, max_chars=0).text
@@ -44,7 +44,7 @@ def test_s3_5_the_limits_are_2000_lines_51200_bytes_and_204800_characters() -> N
     assert truncate_text("x" * 204801, max_bytes=0).is_truncated
 
 
-def test_s3_5_the_middle_goes_with_a_marker_that_counts_its_lines() -> None:
+def test_s3_5_a_marker_with_the_line_count_replaces_the_middle() -> None:
     lines = limited(LOG, max_lines=10).split("\n")
     assert lines[:5] == [f"line {number} of the log" for number in range(5)]
     assert lines[5] == "... [truncated 4990 lines] ..."
@@ -59,12 +59,12 @@ def test_s3_5_mode_head_and_a_limit_below_4_keep_the_beginning(settings: dict[st
     assert "line 4999" not in now and "... [truncated" not in now
 
 
-def test_s3_5_a_mode_that_is_none_is_told() -> None:
+def test_s3_5_an_invalid_mode_is_an_error() -> None:
     with pytest.raises(UsageError, match="expected head or head_tail"):
         truncate_text("x", mode="middle")
 
 
-def test_s3_6_what_is_spilled_is_not_limited_and_what_is_not_is() -> None:
+def test_s3_6_only_outputs_that_are_not_spilled_are_limited() -> None:
     data = conversation([user("go"), *step("a", HUGE), *step("b", LOG)])
     ran = run(data, [("truncate", {"max_tokens": 0, "max_lines": 10, "spill_above": 150_000})])
     notice, clip = contents(ran.data)[2::2]
@@ -76,7 +76,7 @@ def test_s3_6_what_is_spilled_is_not_limited_and_what_is_not_is() -> None:
     )
     assert ran.kept[name] == HUGE.encode()
     assert "showing 10/5000 lines" in clip
-    actions = [one.change.action for one in ran.rows[0].steps[0].changes]
+    actions = [measurement.change.action for measurement in ran.rows[0].steps[0].changes]
     assert actions == ["archived", "truncated"]
 
 
@@ -100,7 +100,7 @@ DATA = conversation([user("go"), *step("a", HUGE)])
 NAME = sha256(HUGE.encode()).hexdigest()
 
 
-def test_s3_6_by_default_it_goes_to_a_private_folder_for_temporary_files(
+def test_s3_6_outputs_are_spilled_to_a_private_temporary_folder_by_default(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
     ran = spilling(ctxtrim, DATA, tmp_path)
@@ -112,7 +112,7 @@ def test_s3_6_by_default_it_goes_to_a_private_folder_for_temporary_files(
     assert spilling(ctxtrim, ran.out, tmp_path).out == ran.out
 
 
-def test_s3_6_with_an_archive_it_goes_there_and_comes_back(ctxtrim: Run, tmp_path: Path) -> None:
+def test_s3_6_outputs_are_spilled_to_the_archive_and_restored(ctxtrim: Run, tmp_path: Path) -> None:
     archive = tmp_path / "a"
     ran = spilling(ctxtrim, DATA, tmp_path, "--archive", archive)
     assert not (tmp_path / SPILLS).exists()
@@ -122,7 +122,7 @@ def test_s3_6_with_an_archive_it_goes_there_and_comes_back(ctxtrim: Run, tmp_pat
     assert ctxtrim("restore", "-", "--archive", archive, stdin=ran.out).out == DATA
 
 
-def test_s3_6_what_cannot_be_spilled_stays_whole(ctxtrim: Run, tmp_path: Path) -> None:
+def test_s3_6_an_output_that_cannot_be_spilled_stays_whole(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / SPILLS).write_bytes(b"a file where a folder should be")
     ran = spilling(ctxtrim, DATA, tmp_path)
     assert (ran.code, ran.out) == (1, DATA)
@@ -134,7 +134,7 @@ def test_s3_6_a_dry_run_spills_nothing(ctxtrim: Run, tmp_path: Path) -> None:
     assert not (tmp_path / SPILLS).exists()
 
 
-def test_s3_7_a_notice_stands_after_an_empty_line() -> None:
+def test_s3_7_a_notice_follows_an_empty_line() -> None:
     now = limited(LOG, max_lines=10)
     assert now.endswith(
         f"\n\n[tool output truncated: showing 10/5000 lines, 195B/{len(LOG) / 1024:.1f}KB "
@@ -143,7 +143,7 @@ def test_s3_7_a_notice_stands_after_an_empty_line() -> None:
 
 
 @pytest.mark.parametrize("limit", ["max_lines", "max_bytes", "max_chars"])
-def test_s3_7_the_limits_count_what_is_kept_and_a_tail_stays_under_each(limit: str) -> None:
+def test_s3_7_limits_apply_to_kept_content_and_keep_a_tail(limit: str) -> None:
     now = limited(LOG, **{limit: 400})
     content = now.rpartition("\n[tool output truncated: ")[0].removesuffix("\n")
     head, _, rest = content.partition("... [truncated ")
@@ -155,7 +155,7 @@ def test_s3_7_the_limits_count_what_is_kept_and_a_tail_stays_under_each(limit: s
     assert 350 < size <= 401
 
 
-def test_s3_7_what_was_limited_once_is_left_alone() -> None:
+def test_s3_7_a_limited_output_is_not_limited_again() -> None:
     for settings in (
         {"max_lines": 10},
         {"max_bytes": 500},
@@ -166,13 +166,13 @@ def test_s3_7_what_was_limited_once_is_left_alone() -> None:
         assert limited(once, **settings) == once
 
 
-def test_s3_7_the_stage_leaves_alone_what_would_not_get_smaller() -> None:
+def test_s3_7_the_stage_skips_outputs_that_would_not_shrink() -> None:
     text = "one\ntwo\nthree\nfour\nfive\n"
     assert truncate_text(text, max_lines=4).is_truncated
     assert limited(text, max_lines=4) == text
 
 
-def test_s3_7_images_and_other_fields_stay() -> None:
+def test_s3_7_images_and_other_fields_are_kept() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     messages = [
         user("go"),
@@ -183,10 +183,10 @@ def test_s3_7_images_and_other_fields_stay() -> None:
         "messages"
     ]
     assert now[2]["content"][1] == image
-    assert [set(one) for one in now] == [set(one) for one in messages]
+    assert [set(item) for item in now] == [set(message) for message in messages]
 
 
-def test_s3_5_what_is_clipped_to_tokens_stays_within_its_lines() -> None:
+def test_s3_5_a_clip_to_tokens_respects_the_line_limit() -> None:
     text = "ok\n" + "word " * 6000 + "\n" + "word " * 6000
     once = limited(text, max_lines=3, max_tokens=2000)
     assert limited(once, max_lines=3, max_tokens=2000) == once

@@ -1,4 +1,4 @@
-"""Tool results that go by age and size, files in use, and what stands for what went: S0 and S2, row
+"""Tool results truncated by age and size, active files, and the replacement texts: S0 and S2, row
 by row.
 """
 
@@ -24,7 +24,7 @@ from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
 LONG = "a line of the output\n" * 100
-GONE = "[content truncated - {} steps ago]"
+PLACEHOLDER = "[content truncated - {} steps ago]"
 O200K = tokenizer("o200k_base")
 
 
@@ -43,20 +43,23 @@ def results(messages: list[dict[str, Any]], **settings: Any) -> list[Any]:
 
 
 def reasons(messages: list[dict[str, Any]], **settings: Any) -> list[str]:
-    """What was said of each result."""
+    """The recorded reason for each result."""
     (row,) = run(conversation(messages), [("truncate", settings)], tokenizer="o200k_base").rows
-    return [f"{one.change.action}: {one.change.reason}" for one in row.steps[0].changes]
+    return [
+        f"{measurement.change.action}: {measurement.change.reason}"
+        for measurement in row.steps[0].changes
+    ]
 
 
 def aged(
     *first: dict[str, Any], by: int = 7, then: tuple[dict[str, Any], ...] = ()
 ) -> list[dict[str, Any]]:
     """A first step, and so many more after it."""
-    more = [message for place in range(by) for message in step(f"later{place}", "short")]
+    more = [message for position in range(by) for message in step(f"later{position}", "short")]
     return [user("go"), *first, *then, *more]
 
 
-def test_s0_1_nothing_is_done_unless_it_is_enabled(ctxtrim: Run) -> None:
+def test_s0_1_nothing_is_truncated_unless_it_is_enabled(ctxtrim: Run) -> None:
     messages = steps(7, LONG)
     assert truncate_old_tool_outputs(messages) == messages
     assert truncate_old_tool_outputs(messages, {"enabled": True}, enabled=False) == messages
@@ -65,14 +68,14 @@ def test_s0_1_nothing_is_done_unless_it_is_enabled(ctxtrim: Run) -> None:
         truncate_old_tool_outputs(messages, enabled=True),
         truncate_old_tool_outputs(messages, {"enabled": False}, enabled=True),
     ):
-        assert enabled[2]["content"] == GONE.format(6)
+        assert enabled[2]["content"] == PLACEHOLDER.format(6)
     assert ctxtrim("run", stdin=conversation(messages)).out == conversation(messages)
     assert ctxtrim("run", "--no-enabled", stdin=conversation(messages)).out == conversation(
         messages
     )
     assert contents(ctxtrim("run", "--enabled", stdin=conversation(messages)).out)[
         2
-    ] == GONE.format(6)
+    ] == PLACEHOLDER.format(6)
 
 
 @pytest.mark.parametrize(
@@ -82,21 +85,21 @@ def test_s0_1_naming_the_stage_or_the_preset_enables_it(
     ctxtrim: Run, words: tuple[str, ...]
 ) -> None:
     ran = ctxtrim(*words, stdin=conversation(steps(7, LONG)))
-    assert contents(ran.out)[2] == GONE.format(6)
+    assert contents(ran.out)[2] == PLACEHOLDER.format(6)
 
 
-def test_s0_2_content_goes_and_structure_stays() -> None:
+def test_s0_2_content_is_replaced_and_structure_is_kept() -> None:
     messages = steps(8, LONG)
     messages[2] |= {"name": "bash", "extra": {"b": 1.10, "a": [1e5]}}
     data = run(conversation(messages), [("truncate", {})]).data or b""
     after = json.loads(data)["messages"]
-    assert [{key: value for key, value in one.items() if key != "content"} for one in after] == [
-        {key: value for key, value in one.items() if key != "content"} for one in messages
+    assert [{key: value for key, value in item.items() if key != "content"} for item in after] == [
+        {key: value for key, value in message.items() if key != "content"} for message in messages
     ]
     assert b'"extra": {"b": 1.1, "a": [100000.0]}' in data
 
 
-def test_s0_3_parallel_calls_are_one_step_and_answers_without_calls_are_none() -> None:
+def test_s0_3_parallel_calls_form_a_single_step() -> None:
     messages = [
         user("go"),
         call("a", "b"),
@@ -105,13 +108,13 @@ def test_s0_3_parallel_calls_are_one_step_and_answers_without_calls_are_none() -
         says("so"),
         says("well"),
     ]
-    messages += [message for place in range(5) for message in step(f"s{place}", "short")]
+    messages += [message for position in range(5) for message in step(f"s{position}", "short")]
     assert results(messages)[:2] == [LONG, LONG]  # age 5 of 6 steps
     messages += step("last", "short")
-    assert results(messages)[:2] == [GONE.format(6)] * 2
+    assert results(messages)[:2] == [PLACEHOLDER.format(6)] * 2
 
 
-def test_s0_3_steps_are_counted_and_what_stands_before_the_first_has_step_0() -> None:
+def test_s0_3_messages_before_the_first_step_have_step_0() -> None:
     empty: dict[str, Any] = {"role": "assistant", "content": "hm", "tool_calls": []}
     messages = [
         user("go"),
@@ -127,23 +130,27 @@ def test_s0_3_steps_are_counted_and_what_stands_before_the_first_has_step_0() ->
     assert count_steps([]) == 0
 
 
-def test_s0_4_of_seven_steps_only_the_first_goes() -> None:
-    assert results(steps(7, LONG)) == [GONE.format(6), *[LONG] * 6]
+def test_s0_4_only_the_first_of_seven_steps_is_truncated() -> None:
+    assert results(steps(7, LONG)) == [PLACEHOLDER.format(6), *[LONG] * 6]
 
 
-def test_s0_4_of_six_steps_none_goes() -> None:
+def test_s0_4_six_steps_are_unchanged() -> None:
     assert results(steps(6, LONG)) == [LONG] * 6
 
 
-def test_s0_4_the_current_step_may_be_named() -> None:
-    assert results(steps(3, LONG), current_step=8) == [GONE.format(7), GONE.format(6), LONG]
+def test_s0_4_the_current_step_is_a_setting() -> None:
+    assert results(steps(3, LONG), current_step=8) == [
+        PLACEHOLDER.format(7),
+        PLACEHOLDER.format(6),
+        LONG,
+    ]
     assert truncate_old_tool_outputs(steps(3, LONG), current_step=7, enabled=True)[2][
         "content"
-    ] == GONE.format(6)
+    ] == PLACEHOLDER.format(6)
 
 
 @pytest.mark.parametrize("age", [0, 7])
-def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: int) -> None:
+def test_s0_5_an_output_of_any_age_is_clipped_to_head_and_tail(age: int) -> None:
     text = (
         "Error: it broke\n"
         + "\n".join(f"line {number} of a long log" for number in range(3000))
@@ -158,14 +165,14 @@ def test_s0_5_an_output_of_any_age_is_clipped_head_and_tail_to_the_limit(age: in
     assert len([*head.split("\n"), *tail.split("\n")]) + gone == len(text.split("\n"))
 
 
-def test_s0_5_of_an_output_within_the_limit_nothing_goes() -> None:
+def test_s0_5_an_output_within_the_limit_is_unchanged() -> None:
     text = "word " * 1998 + "end\n"
     assert O200K.count(text) == 2000
     assert results(aged(*step("a", text), by=5)) == [text, *["short"] * 5]
     assert O200K.count(results(aged(*step("a", "one " + text), by=5))[0]) <= 2000
 
 
-def test_s0_5_a_file_in_use_is_not_clipped() -> None:
+def test_s0_5_an_active_file_is_not_clipped() -> None:
     text = "word " * 3000
     messages = aged(*step("a", text, "read_file", path="/app/a.py"), by=1)
     assert results(messages)[0] == text
@@ -186,39 +193,39 @@ def test_s0_6_the_placeholder_is_a_template() -> None:
 
 
 def test_s0_7_partial_settings_merge_with_the_defaults() -> None:
-    said, default = (
+    message, default = (
         parse("truncate:max-age=2", {"max_tokens": 77}).settings,
         parse("truncate", {}).settings,
     )
-    assert said == default | {"max_age": 2, "max_tokens": 77}
+    assert message == default | {"max_age": 2, "max_tokens": 77}
     assert (
         default["max_age"] == 5 and default["max_tokens"] == 2000 and default["keep_small"] == 100
     )
     assert default["placeholder"] == "[content truncated - {age} steps ago]"
     now = truncate_old_tool_outputs(steps(4, LONG), {"max_age": 2}, enabled=True)
-    assert [one["content"] for one in now if one["role"] == "tool"] == [
-        GONE.format(3),
+    assert [message["content"] for message in now if message["role"] == "tool"] == [
+        PLACEHOLDER.format(3),
         LONG,
         LONG,
         LONG,
     ]
 
 
-def test_s0_8_metadata_tells_the_original_length_and_the_age_where_it_is_wanted() -> None:
+def test_s0_8_metadata_holds_original_length_and_age_if_enabled() -> None:
     messages, data = steps(7, LONG), conversation(steps(7, LONG))
     first = json.loads(run(data, [("truncate", {"metadata": True})]).data or b"")["messages"][2]
     assert (first["_originalLength"], first["_truncatedAt"]) == (len(LONG), 6)
     assert b"_originalLength" not in (run(data, [("truncate", {})]).data or b"")
     there = truncate_old_tool_outputs(messages, enabled=True)
     assert (there[2]["_originalLength"], there[2]["_truncatedAt"]) == (len(LONG), 6)
-    assert [one for one in there if "_truncatedAt" in one] == [there[2]]
+    assert [item for item in there if "_truncatedAt" in item] == [there[2]]
     assert (
         "_truncatedAt"
         not in truncate_old_tool_outputs(messages, {"metadata": False}, enabled=True)[2]
     )
 
 
-def test_s0_8_preset_rolling_has_metadata(ctxtrim: Run) -> None:
+def test_s0_8_preset_rolling_writes_metadata(ctxtrim: Run) -> None:
     data = conversation(steps(7, LONG))
     first = json.loads(ctxtrim("run", "--preset", "rolling", stdin=data).out)["messages"][2]
     assert (first["_originalLength"], first["_truncatedAt"]) == (len(LONG), 6)
@@ -228,7 +235,7 @@ def test_s0_8_preset_rolling_has_metadata(ctxtrim: Run) -> None:
     )
 
 
-def test_s0_8_a_second_cut_keeps_the_length_of_the_original() -> None:
+def test_s0_8_a_second_truncation_keeps_the_original_length() -> None:
     text = "a line of the output\n" * 2000
     once = (
         run(conversation(aged(*step("a", text), by=1)), [("truncate", {"metadata": True})]).data
@@ -236,18 +243,20 @@ def test_s0_8_a_second_cut_keeps_the_length_of_the_original() -> None:
     )
     clipped = json.loads(once)["messages"]
     assert clipped[2]["_truncatedAt"] == 1
-    later = clipped + [message for place in range(7) for message in step(f"more{place}", "short")]
+    later = clipped + [
+        message for position in range(7) for message in step(f"more{position}", "short")
+    ]
     gone = json.loads(run(conversation(later), [("truncate", {"metadata": True})]).data or b"")[
         "messages"
     ][2]
     assert (gone["content"], gone["_originalLength"], gone["_truncatedAt"]) == (
-        GONE.format(8),
+        PLACEHOLDER.format(8),
         len(text),
         8,
     )
 
 
-def test_s0_9_only_tool_results_are_touched_and_lists_never_changed() -> None:
+def test_s0_9_only_tool_results_are_edited_and_input_lists_never() -> None:
     messages = [user(LONG), says(LONG), *steps(7, "short"), user(LONG)]
     assert truncated(messages) == [message["content"] for message in messages]
     old = steps(7, LONG)
@@ -259,33 +268,33 @@ def test_s0_9_only_tool_results_are_touched_and_lists_never_changed() -> None:
 READ = "total 3\nsrc/harbour_gates.py\n" + "src/other.py\n" * 100
 
 
-def test_s0_10_what_a_recent_call_uses_is_kept() -> None:
+def test_s0_10_results_that_recent_calls_use_are_kept() -> None:
     used = [
         *step("a", READ),
         *steps(5, "short")[1:],
         *step("z", "short", path="src/harbour_gates.py"),
     ]
     assert results([user("go"), *used])[0] == READ
-    assert results([user("go"), *used], keep_chains=False)[0] == GONE.format(6)
+    assert results([user("go"), *used], keep_chains=False)[0] == PLACEHOLDER.format(6)
     assert reasons([user("go"), *used])[0] == "kept: message 13 uses it"
 
 
-def test_s0_10_what_an_old_call_used_goes() -> None:
+def test_s0_10_results_that_only_old_calls_use_are_replaced() -> None:
     used = [
         *step("a", READ),
         *step("z", "short", path="src/harbour_gates.py"),
         *steps(6, "short")[1:],
     ]
-    assert results([user("go"), *used])[0] == GONE.format(7)
+    assert results([user("go"), *used])[0] == PLACEHOLDER.format(7)
 
 
-def test_s0_10_what_was_said_before_it_is_no_use_of_it() -> None:
+def test_s0_10_earlier_text_is_not_a_use_of_a_result() -> None:
     used = [
         *step("a", READ),
         *steps(5, "short")[1:],
         *step("z", "short", path="src/harbour_gates.py"),
     ]
-    assert results([user("look at src/harbour_gates.py"), *used])[0] == GONE.format(6)
+    assert results([user("look at src/harbour_gates.py"), *used])[0] == PLACEHOLDER.format(6)
 
 
 @pytest.mark.parametrize(
@@ -303,39 +312,39 @@ def test_s0_10_what_was_said_before_it_is_no_use_of_it() -> None:
 )
 def test_s0_11_errors_are_kept(text: str) -> None:
     assert results(aged(*step("e", text)))[0] == text
-    assert results(aged(*step("e", text)), keep_errors=False)[0] == GONE.format(7)
+    assert results(aged(*step("e", text)), keep_errors=False)[0] == PLACEHOLDER.format(7)
 
 
 @pytest.mark.parametrize(
     "text",
     ["0 errors\n" + LONG, LONG + "no error: all is well", "Exit code 0\nError: handled\n" + LONG],
 )
-def test_s0_11_a_success_that_speaks_of_errors_is_none(text: str) -> None:
-    assert results(aged(*step("e", text)))[0] == GONE.format(7)
+def test_s0_11_a_success_that_mentions_errors_is_not_an_error(text: str) -> None:
+    assert results(aged(*step("e", text)))[0] == PLACEHOLDER.format(7)
 
 
 @pytest.mark.parametrize("word", ["error", "exception", "failed", "fatal", "cannot", "unable to"])
-def test_s0_11_a_loose_detector_takes_any_word(word: str) -> None:
+def test_s0_11_a_loose_detector_accepts_any_error_word(word: str) -> None:
     text = LONG + f"what {word} means\n"
     assert results(aged(*step("e", text)), errors="loose")[0] == text
-    assert results(aged(*step("e", text)))[0] == GONE.format(7)
+    assert results(aged(*step("e", text)))[0] == PLACEHOLDER.format(7)
 
 
 def blocks(number: int, is_error: bool | None) -> list[dict[str, Any]]:
     """Steps in Claude Code's lines; the first result has a flag."""
     lines: list[dict[str, Any]] = []
-    for place in range(number):
-        use = {"type": "tool_use", "id": f"t{place}", "name": "Bash", "input": {}}
+    for position in range(number):
+        use = {"type": "tool_use", "id": f"t{position}", "name": "Bash", "input": {}}
         block = {
             "type": "tool_result",
-            "tool_use_id": f"t{place}",
-            "content": LONG if place == 0 else "short",
+            "tool_use_id": f"t{position}",
+            "content": LONG if position == 0 else "short",
         }
-        flag = {"is_error": is_error} if place == 0 else {}
+        flag = {"is_error": is_error} if position == 0 else {}
         lines.append(
             {
                 "type": "assistant",
-                "message": {"id": f"m{place}", "role": "assistant", "content": [use]},
+                "message": {"id": f"m{position}", "role": "assistant", "content": [use]},
             }
         )
         lines.append({"type": "user", "message": {"role": "user", "content": [block | flag]}})
@@ -347,13 +356,13 @@ def test_s0_11_the_formats_own_flag_decides_first(is_error: bool | None, stays: 
     data = b"".join(json.dumps(line).encode() + b"\n" for line in blocks(8, is_error))
     out = run(data, [("truncate", {})]).data or b""
     assert (out == data) == stays
-    assert (GONE.format(7).encode() in out) != stays
+    assert (PLACEHOLDER.format(7).encode() in out) != stays
 
 
 @pytest.mark.parametrize(
     "end", ["exit code: 1\n" + "f3a9" * 700 + "\nbye", "exit code: 1", "exit code: 1\nbye\n\n"]
 )
-def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
+def test_s0_11_an_old_error_is_kept_even_if_it_is_too_long(end: str) -> None:
     text = "x exit code: 1 is bad\n" + "line of the log\n" * 3000 + end
     messages = [user("go"), *step("e", text), *steps(8, "short")[1:]]
     clip = results(messages)[0]
@@ -363,52 +372,52 @@ def test_s0_11_an_old_error_is_kept_even_where_it_is_too_long(end: str) -> None:
     assert results(messages)[0] == clip
 
 
-def test_s0_12_under_a_hundred_tokens_is_kept_and_a_hundred_goes() -> None:
+def test_s0_12_results_below_a_hundred_tokens_are_kept() -> None:
     small, large = "word " * 98 + "word", "word " * 99 + "word"
     assert (O200K.count(small), O200K.count(large)) == (99, 100)
     assert results(steps(7, small))[0] == small
-    assert results(steps(7, large))[0] == GONE.format(6)
+    assert results(steps(7, large))[0] == PLACEHOLDER.format(6)
     assert reasons(steps(7, small))[0] == "kept: small: ≈99 < 100 tokens"
 
 
-SAID = "the tide gauge at the north pier reads nine"
-TOLD = LONG + SAID + "\n" + LONG
+QUOTE = "the tide gauge at the north pier reads nine"
+QUOTED = LONG + QUOTE + "\n" + LONG
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        f"why is it that {SAID}?",
-        f"> {SAID}",
+        f"why is it that {QUOTE}?",
+        f"> {QUOTE}",
         "the tide gauge  at the\nnorth pier reads nine",
         "see call_7",
     ],
 )
-def test_s0_13_what_the_user_quotes_later_is_kept(words: str) -> None:
-    messages = aged(*step("call_7", TOLD), then=(user(words),))
-    assert results(messages)[0] == TOLD
+def test_s0_13_results_that_the_user_quotes_later_are_kept(words: str) -> None:
+    messages = aged(*step("call_7", QUOTED), then=(user(words),))
+    assert results(messages)[0] == QUOTED
     assert reasons(messages)[0] == "kept: quoted by the user"
-    assert results(messages, keep_quoted=False)[0] == GONE.format(7)
+    assert results(messages, keep_quoted=False)[0] == PLACEHOLDER.format(7)
 
 
 @pytest.mark.parametrize("words", ["why is that?", "the tide gauge", "is /app/harbour.py fine?"])
-def test_s0_13_no_quotation(words: str) -> None:
-    first = step("call_7", TOLD + "/app/harbour.py\n", "bash", path="/app/harbour.py")
-    assert results(aged(*first, then=(user(words),)))[0] == GONE.format(7)
+def test_s0_13_texts_that_are_not_quotations(words: str) -> None:
+    first = step("call_7", QUOTED + "/app/harbour.py\n", "bash", path="/app/harbour.py")
+    assert results(aged(*first, then=(user(words),)))[0] == PLACEHOLDER.format(7)
 
 
-def test_s0_13_text_written_before_the_tool_ran_is_no_quotation() -> None:
-    assert results([user(SAID), *aged(*step("call_7", TOLD))[1:]])[0] == GONE.format(7)
+def test_s0_13_text_before_the_call_is_not_a_quotation() -> None:
+    assert results([user(QUOTE), *aged(*step("call_7", QUOTED))[1:]])[0] == PLACEHOLDER.format(7)
 
 
-def test_s0_13_the_clip_of_what_is_quoted_shows_it() -> None:
-    text = "word " * 3000 + "\n" + SAID + "\n" + "word " * 3000
-    clip = results(aged(*step("call_7", text), then=(user(f"> {SAID}"),)))[0]
-    assert SAID in clip and O200K.count(clip) <= 2000
+def test_s0_13_a_clip_includes_the_quoted_text() -> None:
+    text = "word " * 3000 + "\n" + QUOTE + "\n" + "word " * 3000
+    clip = results(aged(*step("call_7", text), then=(user(f"> {QUOTE}"),)))[0]
+    assert QUOTE in clip and O200K.count(clip) <= 2000
 
 
 @pytest.mark.parametrize("replace", ["placeholder", "stub", "head", "summary"])
-def test_s0_14_a_second_run_changes_nothing_and_what_stands_there_does_not_age(
+def test_s0_14_a_second_run_changes_nothing_and_placeholders_do_not_age(
     replace: str,
 ) -> None:
     settings = {"keep_small": 0, "max_age": 2, "replace": replace}
@@ -419,7 +428,7 @@ def test_s0_14_a_second_run_changes_nothing_and_what_stands_there_does_not_age(
     assert contents(run(conversation(later), [("truncate", settings)]).data)[2] == contents(once)[2]
 
 
-def test_s0_14_a_clip_is_recognised_as_one() -> None:
+def test_s0_14_a_clip_is_recognised() -> None:
     text = "\n".join(f"line {number} of a long log" for number in range(3000))
     once = (
         run(
@@ -434,7 +443,7 @@ FILE = "".join(f"line {number} of the program\n" for number in range(120))
 
 
 @pytest.mark.parametrize(("by", "stays"), [(5, True), (6, False)])
-def test_s2_1_files_read_in_the_last_steps_stay_in_full(by: int, stays: bool) -> None:
+def test_s2_1_recently_read_files_stay_in_full(by: int, stays: bool) -> None:
     messages = aged(*step("a", FILE * 20, "read_file", path="/app/a.py"), by=by)
     assert (results(messages)[0] == FILE * 20) == stays
     assert results(messages, active_steps=by)[0] == FILE * 20
@@ -449,35 +458,38 @@ def test_s2_1_read_six_steps_ago_but_edited_one_step_ago_is_active() -> None:
     ]
     assert results(messages)[0] == FILE
     assert reasons(messages)[0] == "kept: active file /app/a.py"
-    assert results(messages, keep_active_files=False)[0] == GONE.format(6)
+    assert results(messages, keep_active_files=False)[0] == PLACEHOLDER.format(6)
 
 
-def test_s2_2_older_file_content_goes_and_path_and_line_count_stay() -> None:
+def test_s2_2_old_file_content_is_replaced_by_path_and_line_count() -> None:
     messages = aged(*step("a", FILE, "read_file", path="/app/a.py"))
     assert results(messages, replace="stub")[0] == (
         "[File: /app/a.py (120 lines) - content truncated, use read_file to re-read]"
     )
 
 
-def test_s2_3_files_are_referred_to_by_path_last_step_and_content() -> None:
+def test_s2_3_file_references_hold_path_last_step_and_content() -> None:
     messages = [
         *aged(*step("a", "one", "read_file", path="/app/a.py"), by=0),
         *step("b", "two", "Read", file_path="/app/b.py"),
         *step("c", "ok", "edit_file", filename="/app/a.py", old="x"),
     ]
-    found = active_files(messages)
-    assert [(one.path, one.last_access_step) for one in found] == [
+    file_references = active_files(messages)
+    assert [
+        (file_reference.path, file_reference.last_access_step) for file_reference in file_references
+    ] == [
         ("/app/b.py", 2),
         ("/app/a.py", 3),
     ]
     assert (
-        found[1].content_hash == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+        file_references[1].content_hash
+        == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
     )
-    assert active_files(messages, active_steps=0) == [found[1]]
-    assert active_files(messages, active_steps=1, current_step=4) == [found[1]]
+    assert active_files(messages, active_steps=0) == [file_references[1]]
+    assert active_files(messages, active_steps=1, current_step=4) == [file_references[1]]
 
 
-def test_s2_3_of_the_same_content_read_twice_only_the_newest_copy_stays() -> None:
+def test_s2_3_only_the_newest_copy_of_repeated_content_is_kept() -> None:
     twice = [
         *step("a", FILE, "read_file", path="/app/a.py"),
         *step("b", FILE, "read_file", path="/app/a.py"),
@@ -489,10 +501,10 @@ def test_s2_3_of_the_same_content_read_twice_only_the_newest_copy_stays() -> Non
     assert reasons([user("go"), *twice], dedupe=True)[0] == "truncated: same as message 4"
     assert results([user("go"), *twice]) == [FILE, FILE]
     old = aged(*twice, by=5, then=())
-    assert results(old)[:2] == [GONE.format(6), FILE]
+    assert results(old)[:2] == [PLACEHOLDER.format(6), FILE]
 
 
-def test_s2_4_a_summary_in_place_of_a_placeholder() -> None:
+def test_s2_4_a_summary_replaces_the_placeholder() -> None:
     fine = step("a", "ok\n" * 213 + "Exit code 0\n", "bash", command="npm test")
     failed = step(
         "b", "npm error: missing script\n" * 100 + "Exit code 1\n", "bash", command="npm test"
@@ -502,10 +514,10 @@ def test_s2_4_a_summary_in_place_of_a_placeholder() -> None:
         "[✓ bash: npm test | exit 0 | 214 lines]",
         "[❌ bash: npm test | exit 1 | npm error: missing script | 101 lines]",
     ]
-    assert all(len(one) <= 200 and "\n" not in one for one in now[:2])
+    assert all(len(item) <= 200 and "\n" not in item for item in now[:2])
 
 
-def test_s2_4_one_message_is_summed_up() -> None:
+def test_s2_4_a_single_message_is_summarized() -> None:
     assert summarize_tool_output(result("a", "ok\n" * 3), "bash") == "[✓ bash | 3 lines]"
 
 
@@ -540,9 +552,9 @@ def test_s2_7_a_long_conversation_stays_bounded() -> None:
         if number % 100 == 99:
             messages = truncate_old_tool_outputs(messages, {"metadata": False}, enabled=True)
             live = [
-                one
-                for one in messages
-                if one["role"] == "tool" and not one["content"].startswith("[content")
+                message
+                for message in messages
+                if message["role"] == "tool" and not message["content"].startswith("[content")
             ]
             tokens.append(counter.tokens(transcript(live)))
     assert len(tokens) == 20

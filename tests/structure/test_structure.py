@@ -1,4 +1,6 @@
-"""What providers accept: each rule with a conversation that breaks it and one that keeps it."""
+"""The rules of providers: for each rule a conversation that breaks it and a conversation that
+satisfies it.
+"""
 
 from typing import Any
 
@@ -30,16 +32,18 @@ def broken(
     row = run(
         conversation(messages, **envelope), [("check", {"profile": profile, "as_": how})]
     ).rows[0]
-    return [one.code + ("?" if one.severity == "warning" else "") for one in row.findings]
+    return [
+        finding.code + ("?" if finding.severity == "warning" else "") for finding in row.findings
+    ]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_good_request_breaks_no_rule_of_any_provider(profile: str) -> None:
+def test_a_valid_request_breaks_no_rule_of_any_provider(profile: str) -> None:
     assert broken(profile, FINE, "request", tools=TOOLS) == []
 
 
 @pytest.mark.parametrize("how", ["recording", "request"])
-def test_openai_takes_an_empty_content_next_to_calls(how: str) -> None:
+def test_openai_accepts_empty_content_next_to_calls(how: str) -> None:
     talk = [user("go"), call("a") | {"content": ""}, result("a", ""), user("and?")]
     assert broken("openai", talk, how, tools=TOOLS) == []
     assert broken("openai", [user("go"), {"role": "assistant", "content": None}, user("and?")]) == [
@@ -71,12 +75,12 @@ def test_openai_takes_an_empty_content_next_to_calls(how: str) -> None:
         ([user("go"), call("a")], {"call-without-result"}),
     ],
 )
-def test_the_strict_profile_finds_what_any_provider_refuses(
+def test_the_strict_profile_includes_the_rules_of_every_provider(
     messages: list[dict[str, Any]], expected: set[str]
 ) -> None:
-    found = set(broken("strict", messages, "request", tools=TOOLS))
-    assert expected <= found
-    assert found - expected <= {"reasoning-without-follower", "ends-with-assistant"}
+    names = set(broken("strict", messages, "request", tools=TOOLS))
+    assert expected <= names
+    assert names - expected <= {"reasoning-without-follower", "ends-with-assistant"}
 
 
 @pytest.mark.parametrize(
@@ -85,50 +89,61 @@ def test_the_strict_profile_finds_what_any_provider_refuses(
         ("openai", [says("Hello!"), user("go"), user("now"), SYSTEM, says("so")], []),
         ("openai", [user("go"), ODD_CALL, result("a", "x")], ["arguments-not-json?"]),
         ("openai-responses", [user("go"), THINKS, user("so?")], ["reasoning-without-follower"]),
-        ("anthropic", [user("go"), user("now"), says("so"), SYSTEM], ["roles-not-alternating?", "system-not-first?"]),
+        ("anthropic", [user("go"), user("now"), says("so"), SYSTEM],
+         ["roles-not-alternating?", "system-not-first?"]),
         ("anthropic", [user("go"), says("so")], ["ends-with-assistant?"]),
         ("gemini", [user("go"), says("so"), call("a"), result("a", "x")], ["call-after-model"]),
         ("gemini", [says("Hello!"), user("go")], ["first-not-user?"]),
     ],
 )  # fmt: skip
-def test_each_provider_has_rules_of_its_own(
+def test_each_provider_has_its_own_rules(
     profile: str, messages: list[dict[str, Any]], expected: list[str]
 ) -> None:
     assert broken(profile, messages, tools=TOOLS) == expected
 
 
-def test_what_only_a_request_must_keep_is_a_warning_in_a_recording() -> None:
+def test_a_rule_for_requests_alone_is_a_warning_in_a_recording() -> None:
     talk = [user("go"), *step("a", "text"), says("so")]
     assert broken("anthropic", talk, tools=TOOLS) == ["ends-with-assistant?"]
     assert broken("anthropic", talk, "request", tools=TOOLS) == ["ends-with-assistant"]
     assert broken("anthropic", talk, "request") == ["tools-missing", "ends-with-assistant"]
 
 
-def test_a_finding_names_the_message_and_what_a_provider_answers() -> None:
+def test_a_finding_names_the_message_and_the_error_of_the_provider() -> None:
     row = run(
         conversation([user("go"), result("x", "text")]), [("check", {"profile": "openai"})]
     ).rows[0]
-    assert [(one.index, one.line) for one in row.findings] == [(1, 1)]
+    assert [(finding.index, finding.line) for finding in row.findings] == [(1, 1)]
     assert "must be a response to a preceeding message" in row.findings[0].details[0]
 
 
 def _errors(profile: str, transcript: Transcript) -> set[str]:
-    where = shape(transcript.messages)
+    turn_shape = shape(transcript.messages)
     return {
-        one.code
-        for one in findings(PROFILES[profile].rules, transcript, where)
-        if one.severity == "error"
+        finding.code
+        for finding in findings(PROFILES[profile].rules, transcript, turn_shape)
+        if finding.severity == "error"
     }
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(files(), st.lists(st.sampled_from(["truncate", "trim"]), min_size=1, max_size=2), budgets)
-def test_no_stage_breaks_a_rule_that_the_input_kept(
+def test_no_stage_breaks_a_rule_that_the_input_satisfied(
     profile: str, data: bytes, names: list[str], budget: int
 ) -> None:
     ran = run(data, [(name, {}) for name in names], limit=budget)
-    before = [one for chunk in read(data) for one in chunk.transcripts if one.messages]
-    after = [one for chunk in read(ran.data or b"") for one in chunk.transcripts if one.messages]
+    before = [
+        transcript
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
+    after = [
+        transcript
+        for chunk in read(ran.data or b"")
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
     if len(before) == len(after):
         for old, new in zip(before, after, strict=True):
             assert _errors(profile, old) or not _errors(profile, new)

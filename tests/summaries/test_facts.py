@@ -11,7 +11,7 @@ import pytest
 from builders import call, result, says, transcript, user
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import conversations, spell
+from strategies import as_json, conversations
 from strategies import texts as any_text
 
 from ctxtrim.conversation.turns import shape
@@ -26,7 +26,7 @@ NOTHING = shape(())
 checkpoint = partial(facts, layout=sections.CHECKPOINT)
 
 
-def asks(of: str, name: str, **arguments: Any) -> dict[str, Any]:
+def tool_call(of: str, name: str, **arguments: Any) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {
         "role": "assistant",
@@ -38,22 +38,22 @@ def asks(of: str, name: str, **arguments: Any) -> dict[str, Any]:
 SESSION = [
     {"role": "system", "content": "You are careful."},
     user("Please fix the login form.\n\nNever touch the database."),
-    asks("a", "read_file", path="src/login.py"),
+    tool_call("a", "read_file", path="src/login.py"),
     result("a", "def login():\n    pass"),
     says("I see it.\n\nI'll use a cookie instead of a header.\n\n```\nwe decided: nothing\n```"),
-    asks("b", "edit_file", path="src/login.py", old="pass", new="return 1"),
+    tool_call("b", "edit_file", path="src/login.py", old="pass", new="return 1"),
     result("b", "done"),
-    asks("c", "read_file", path="src/gone.py"),
+    tool_call("c", "read_file", path="src/gone.py"),
     result("c", "Error: no such file: src/gone.py\nlook elsewhere"),
-    asks("d", "bash", command="pytest -q"),
+    tool_call("d", "bash", command="pytest -q"),
     result("d", "2 failed\nexit code 1"),
-    asks("e", "bash", command="pytest  -q"),
+    tool_call("e", "bash", command="pytest  -q"),
     result("e", "exit code: 0\nall passed"),
-    asks("f", "read_file", path="README.md"),
+    tool_call("f", "read_file", path="README.md"),
     result("f", "a readme\n" * 40),
     says("Next, I look at the logout form."),
 ]
-TOLD = """\
+EXPECTED = """\
 [Summary of 16 earlier messages]
 ## User requests
 > Please fix the login form. Never touch the database.
@@ -103,55 +103,55 @@ CHECKPOINT = """\
 - bash: 2 failed"""
 
 
-def told(messages: list[dict[str, Any]], limit: int = 10_000, **more: Any) -> str:
-    said = transcript(messages).messages
-    return facts(said, shape(said), limit, ROUGH, **more)
+def facts_text(messages: list[dict[str, Any]], limit: int = 10_000, **more: Any) -> str:
+    parsed_messages = transcript(messages).messages
+    return facts(parsed_messages, shape(parsed_messages), limit, ROUGH, **more)
 
 
 def again(earlier: str, limit: int = 10_000) -> str:
     return facts((), NOTHING, limit, ROUGH, earlier)
 
 
-def test_s1_6_facts_are_what_was_asked_done_and_decided() -> None:
-    assert told(SESSION) == TOLD
+def test_s1_6_facts_are_requests_actions_and_decisions() -> None:
+    assert facts_text(SESSION) == EXPECTED
 
 
 def test_s3_10_a_checkpoint_without_an_llm_has_the_six_headings() -> None:
-    said = transcript(SESSION).messages
-    text = checkpoint(said, shape(said), 10_000, ROUGH)
+    messages = transcript(SESSION).messages
+    text = checkpoint(messages, shape(messages), 10_000, ROUGH)
     assert text == CHECKPOINT
     assert re.findall("^## (.+)$", text, re.MULTILINE) == list(HEADINGS)
     assert checkpoint((), NOTHING, 10_000, ROUGH, text) == text
 
 
-def test_a_heading_of_a_checkpoint_that_nothing_belongs_to_is_left_out() -> None:
-    said = transcript([user("go on and on " * 60)]).messages
-    text = checkpoint(said, shape(said), 200, ROUGH)
+def test_an_empty_heading_of_a_checkpoint_is_omitted() -> None:
+    messages = transcript([user("go on and on " * 60)]).messages
+    text = checkpoint(messages, shape(messages), 200, ROUGH)
     assert [line for line in text.split("\n") if line.startswith("## ")] == ["## Goal"]
 
 
-def test_an_earlier_summary_is_merged_and_not_stacked() -> None:
-    parts = told(SESSION[:7]), SESSION[7:]
+def test_an_earlier_summary_is_merged() -> None:
+    parts = facts_text(SESSION[:7]), SESSION[7:]
     assert is_facts(parts[0])
-    assert told(parts[1], earlier=parts[0]) == TOLD
-    assert told([user("[what a preset writes]\n\n" + parts[0]), *parts[1]]) == TOLD
+    assert facts_text(parts[1], earlier=parts[0]) == EXPECTED
+    assert facts_text([user("[what a preset writes]\n\n" + parts[0]), *parts[1]]) == EXPECTED
 
 
-def test_a_summary_in_foreign_words_is_kept_as_a_quotation() -> None:
-    text = told(SESSION[7:], earlier="They fixed the form.\n\nIt was   hard.")
+def test_a_summary_in_an_unknown_form_is_kept_as_a_quotation() -> None:
+    text = facts_text(SESSION[7:], earlier="They fixed the form.\n\nIt was   hard.")
     assert "\n## Earlier summary\n> They fixed the form.\n> It was hard.\n" in text
-    assert told([user("And now?")], earlier=text).count("They fixed the form.") == 1
+    assert facts_text([user("And now?")], earlier=text).count("They fixed the form.") == 1
 
 
-def test_what_there_is_no_room_for_is_counted_and_the_newest_stays() -> None:
+def test_omitted_facts_are_counted_and_the_newest_are_kept() -> None:
     messages = [user("the first of all requests")]
     for number in range(60):
         messages += [
-            asks(f"c{number}", "bash", command=f"make part-{number}"),
+            tool_call(f"c{number}", "bash", command=f"make part-{number}"),
             result(f"c{number}", "exit code 0"),
         ]
         messages.append(user(f"request number {number}"))
-    whole, some = told(messages), told(messages, 200)
+    whole, some = facts_text(messages), facts_text(messages, 200)
     assert "left out" not in whole
     left_out = {
         name: int(number) for name, number in re.findall(r"## (.+) \((\d+) left out\)", some)
@@ -163,22 +163,22 @@ def test_what_there_is_no_room_for_is_counted_and_the_newest_stays() -> None:
     assert "- [0] make part-59" in some
     assert "- [0] make part-0\n" not in some
     assert again(some, 200) == some
-    more = told([*messages[:1], *messages], 200, earlier=some)
+    more = facts_text([*messages[:1], *messages], 200, earlier=some)
     assert int(re.findall(r"User requests \((\d+) left out", more)[0]) > left_out["User requests"]
 
 
-def test_a_long_request_keeps_its_head_and_says_how_much_went() -> None:
-    line = told([user("word " * 5000)]).split("\n")[2]
+def test_a_long_request_keeps_its_head_with_the_omitted_amount() -> None:
+    line = facts_text([user("word " * 5000)]).split("\n")[2]
     assert len(line) <= 402
     assert re.fullmatch(r"> (word )+word… \[\+(\d+) characters\]", line)
     assert line.count("word") * 5 - 1 + int(re.findall(r"\+(\d+)", line)[0]) == 5 * 5000 - 1
 
 
 def test_a_failed_edit_changed_nothing() -> None:
-    text = told(
+    text = facts_text(
         [
             user("go " * 50),
-            asks("a", "edit_file", path="a.py"),
+            tool_call("a", "edit_file", path="a.py"),
             result("a", "Error: a.py is read-only"),
         ]
     )
@@ -186,31 +186,33 @@ def test_a_failed_edit_changed_nothing() -> None:
     assert "- edit_file: Error: a.py is read-only" in text
 
 
-def test_a_failure_is_told_by_its_last_line_and_not_by_a_tag() -> None:
+def test_a_failure_is_described_by_its_last_line_and_not_by_a_tag() -> None:
     output = "exit code: 1\n<output>\nmaking it\nno rule for it\n</output>"
-    text = told([user("go " * 400), asks("a", "bash", command="make"), result("a", output)])
+    text = facts_text(
+        [user("go " * 400), tool_call("a", "bash", command="make"), result("a", output)]
+    )
     assert "\n- bash: no rule for it\n" in text
 
 
-def test_keys_are_masked_unless_told_otherwise() -> None:
+def test_keys_are_masked_by_default() -> None:
     messages = [user("use password=hunter2 and go on, please " * 40)]
-    assert "hunter2" not in told(messages)
-    assert "hunter2" in told(messages, redacts=False)
-    secret = told(messages, redacts=False)
-    assert "hunter2" not in told([user("And?")], earlier=secret)
+    assert "hunter2" not in facts_text(messages)
+    assert "hunter2" in facts_text(messages, redacts=False)
+    secret = facts_text(messages, redacts=False)
+    assert "hunter2" not in facts_text([user("And?")], earlier=secret)
 
 
 @pytest.mark.parametrize("messages", [[], [user("")], [user("Hi.")], [says("Hello!")]])
-def test_nothing_is_said_where_it_would_be_longer(messages: list[dict[str, Any]]) -> None:
-    assert told(messages) == ""
+def test_no_summary_is_longer_than_its_source(messages: list[dict[str, Any]]) -> None:
+    assert facts_text(messages) == ""
 
 
 def messages_of(talk: list[dict[str, Any]]) -> tuple[Message, ...]:
     from harness import read
     from writers.openai_chat import conversation
 
-    found = read(spell(conversation(talk, 0), {}) + b"\n")
-    return found[0].transcripts[0].messages if found and found[0].transcripts else ()
+    chunks = read(as_json(conversation(talk, 0), {}) + b"\n")
+    return chunks[0].transcripts[0].messages if chunks and chunks[0].transcripts else ()
 
 
 @given(
@@ -219,25 +221,25 @@ def messages_of(talk: list[dict[str, Any]]) -> tuple[Message, ...]:
     st.sampled_from([WORDS, ROUGH]),
     any_text,
 )
-def test_s1_6_no_limit_is_ever_exceeded_and_a_second_run_changes_nothing(
+def test_s1_6_every_limit_holds_and_a_second_run_changes_nothing(
     talk: list[dict[str, Any]], limit: int, tokens: Any, earlier: str
 ) -> None:
-    said = messages_of(talk)
-    where = shape(said)
-    size = sum(tokens.count(part.spelled) for message in said for part in message.parts)
+    messages = messages_of(talk)
+    turn_shape = shape(messages)
+    size = sum(tokens.count(part.spelled) for message in messages for part in message.parts)
     for summary, before in ((facts, None), (checkpoint, None), (facts, earlier)):
-        text = summary(said, where, limit, tokens, before)
+        text = summary(messages, turn_shape, limit, tokens, before)
         assert tokens.count(text) <= min(
             max(0, limit), size + (tokens.count(before) if before else 0)
         )
-        assert summary(said, where, limit, tokens, before) == text
+        assert summary(messages, turn_shape, limit, tokens, before) == text
         if text:
             assert is_facts(text)
             assert summary((), NOTHING, limit, tokens, text) == text
 
 
 @given(conversations(), conversations())
-def test_facts_of_two_halves_are_the_facts_of_the_whole(
+def test_merged_facts_of_two_halves_equal_the_facts_of_the_whole(
     one: list[dict[str, Any]], other: list[dict[str, Any]]
 ) -> None:
     first, second = messages_of(one), messages_of(other)
@@ -255,12 +257,12 @@ def test_facts_of_two_halves_are_the_facts_of_the_whole(
 
 @given(conversations())
 def test_no_word_is_invented(talk: list[dict[str, Any]]) -> None:
-    said = messages_of(talk)
-    text = facts(said, shape(said), 5000, ROUGH, redacts=False)
+    messages = messages_of(talk)
+    text = facts(messages, shape(messages), 5000, ROUGH, redacts=False)
     heard = " ".join(
-        [part.text for message in said for part in message.parts]
-        + [part.name or "" for message in said for part in message.parts]
-        + [value for message in said for part in message.calls for value in _values(part.text)]
+        [part.text for message in messages for part in message.parts]
+        + [part.name or "" for message in messages for part in message.parts]
+        + [value for message in messages for part in message.calls for value in _values(part.text)]
     )
     words = set(heard.split())
     marks = {"-", ">", "×", "?:", "?", "[✓]", "[✗]", "[?]"}
@@ -280,13 +282,15 @@ def test_no_word_is_invented(talk: list[dict[str, Any]]) -> None:
 def _values(arguments: str) -> list[str]:
     value = json.loads(arguments)
     return (
-        [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
+        [value for value in value.values() if isinstance(value, str)]
+        if isinstance(value, dict)
+        else []
     )
 
 
 def test_calls_without_ids_do_not_matter() -> None:
     assert (
-        told([user("go " * 60), call("x", name="look"), says("I'll keep it. " * 3)]).count(
+        facts_text([user("go " * 60), call("x", name="look"), says("I'll keep it. " * 3)]).count(
             "look × 1"
         )
         == 1

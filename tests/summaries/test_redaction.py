@@ -1,4 +1,4 @@
-"""What looks like a key is masked; what only looks like noise is not."""
+"""Text that looks like a key is masked; text that only looks random is not."""
 
 import random
 import string
@@ -11,8 +11,8 @@ from ctxtrim.summaries import redacted
 
 
 def noise(length: int, letters: str = string.ascii_letters + string.digits, seed: int = 7) -> str:
-    """Characters that look random, a digit and letters of both cases first: no key that ever was
-    one.
+    """Characters that look random, with a digit and letters of both cases first; never a real
+    key.
     """
     return "a1B" + "".join(random.Random(seed).choices(letters, k=length - 3))
 
@@ -36,7 +36,7 @@ KEYS = {
 @pytest.mark.parametrize(
     "frame", ["{}", "use {} for it", "'{}'", "KEY={}\n", "(see {})", '{{"a": "{}"}}']
 )
-def test_keys_are_masked_wherever_they_stand(key: str, kind: str, frame: str) -> None:
+def test_keys_are_masked_at_any_position(key: str, kind: str, frame: str) -> None:
     assert redacted(frame.format(key)) == frame.format(f"[REDACTED {kind}]")
 
 
@@ -55,11 +55,11 @@ def test_keys_are_masked_wherever_they_stand(key: str, kind: str, frame: str) ->
         ("postgres://admin:pa55word@db:5432/x", "postgres://admin:[REDACTED password]@db:5432/x"),
     ],
 )
-def test_what_names_of_secrets_are_given_is_masked(text: str, masked: str) -> None:
+def test_values_of_secret_names_are_masked(text: str, masked: str) -> None:
     assert redacted(text) == masked
 
 
-def test_a_private_key_goes_as_a_whole_even_where_its_end_is_missing() -> None:
+def test_a_private_key_is_masked_as_a_whole_even_without_its_end() -> None:
     body = "\n".join(noise(64, seed=number) for number in range(12))
     whole = f"before\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\nafter"
     assert redacted(whole) == "before\n[REDACTED private key]\nafter"
@@ -90,7 +90,7 @@ def test_a_private_key_goes_as_a_whole_even_where_its_end_is_missing() -> None:
         "bearer of bad news arrived yesterday",
     ],
 )
-def test_what_is_no_key_stays(text: str) -> None:
+def test_other_texts_are_not_masked(text: str) -> None:
     assert redacted(text) == text
 
 
@@ -132,7 +132,7 @@ def test_what_is_no_key_stays(text: str) -> None:
         "passed: 12, pass: true",
     ],
 )
-def test_code_and_prose_that_only_mention_secrets_stay(text: str) -> None:
+def test_code_and_prose_that_mention_secrets_are_kept(text: str) -> None:
     assert redacted(text) == text
 
 

@@ -1,4 +1,4 @@
-"""Each kind of secret is masked in every frame. The keys are random: none was ever valid."""
+"""Each kind of secret is masked in every context. The keys are random and were never valid."""
 
 import base64
 import random
@@ -163,7 +163,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 @pytest.mark.parametrize(("kind", "key"), KEYS.values(), ids=KEYS)
-def test_a_key_is_masked_wherever_it_is(kind: str, key: str, frame: str) -> None:
+def test_a_key_is_masked_in_any_context(kind: str, key: str, frame: str) -> None:
     masked = frame.format(f"[REDACTED {kind}]")
     assert redacted(frame.format(key)) == masked
     assert redacted(masked) == masked

@@ -1,6 +1,4 @@
-"""What a summarizer is given, what is made of its answer, and what is done where it has none (S1-6,
-S3-9, S3-10).
-"""
+"""Summarizers: the prompt, the use of the answer, and the fallback (S1-6, S3-9, S3-10)."""
 
 from dataclasses import dataclass, replace
 
@@ -36,7 +34,7 @@ long_texts = st.builds(lambda text, times: text * times, pieces, st.integers(0, 
 
 @dataclass(frozen=True)
 class Answers:
-    """A summarizer that knows its answer; it fails where that is an error."""
+    """A summarizer with a fixed answer; it raises the answer if that is an error."""
 
     answer: str | SummaryError
     name: str = "answers"
@@ -51,7 +49,7 @@ REQUEST = SummaryRequest("what was said", limit=50, replaces=100, tokenizer=ROUG
 
 
 @given(long_texts, st.integers(0, 900))
-def test_an_excerpt_is_never_longer_than_its_limit_and_counts_what_went(
+def test_an_excerpt_stays_within_its_limit_and_counts_omitted_characters(
     text: str, limit: int
 ) -> None:
     short = bounded(text, limit)
@@ -64,7 +62,7 @@ def test_an_excerpt_is_never_longer_than_its_limit_and_counts_what_went(
         assert len(before) + int(number) + len(last) == len(text)
 
 
-def test_an_excerpt_tears_no_character_apart() -> None:
+def test_an_excerpt_splits_no_character() -> None:
     text = "e\u0301" * 500
     for limit in range(60, 70):
         before, _, after = bounded(text, limit).partition("\n... [truncated ")
@@ -77,7 +75,7 @@ def test_s3_9_the_heuristic_summary_has_at_most_800_characters(text: str) -> Non
     assert len(heuristic(text)) <= 800
 
 
-def test_s3_9_the_heuristic_summary_is_head_and_tail_and_800_characters_are_800() -> None:
+def test_s3_9_the_heuristic_summary_is_head_and_tail_within_800_characters() -> None:
     text = "the head " + "in between " * 500 + "the tail"
     assert len(heuristic(text)) == 800
     assert heuristic(text).startswith("the head ")
@@ -92,7 +90,7 @@ def test_s3_9_the_prompt_for_a_tool_result_has_at_most_12000_characters(
     assert len(tool_prompt("bash", arguments, text)) <= 12_000
 
 
-def test_s3_9_the_prompt_names_the_tool_and_how_long_the_summary_may_be() -> None:
+def test_s3_9_the_prompt_names_the_tool_and_the_length_limit() -> None:
     prompt = tool_prompt("bash", '{"command": "ls"}', "head " + "x" * 50_000 + f" {KEY} tail")
     assert len(prompt) == 12_000
     assert "at most 1200 characters" in prompt
@@ -106,10 +104,10 @@ def test_s3_9_braces_in_a_result_are_text() -> None:
 
 
 def test_s3_10_tool_results_have_at_most_1800_characters_each() -> None:
-    said = transcript(
+    messages = transcript(
         [user("go"), call("a", "b"), result("a", "a" * 5000), result("b", "b" * 1800), says("done")]
     ).messages
-    text = transcribed(said, shape(said))
+    text = transcribed(messages, shape(messages))
     first, second = text.split("[result of bash]\n")[1:]
     assert len(first.removesuffix("\n\n")) == 1800
     assert second == "b" * 1800 + "\n\n[assistant]\ndone"
@@ -117,21 +115,21 @@ def test_s3_10_tool_results_have_at_most_1800_characters_each() -> None:
 
 
 def test_s3_10_the_old_part_keeps_head_and_tail_within_12000_characters() -> None:
-    said = transcript(
+    messages = transcript(
         [user("the head"), *[says("words " * 100) for _ in range(60)], says("the tail")]
     ).messages
-    text = transcribed(said, shape(said))
+    text = transcribed(messages, shape(messages))
     assert len(text) == 12_000
     assert text.startswith("[user]\nthe head\n")
     assert text.endswith("\nthe tail")
-    assert len(transcribed(said, shape(said), limit=500)) == 500
+    assert len(transcribed(messages, shape(messages), limit=500)) == 500
 
 
-def test_s3_10_keys_are_masked_before_anything_is_cut() -> None:
+def test_s3_10_keys_are_masked_before_texts_are_clipped() -> None:
     text = "x" * 870 + f" {KEY} " + "y" * 5000
-    said = transcript([user("go"), call("a"), result("a", text)]).messages
-    assert "abc123" not in transcribed(said, shape(said))
-    assert "abc123" in transcribed(said, shape(said), redacts=False)
+    messages = transcript([user("go"), call("a"), result("a", text)]).messages
+    assert "abc123" not in transcribed(messages, shape(messages))
+    assert "abc123" in transcribed(messages, shape(messages), redacts=False)
 
 
 def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:
@@ -143,13 +141,13 @@ def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:
     assert "earlier summary" in checkpoint_prompt("", 400, has_earlier=True)
 
 
-def test_s1_6_the_summary_is_what_the_summarizer_answered() -> None:
+def test_s1_6_the_summary_is_the_answer_of_the_summarizer() -> None:
     assert summarized(REQUEST, Answers(" PROMPT, in short \n"), lambda: "facts") == Summary(
         "what was said, in short", "answers", None, Reply(" what was said, in short \n", 13, 50)
     )
 
 
-def test_s1_6_without_a_summarizer_it_is_the_facts() -> None:
+def test_s1_6_without_a_summarizer_the_summary_consists_of_facts() -> None:
     assert summarized(REQUEST, None, lambda: "facts") == Summary("facts", "facts")
 
 
@@ -162,7 +160,7 @@ def test_s1_6_without_a_summarizer_it_is_the_facts() -> None:
         ("x" * 400, "answers: the summary has 100 tokens, and what it replaces has 100"),
     ],
 )
-def test_s1_6_a_summary_that_is_of_no_use_becomes_facts_and_the_reason_is_told(
+def test_s1_6_facts_replace_an_unusable_summary_with_a_reason(
     answer: str | SummaryError, trouble: str
 ) -> None:
     summary = summarized(REQUEST, Answers(answer), lambda: "facts")
@@ -170,7 +168,7 @@ def test_s1_6_a_summary_that_is_of_no_use_becomes_facts_and_the_reason_is_told(
     assert (summary.reply is None) == isinstance(answer, SummaryError)
 
 
-def test_s3_9_a_summary_of_more_than_1200_characters_is_not_taken() -> None:
+def test_s3_9_a_summary_above_1200_characters_is_rejected() -> None:
     request = replace(REQUEST, limit=10_000, replaces=10_000, most=1200)
     assert summarized(request, Answers("x" * 1200), lambda: "facts").by == "answers"
     assert summarized(request, Answers("x" * 1201), lambda: "facts").trouble == (
@@ -192,7 +190,7 @@ def test_secrets_in_the_error_of_a_summarizer_are_masked() -> None:
     assert summary.trouble == "answers: [REDACTED api key] is refused"
 
 
-def test_what_is_sent_is_bounded_and_holds_no_key() -> None:
+def test_the_prompt_is_bounded_and_contains_no_key() -> None:
     request = replace(REQUEST, prompt=f"{KEY} " + "x" * 20_000, limit=5000, replaces=5000)
     sent = summarized(request, Answers("PROMPT"), lambda: "facts").text
     assert 11_990 < len(sent) <= 12_000

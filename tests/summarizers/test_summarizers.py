@@ -27,7 +27,7 @@ def python(code: str, timeout: float = 30.0) -> Command:
     return Command(f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}", timeout)
 
 
-def trouble(command: Command, prompt: str = "") -> str:
+def command_error(command: Command, prompt: str = "") -> str:
     with pytest.raises(SummaryError) as caught:
         command.summarize(prompt, 100)
     return str(caught.value)
@@ -42,7 +42,7 @@ def test_a_command_reads_the_prompt_and_writes_the_summary() -> None:
     assert Command("cat | tr a-z A-Z").summarize("through a pipe", 100) == Reply("THROUGH A PIPE")
 
 
-def test_a_command_need_not_read_its_prompt() -> None:
+def test_a_command_can_ignore_its_prompt() -> None:
     assert python("print('never mind')").summarize("x" * 1_000_000, 100) == Reply("never mind")
 
 
@@ -51,7 +51,7 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "error"),
     [
         ("print('x'); raise SystemExit(3)", "--llm-command ended with status 3"),
         (
@@ -70,29 +70,29 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
         ),
     ],
 )
-def test_a_command_that_fails_says_why(code: str, said: str) -> None:
-    assert trouble(python(code)) == said
+def test_a_failing_command_reports_its_reason(code: str, error: str) -> None:
+    assert command_error(python(code)) == error
 
 
-def test_a_command_that_talks_without_an_end_on_standard_error_is_only_late() -> None:
+def test_endless_standard_error_of_a_command_is_only_a_timeout() -> None:
     code = "import sys\nwhile True: sys.stderr.write('x' * 10000)"
-    assert trouble(python(code, 0.5)) == "--llm-command did not end within 0.5 seconds"
+    assert command_error(python(code, 0.5)) == "--llm-command did not end within 0.5 seconds"
 
 
-def test_a_command_that_does_not_exist_or_cannot_be_one() -> None:
-    assert trouble(Command("no-such-command-anywhere")).startswith(
+def test_a_missing_or_invalid_command_is_an_error() -> None:
+    assert command_error(Command("no-such-command-anywhere")).startswith(
         "--llm-command ended with status 127: "
     )
-    assert trouble(Command("a\0b")) == "--llm-command cannot be started: embedded null byte"
+    assert command_error(Command("a\0b")) == "--llm-command cannot be started: embedded null byte"
 
 
-def test_a_late_command_goes_with_everything_that_it_started(tmp_path: Path) -> None:
+def test_a_late_command_is_killed_with_its_children(tmp_path: Path) -> None:
     child = (
         f"import os, time; open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid())); "
         "time.sleep(60)"
     )
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    assert trouble(python(code, 3.0)) == "--llm-command did not end within 3 seconds"
+    assert command_error(python(code, 3.0)) == "--llm-command did not end within 3 seconds"
     number = int((tmp_path / "child").read_text())
     for _ in range(500):
         if is_gone(number):
@@ -110,11 +110,11 @@ def is_gone(number: int) -> bool:
     return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-def test_the_name_of_a_command_does_not_tell_its_arguments() -> None:
+def test_the_name_of_a_command_hides_its_arguments() -> None:
     assert Command("/opt/bin/llm --key hunter2").name == "llm"
 
 
-def refused(endpoint: Endpoint) -> str:
+def endpoint_error(endpoint: Endpoint) -> str:
     with pytest.raises(SummaryError) as caught:
         endpoint.summarize("Sum it up.", 100)
     seen: BaseException | None = caught.value
@@ -125,7 +125,7 @@ def refused(endpoint: Endpoint) -> str:
 
 
 @local
-def test_an_endpoint_answers_and_says_what_it_charged(
+def test_an_endpoint_returns_a_summary_and_its_usage(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "another")
@@ -154,7 +154,7 @@ def test_a_local_endpoint_needs_no_key(server: Server) -> None:
 
 
 @local
-def test_the_library_tries_again(server: Server) -> None:
+def test_the_client_library_retries(server: Server) -> None:
     server.answers = [sends(b"{}", 500), completion("In short.")]
     assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
     assert len(server.asked) == 2
@@ -162,7 +162,7 @@ def test_the_library_tries_again(server: Server) -> None:
 
 @local
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "error"),
     [
         (
             sends(b"<html>It works!</html>"),
@@ -190,39 +190,41 @@ def test_the_library_tries_again(server: Server) -> None:
         ),
     ],
 )
-def test_an_endpoint_that_answers_rubbish(
-    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, said: str
+def test_an_invalid_answer_of_an_endpoint_is_an_error(
+    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, error: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     server.answers = [answer]
-    message = refused(Endpoint("small", server.url, retries=0))
-    assert message.startswith(said.format(server.url))
+    message = endpoint_error(Endpoint("small", server.url, retries=0))
+    assert message.startswith(error.format(server.url))
     assert len(message) < 400
     assert "\n" not in message
 
 
 @local
-def test_an_endpoint_that_hangs_drips_or_never_ends(server: Server) -> None:
+def test_a_slow_or_endless_endpoint_is_an_error(server: Server) -> None:
     late = f"the endpoint {server.url} did not answer within 0.3 seconds"
     server.answers = [server.hangs, server.drips, server.floods]
-    assert refused(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
-    assert refused(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
     flood = f"the endpoint {server.url} sent more than 1048576 bytes"
-    assert refused(Endpoint("small", server.url, timeout=30, retries=0)) == flood
+    assert endpoint_error(Endpoint("small", server.url, timeout=30, retries=0)) == flood
 
 
 @local
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/v1", "nonsense", "http://[bad", "ftp://127.0.0.1/"]
 )
-def test_an_endpoint_that_is_none(server: Server, url: str) -> None:
-    assert refused(Endpoint("small", url, retries=0)).startswith(f"the endpoint {url} cannot be ")
+def test_an_invalid_endpoint_is_an_error(server: Server, url: str) -> None:
+    assert endpoint_error(Endpoint("small", url, retries=0)).startswith(
+        f"the endpoint {url} cannot be "
+    )
 
 
 @local
 def test_the_address_is_shown_without_a_login(server: Server) -> None:
     url = "http://me:hunter2@127.0.0.1:1/v1?key=hunter2"
-    message = refused(Endpoint("small", url, retries=0))
+    message = endpoint_error(Endpoint("small", url, retries=0))
     assert "hunter2" not in message
     assert message.startswith("the endpoint http://127.0.0.1:1/v1 cannot be reached")
 
@@ -236,7 +238,7 @@ def test_a_redirect_to_another_origin_is_refused_and_nothing_is_sent_there(
     other.answers = [completion("stolen")]
     server.answers = [redirects(f"{other.url}/chat/completions")]
     try:
-        message = refused(Endpoint("small", server.url, retries=0))
+        message = endpoint_error(Endpoint("small", server.url, retries=0))
     finally:
         other.close()
     assert message.startswith(
@@ -258,7 +260,7 @@ def test_a_redirect_within_the_origin_is_followed(
     ]
     server.asked.clear()
     server.answers = [redirects("/v1/chat/completions")]
-    assert "redirects" in refused(Endpoint("small", server.url, retries=0))  # in a circle
+    assert "redirects" in endpoint_error(Endpoint("small", server.url, retries=0))  # in a circle
 
 
 @pytest.mark.parametrize(
@@ -268,13 +270,13 @@ def test_the_key_is_not_sent_unencrypted_to_another_machine(
     bare: None, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    assert refused(Endpoint("small", url, retries=0)) == (
+    assert endpoint_error(Endpoint("small", url, retries=0)) == (
         f"the endpoint {url} would get the key unencrypted; use https:// or unset the key"
     )
 
 
 @local
-def test_what_goes_to_this_machine_goes_through_no_proxy(
+def test_requests_to_this_machine_use_no_proxy(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -284,24 +286,24 @@ def test_what_goes_to_this_machine_goes_through_no_proxy(
     assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
 
 
-def test_without_a_key_openai_is_not_asked(bare: None) -> None:
-    assert refused(Endpoint("gpt-5-mini")) == (
+def test_without_a_key_openai_is_not_called(bare: None) -> None:
+    assert endpoint_error(Endpoint("gpt-5-mini")) == (
         "no key for gpt-5-mini: set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY, or name a local endpoint"
     )
 
 
-def test_without_the_package_the_extra_is_named(
+def test_without_the_package_the_error_names_the_extra(
     bare: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
     assert (
-        refused(Endpoint("small", "http://127.0.0.1:1/v1"))
+        endpoint_error(Endpoint("small", "http://127.0.0.1:1/v1"))
         == "--llm-model needs the openai package; pip install 'ctxtrim[llm]'"
     )
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_a_command_and_what_it_started_end_with_the_program(
+def test_a_command_and_its_children_end_with_the_program(
     tmp_path: Path, sent: signal.Signals
 ) -> None:
     pid = tmp_path / "pid"
@@ -327,6 +329,6 @@ def test_a_command_and_what_it_started_end_with_the_program(
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs; one that has ended and is waited for by nobody does not."""
+    """Whether a process runs; a zombie process does not."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
     return done.stdout.strip() not in (b"", b"Z")

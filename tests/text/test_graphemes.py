@@ -24,7 +24,7 @@ def edges(text: str) -> set[int]:
 
 
 @given(odd_texts | st.text(max_size=30))
-def test_every_cut_is_where_a_cluster_ends(text: str) -> None:
+def test_every_cut_is_at_the_end_of_a_cluster(text: str) -> None:
     known = edges(text)
     for position in range(len(text) + 1):
         assert cut_before(text, position) == max(edge for edge in known if edge <= position)
@@ -35,19 +35,19 @@ def test_every_cut_is_where_a_cluster_ends(text: str) -> None:
 def test_head_and_tail_keep_clusters_whole_within_the_limit(
     text: str, name: str, limit: int
 ) -> None:
-    one = tokenizer(name)
-    first, last = head(one, text, limit), tail(one, text, limit)
+    engine = tokenizer(name)
+    first, last = head(engine, text, limit), tail(engine, text, limit)
     assert len(first) in edges(text)
     assert len(text) - len(last) in edges(text)
-    assert max(one.count(first), one.count(last)) <= limit
+    assert max(engine.count(first), engine.count(last)) <= limit
 
 
 @pytest.mark.parametrize("unit", ["e\u0301", "🇩🇪", "👨‍👩‍👧", "क्ष", "❤️", "日", "가"])
-def test_a_cut_in_a_long_text_of_one_script_is_found(unit: str) -> None:
+def test_a_cut_in_a_long_text_of_a_single_script_is_found(unit: str) -> None:
     text = unit * 20_000
-    for place in (len(text) // 2, len(text) // 2 + 1):
-        assert cut_before(text, place) % len(unit) == 0
-        assert 0 <= place - cut_before(text, place) < len(unit)
+    for position in (len(text) // 2, len(text) // 2 + 1):
+        assert cut_before(text, position) % len(unit) == 0
+        assert 0 <= position - cut_before(text, position) < len(unit)
 
 
 @given(
@@ -66,7 +66,7 @@ def test_flags_are_counted_from_the_start_of_their_run(before: str, count: int, 
 def test_cuts_in_a_long_run_of_flags_fall_between_pairs() -> None:
     flags = "🇩🇪" * 100_000
     for first in ("", "a", "🇫 "):
-        text = first + flags + "🇫"  # the last one has no second half
+        text = first + flags + "🇫"  # the last flag has no second half
         for position in range(len(first), len(text), len(text) // 50):
             start, end = cut_before(text, position), cut_after(text, position)
             assert (start - len(first)) % 2 == 0 and (end - len(first)) % 2 == 0

@@ -1,4 +1,4 @@
-"""Bytes to JSON values: whatever a line holds, the records joined are the line."""
+"""Bytes to JSON values: for any line, the joined records equal the line."""
 
 import json
 
@@ -31,11 +31,11 @@ settings.load_profile("ctxtrim")
     ],
 )
 def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> None:
-    found = split(line, 3)
-    assert [record.value for record in found] == values
-    assert b"".join(record.data for record in found) == line
-    assert all(record.number == 3 for record in found)
-    assert all((record.problem is not None) == (record.value is NOT_JSON) for record in found)
+    records = split(line, 3)
+    assert [record.value for record in records] == values
+    assert b"".join(record.data for record in records) == line
+    assert all(record.number == 3 for record in records)
+    assert all((record.problem is not None) == (record.value is NOT_JSON) for record in records)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> N
         (b"[" * 100_000, "nested too deeply to read"),
     ],
 )
-def test_a_problem_says_what_and_where(line: bytes, problem: str) -> None:
+def test_a_problem_has_a_text_and_a_position(line: bytes, problem: str) -> None:
     assert split(line, 1)[0].problem == problem
 
 
@@ -74,24 +74,24 @@ def test_a_problem_says_what_and_where(line: bytes, problem: str) -> None:
     )
 )
 @settings(max_examples=examples(500))
-def test_nothing_is_ever_lost(pieces: list[bytes]) -> None:
+def test_no_byte_is_lost(pieces: list[bytes]) -> None:
     line = b"".join(pieces)
     assert b"".join(record.data for record in split(line, 1)) == line
 
 
-def test_a_document_is_one_record_and_lines_are_none() -> None:
+def test_a_document_is_a_single_record_without_lines() -> None:
     value = {"messages": [{"role": "user", "content": "x"}]}
     assert document(json.dumps(value, indent=2).encode()).value == value  # type: ignore[union-attr]
     assert document(b'{"a": 1}\n{"a": 2}\n') is None
     assert document(b'{"a": \n{"a": 2}\n') is None
 
 
-def test_a_document_that_breaks_off_says_where() -> None:
+def test_a_truncated_document_reports_its_position() -> None:
     record = document(b'{\n "a": [\n  1,\n  2')
     assert record is not None
     assert (record.number, record.problem) == (4, "the document ends in the middle of a value")
 
 
 @given(st.text(st.characters(), max_size=20))
-def test_what_the_model_reads_as_json_is_json(text: str) -> None:
+def test_json_in_model_text_is_recognized(text: str) -> None:
     assert json.loads(dump({"x": text})) == {"x": text}

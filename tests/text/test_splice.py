@@ -1,4 +1,4 @@
-"""Splicing: what is not edited stays as it is spelled, and what is edited reads as meant."""
+"""Splicing: unedited bytes are unchanged, and edited values read back as intended."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ def test_without_edits_nothing_changes() -> None:
         ({}, [], {("b", 2): [("n", "1"), ("m", "2")]}, RAW.replace("[ ]}", '[ ], "n":1, "m":2}')),
     ],
 )
-def test_only_the_wanted_value_changes(
+def test_only_the_selected_value_changes(
     replace: dict[Any, str], remove: list[Any], add: dict[Any, Any], expected: str
 ) -> None:
     assert splice(RAW, replace, remove, add) == expected
@@ -47,15 +47,19 @@ def test_a_member_is_added_to_an_empty_object() -> None:
     assert splice('{"a": { }}', add={("a",): [("n", "1")]}) == '{"a": {"n": 1 }}'
 
 
-def test_a_byte_order_mark_is_no_obstacle() -> None:
+def test_a_byte_order_mark_is_kept() -> None:
     assert splice('\ufeff{"a": 1}', {("a",): "2"}) == '\ufeff{"a": 2}'
 
 
 @pytest.mark.parametrize("removed", [[], [("a", 1)], [("a", 0)], [("a", 1), ("a", 3)]])
-def test_an_array_is_cut_where_two_of_its_elements_stay(removed: list[Any]) -> None:
+def test_an_array_is_cut_between_two_kept_elements(removed: list[Any]) -> None:
     cut = {("a",): [(2, "], 7, [")]}
-    kept = [place for place in range(4) if ("a", place) not in removed]
-    wanted = [[place for place in kept if place < 2], 7, [place for place in kept if place >= 2]]
+    kept = [position for position in range(4) if ("a", position) not in removed]
+    wanted = [
+        [position for position in kept if position < 2],
+        7,
+        [position for position in kept if position >= 2],
+    ]
     out = splice('{"a": [0 , 1,2,\n3], "b": 1.10}', remove=removed, cut=cut)
     assert json.loads(out.replace('{"a": [', '{"a": [[').replace(', "b"', '], "b"')) == {
         "a": wanted,
@@ -65,7 +69,7 @@ def test_an_array_is_cut_where_two_of_its_elements_stay(removed: list[Any]) -> N
 
 
 @pytest.mark.parametrize("path", [("c",), ("a", "x", "y"), ("b", 7), ("b", "0")])
-def test_a_path_that_leads_nowhere_is_an_error(path: Any) -> None:
+def test_an_unknown_path_is_an_error(path: Any) -> None:
     with pytest.raises(KeyError):
         splice(RAW, {path: "1"})
 
@@ -89,7 +93,7 @@ styles = st.sampled_from(
 
 
 def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = [at]
+    paths = [at]
     inside = (
         enumerate(value)
         if isinstance(value, list)
@@ -98,13 +102,13 @@ def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         else ()
     )
     for key, inner in inside:
-        found += _paths(inner, (*at, key))
-    return found
+        paths += _paths(inner, (*at, key))
+    return paths
 
 
 @given(values, styles, st.data())
 @settings(max_examples=examples(500))
-def test_any_document_reads_as_the_plainly_edited_value(
+def test_any_edited_document_reads_as_the_edited_value(
     value: Any, style: Any, data: st.DataObject
 ) -> None:
     text = json.dumps(value, **style)

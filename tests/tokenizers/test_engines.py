@@ -43,13 +43,14 @@ LONG = {
     "combining marks": "e" + "\u0301" * 300_000,
     "lone surrogates": "\ud800" * 50_000 + "a\udc00b " * 50_000,
 }  # fmt: skip
-# What the patterns tell apart: letters and their cases, marks, digits, signs, blanks and line
-# breaks of all kinds.
+# Characters that the patterns distinguish: letters and their cases, marks, digits, signs, blanks
+# and line breaks of all kinds.
 KINDS = (
     "a", "B", "the", " quick", "Fox", "HTTP", "don't", "'s", "'S", "'", " ", "  ", "\t", "\n",
     "\n\n", "\r\n", "\r", "\x0b", "\x85", "\xa0", "\u2028", "\u3000", "\x1c", "0", "12", "007",
-    "123456", "²", "½", "Ⅳ", "٣", "é", "e\u0301", "\u0301", "ß", "ſ", "日", "ひ", "カ", "々", "한", "、",
-    "。", "，", "🚀", "\u200d", "\u200b", "\ud800", "\udc00", "\x00", "!", "\"", "/", "//", "_", "-",
+    "123456", "²", "½", "Ⅳ", "٣", "é", "e\u0301", "\u0301", "ß", "ſ", "日", "ひ",
+    "カ", "々", "한", "、", "。", "，", "🚀", "\u200d", "\u200b", "\ud800", "\udc00",
+    "\x00", "!", "\"", "/", "//", "_", "-",
     "(", ")", "{", "^", "~", "@", "`", "’", "ǅ", "ʰ", "मी", "عر", "𐐀", "=",
 )  # fmt: skip
 Engine = Callable[[str], int]
@@ -85,7 +86,7 @@ def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_p
 
 @given(st.lists(st.sampled_from(KINDS), max_size=25).map("".join), st.integers(1, 6))
 @settings(max_examples=examples(500))
-def test_the_pieces_of_any_text_count_what_it_counts(
+def test_the_pieces_of_any_text_sum_up_to_its_count(
     engines: tuple[Engine, Engine], text: str, size: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -96,17 +97,16 @@ def test_the_pieces_of_any_text_count_what_it_counts(
         assert sum(map(count, pieces)) == count(text)
 
 
-def test_a_text_of_many_words_is_counted_in_pieces_of_about_a_million_characters() -> None:
+def test_a_long_text_is_counted_in_pieces_of_a_million_characters() -> None:
     pieces = list(encodings.pieces("a word, then another one\n" * 200_000))
     assert len(pieces) == 5
     assert all(MILLION <= len(piece) < 1_100_000 for piece in pieces[:-1])
 
 
-def test_words_that_are_always_new_take_no_more_than_half_a_gigabyte() -> None:
-    """50 MB in small texts and a large one take far more where every word is remembered.
+def test_unique_words_use_at_most_half_a_gigabyte() -> None:
+    """50 MB in small texts and a large text use far more memory if every word is cached.
 
-    A process begins with the peak of the one that started it, so this one is started by another
-    that is small.
+    A process starts with the peak memory of its parent, so a small process starts this one.
     """
     code = """
 import random, resource
@@ -130,7 +130,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     assert 50_000_000 < int(done.stdout) * unit < 500_000_000
 
 
-def test_ordinary_text_never_makes_the_tokenizer_anew() -> None:
+def test_ordinary_text_does_not_rebuild_the_tokenizer() -> None:
     made: list[Tokenizer] = []
 
     def make() -> Tokenizer:
@@ -149,25 +149,25 @@ def test_ordinary_text_never_makes_the_tokenizer_anew() -> None:
     assert len(made) == 1
 
 
-def test_threads_may_count_at_the_same_time() -> None:
+def test_threads_count_at_the_same_time() -> None:
     own = tokenizer("o200k_base")
     texts = [
         " ".join(random.Random(seed).choices(("rope", "fog", "keel", "x1"), k=20_000))
         for seed in range(8)
     ]
     expected = [own.count(text) for text in texts]
-    found: list[list[int]] = []
+    counts: list[list[int]] = []
     threads = [
-        Thread(target=lambda: found.append([own.count(text) for text in texts])) for _ in range(4)
+        Thread(target=lambda: counts.append([own.count(text) for text in texts])) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected] * 4
+    assert counts == [expected] * 4
 
 
-def test_names_that_never_come_again_are_not_kept() -> None:
+def test_unrepeated_names_are_not_cached() -> None:
     counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
     costs = [
         counter.fresh().tokens(

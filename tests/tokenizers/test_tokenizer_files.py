@@ -16,7 +16,7 @@ from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
 
 
-def test_a_file_counts_with_its_own_merges(tokenizer_path: str) -> None:
+def test_a_tokenizer_file_counts_with_its_merges(tokenizer_path: str) -> None:
     own = tokenizer(tokenizer_path)
     assert own.name == "tokenizer.json"
     assert own.count("tide sea") == len(["tide", "Ġs", "e", "a"])
@@ -32,7 +32,7 @@ def test_a_ceiling_is_never_below_the_count(tokenizer_path: str, text: str) -> N
     assert 0 <= own.count(text) <= own.ceiling(text)
 
 
-def test_a_file_stands_in_for_whatever_model_is_named(tokenizer_path: str) -> None:
+def test_a_tokenizer_file_applies_to_any_model(tokenizer_path: str) -> None:
     talk = transcript([user("tide sea")])
     meter = Metering(tokenizer, "llama-of-mine", tokenizer_path).meter(talk)
     assert meter.counter.count(talk).by_role["user"] == 4
@@ -41,7 +41,7 @@ def test_a_file_stands_in_for_whatever_model_is_named(tokenizer_path: str) -> No
 
 
 def field(number: int, value: bytes | int) -> bytes:
-    """A field of a protobuf message, which is what a SentencePiece file is."""
+    """A field of a protobuf message; a SentencePiece file is such a message."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     return varint(number << 3 | 2) + varint(len(value)) + value
@@ -60,19 +60,20 @@ def piece(text: str, score: float, kind: int) -> bytes:
 def pieces(model: int = 2) -> bytes:
     """A SentencePiece file of a control piece, 256 bytes, eight characters and three merges."""
     control, byte, normal = 3, 6, 1
-    found = piece("<unk>", 0, 2) + piece("<s>", 0, control)
-    found += b"".join(piece(f"<0x{number:02X}>", 0, byte) for number in range(256))
-    found += b"".join(
-        piece(text, -place, normal) for place, text in enumerate(("ti", "de", "tide", *"▁tides<>"))
+    output = piece("<unk>", 0, 2) + piece("<s>", 0, control)
+    output += b"".join(piece(f"<0x{number:02X}>", 0, byte) for number in range(256))
+    output += b"".join(
+        piece(text, -position, normal)
+        for position, text in enumerate(("ti", "de", "tide", *"▁tides<>"))
     )
     return (
-        found
+        output
         + field(2, field(3, model) + field(35, 1))
         + field(3, field(3, 1) + field(4, 0) + field(5, 1))
     )
 
 
-def test_a_sentencepiece_file_counts_with_its_own_merges_and_no_special_tokens(
+def test_a_sentencepiece_file_counts_with_its_merges_and_no_special_tokens(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "own.model").write_bytes(pieces())
@@ -105,7 +106,7 @@ NO_TOKENIZERS = {
 
 @pytest.mark.parametrize("content", NO_TOKENIZERS)
 @pytest.mark.parametrize("name", ["tokenizer.json", "own.model"])
-def test_a_file_that_is_no_tokenizer_gets_one_line_that_says_what_was_expected(
+def test_an_invalid_tokenizer_file_is_one_line_with_the_expected_content(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str, content: str
 ) -> None:
     (tmp_path / name).write_bytes(NO_TOKENIZERS[content])
@@ -132,7 +133,7 @@ def test_a_file_that_is_no_tokenizer_gets_one_line_that_says_what_was_expected(
         ),
     ],
 )
-def test_a_path_that_is_no_tokenizer_is_wrong_usage(
+def test_an_invalid_tokenizer_path_is_wrong_usage(
     ctxtrim: Run, tmp_path: Path, name: str, reason: str
 ) -> None:
     (tmp_path / "folder.json").mkdir()
@@ -145,7 +146,7 @@ def test_a_path_that_is_no_tokenizer_is_wrong_usage(
     assert ran.err == f"ctxtrim: --tokenizer {tmp_path / name}: {reason}; {expected}\n"
 
 
-def test_a_file_without_gigatoken_says_what_to_install(
+def test_without_gigatoken_the_error_names_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gigatoken", None)  # as if it were not there
@@ -159,7 +160,7 @@ def test_a_file_without_gigatoken_says_what_to_install(
     )
 
 
-def test_another_packages_tokenizer_is_found_by_its_name(
+def test_a_tokenizer_of_another_package_is_found_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = tmp_path / "halves-1.0.dist-info"

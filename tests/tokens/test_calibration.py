@@ -1,4 +1,4 @@
-"""Recorded usage: what `--calibrate` learns from it, and what `--tokenizer usage` takes from it."""
+"""Recorded usage: the factor of `--calibrate`, and the counts of `--tokenizer usage`."""
 
 import json
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from ctxtrim.tokens import Scaled, Tokenizer
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import assumed_model, framing_of
 
-MEASURE = {"tokenizer": "chars4"}  # a text of 4 n characters has n tokens, whatever is in it
-FRAME = 4  # tokens around a message where no model is named
-HIDDEN = 300  # tokens that were sent and that no file below holds
+MEASURE = {"tokenizer": "chars4"}  # a text of 4 n characters has n tokens, with any content
+FRAME = 4  # tokens around a message without a named model
+HIDDEN = 300  # tokens that were sent and are in no file below
 COUNT = [("count", {})]
 
 
@@ -33,8 +33,8 @@ def text(tokens: int) -> str:
 
 
 def talk(sizes: list[int], factor: float = 1.5, **usage: Any) -> list[dict[str, Any]]:
-    """Pairs of a question and an answer of these sizes in tokens, recorded by who counts `factor`
-    times as many.
+    """Pairs of a question and an answer of these sizes in tokens; the recorded usage is `factor`
+    times the count.
     """
     messages: list[dict[str, Any]] = []
     prompt: float = HIDDEN
@@ -56,7 +56,7 @@ def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -
     """
     lines = []
     for index, message in enumerate(messages):
-        said = {"role": message["role"], "content": message["content"]}
+        first_message = {"role": message["role"], "content": message["content"]}
         if "usage" in message:
             prompt = message["usage"]["prompt_tokens"]
             usage = {
@@ -64,8 +64,17 @@ def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -
                 "cache_creation_input_tokens": 99,
                 "cache_read_input_tokens": prompt - 100,
             }
-            said |= {"id": f"m{index}", "model": model, "usage": usage | {"output_tokens": 1}}
-        event = {"type": message["role"], "uuid": f"u{index}", "message": said, "sessionId": "s"}
+            first_message |= {
+                "id": f"m{index}",
+                "model": model,
+                "usage": usage | {"output_tokens": 1},
+            }
+        event = {
+            "type": message["role"],
+            "uuid": f"u{index}",
+            "message": first_message,
+            "sessionId": "s",
+        }
         lines.append(
             event | {"parentUuid": f"u{index - 1}" if index else None} | message.get("event", {})
         )
@@ -75,17 +84,17 @@ def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -
 def notes(ran: Ran) -> dict[str, str]:
     """The notes about recorded usage, by their codes."""
     return {
-        one.code: one.message
+        finding.code: finding.message
         for row in ran.rows
-        for one in row.findings
-        if one.code != "unknown-model"
+        for finding in row.findings
+        if finding.code != "unknown-model"
     }
 
 
 EVEN = [500] * 12
 
 
-def test_texts_count_as_often_as_the_windows_ask_for_and_frames_do_not() -> None:
+def test_texts_are_multiplied_by_the_factor_and_framings_are_not() -> None:
     before = run(conversation(talk(EVEN)), COUNT, **MEASURE).rows[0]
     after = run(conversation(talk(EVEN)), COUNT, **MEASURE, calibrates=True).rows[0]
     assert before.count.tokens == 3 + 24 * (FRAME + 500)
@@ -94,7 +103,7 @@ def test_texts_count_as_often_as_the_windows_ask_for_and_frames_do_not() -> None
     assert after.count.exactness == "estimated"
 
 
-def test_a_note_says_factor_windows_and_what_the_file_does_not_hold() -> None:
+def test_a_note_states_factor_windows_and_missing_content() -> None:
     ran = run(conversation(talk(EVEN)), COUNT, **MEASURE, calibrates=True)
     (note,) = ran.rows[0].findings
     assert note.code == "calibrated"
@@ -107,25 +116,25 @@ def test_a_note_says_factor_windows_and_what_the_file_does_not_hold() -> None:
     assert f"{note.tokens} tokens were sent that the file does not contain" in note.message
 
 
-def test_a_claude_code_session_teaches_as_much() -> None:
+def test_a_claude_code_session_gives_the_same_factor() -> None:
     plain = run(as_session(talk(EVEN)), COUNT, tokenizer="chars4").rows[0]
     ran = run(as_session(talk(EVEN)), COUNT, tokenizer="chars4", calibrates=True)
     texts = sum(plain.count.by_role.values())
-    # a message of Claude has a frame of 3 tokens; the texts make up for the rest of what was
-    # recorded
-    asked = -(-1000 * (4 * (FRAME + 750) - 4 * 3) // 2000) / 1000
-    assert ran.rows[0].tokenizer == f"chars4 × {asked}"
-    assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * asked
+    # a message of Claude has a framing of 3 tokens; the texts account for the rest of the
+    # recorded tokens
+    factor = -(-1000 * (4 * (FRAME + 750) - 4 * 3) // 2000) / 1000
+    assert ran.rows[0].tokenizer == f"chars4 × {factor}"
+    assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * factor
 
 
-def test_what_stands_around_arguments_is_not_multiplied_and_so_is_not_counted_on() -> None:
-    """A call to Claude costs tokens for each argument, whatever is in it."""
-    arguments = json.dumps({f"argument_{place}": "abcd" for place in range(100)})
+def test_tokens_around_arguments_are_not_multiplied() -> None:
+    """A call to Claude costs tokens for each argument, with any content."""
+    arguments = json.dumps({f"argument_{position}": "abcd" for position in range(100)})
     messages = [user("go")]
-    for place in range(20):
-        called, answered = step(f"c{place}", text(200))
+    for position in range(20):
+        called, answered = step(f"c{position}", text(200))
         called["tool_calls"][0]["function"]["arguments"] = arguments
-        messages += [called | {"usage": {"prompt_tokens": 100 + 2500 * place}}, answered]
+        messages += [called | {"usage": {"prompt_tokens": 100 + 2500 * position}}, answered]
     (transcript,) = read(conversation(messages))[0].transcripts
     counter = (
         Metering(tokenizer, "claude-opus-4-5", "chars4", calibrates=True).meter(transcript).counter
@@ -136,7 +145,7 @@ def test_what_stands_around_arguments_is_not_multiplied_and_so_is_not_counted_on
         assert sum(costs[first : first + 4]) >= 5000
 
 
-def test_the_factor_is_the_largest_of_all_windows() -> None:
+def test_the_factor_is_the_maximum_over_all_windows() -> None:
     low, high = talk([500] * 8, 1.1), talk([500] * 4, 1.9)
     for message in high:
         if "usage" in message:
@@ -146,26 +155,27 @@ def test_the_factor_is_the_largest_of_all_windows() -> None:
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3, LEAST + 1])
-def test_few_windows_teach_nothing(pairs: int) -> None:
+def test_few_windows_give_no_factor(pairs: int) -> None:
     data = conversation(talk([500] * pairs))
     ran = run(data, COUNT, **MEASURE, calibrates=True)
     assert ran.rows[0].count == run(data, COUNT, **MEASURE).rows[0].count
-    found = max(0, pairs - 2)
+    windows = max(0, pairs - 2)
     assert (
-        f"{found} window{'' if found == 1 else 's'} of 2,000 tokens" in notes(ran)["not-calibrated"]
+        f"{windows} window{'' if windows == 1 else 's'} of 2,000 tokens"
+        in notes(ran)["not-calibrated"]
     )
     assert f"at least {LEAST} are needed" in notes(ran)["not-calibrated"]
     assert ran.rows[0].findings[0].severity == "warning"
 
 
-def test_a_window_is_as_long_as_it_must_be() -> None:
+def test_a_window_has_its_minimum_length() -> None:
     assert WINDOW == 2000
     ran = run(conversation(talk([1999 // 12] * 6)), COUNT, **MEASURE, calibrates=True)
     assert "0 windows" in notes(ran)["not-calibrated"]
 
 
 def grown(messages: list[dict[str, Any]], by: int, at: int) -> list[dict[str, Any]]:
-    """The recorded prompts from some place on, higher."""
+    """The recorded prompts from a position on, raised."""
     for message in messages[at:]:
         if "usage" in message:
             message["usage"]["prompt_tokens"] += by
@@ -176,7 +186,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"
 
 
 def with_picture() -> list[dict[str, Any]]:
-    """Nobody can tell how much of this is the picture."""
+    """The share of the image is unknown."""
     messages = grown(talk([500] * 40, 1.1), 900, 31)
     messages[30]["content"] = [{"type": "text", "text": messages[30]["content"]}, PICTURE]
     return messages
@@ -194,35 +204,35 @@ SHORT = (
 )
 
 
-def abridged(said: str) -> list[dict[str, Any]]:
-    """More was sent of a result than stands there now."""
+def abridged(text: str) -> list[dict[str, Any]]:
+    """The request had more content than the file has now."""
     messages = grown(talk([500] * 40, 1.1), 900, 31)
-    messages[30:30] = step("c", said)
+    messages[30:30] = step("c", text)
     return messages
 
 
 @pytest.mark.parametrize("messages", [with_picture(), sent_beside(), *map(abridged, SHORT)])
-def test_windows_that_no_text_explains_are_left_out(messages: list[dict[str, Any]]) -> None:
+def test_windows_that_text_does_not_explain_are_ignored(messages: list[dict[str, Any]]) -> None:
     ran = run(conversation(messages, model="gpt-4o"), COUNT, **MEASURE, calibrates=True)
     assert "1.100 times" in notes(ran)["calibrated"]
 
 
-def test_no_window_goes_over_a_prompt_that_shrank() -> None:
+def test_no_window_spans_a_shorter_prompt() -> None:
     messages = talk([500] * 24)
-    # every window over this place asks for less, those beside it for as much as ever
+    # every window across this position needs less; its neighbours need as much as before
     grown(messages, -3000, 25)
     ran = run(conversation(messages), COUNT, **MEASURE, calibrates=True)
     assert "1.500 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
 
 
-def test_no_window_goes_over_a_change_of_models() -> None:
+def test_no_window_spans_a_change_of_models() -> None:
     messages = grown(talk([500] * 24), 700, 25)  # the other counts the same texts otherwise
     data = as_session(messages[:24], "claude-haiku-4-5") + as_session(messages[24:])
     lines = [json.loads(line) for line in data.splitlines()]
-    for place, line in enumerate(lines):
-        line |= {"uuid": f"u{place}", "parentUuid": f"u{place - 1}" if place else None}
+    for position, line in enumerate(lines):
+        line |= {"uuid": f"u{position}", "parentUuid": f"u{position - 1}" if position else None}
         if "id" in line["message"]:
-            line["message"]["id"] = f"m{place}"
+            line["message"]["id"] = f"m{position}"
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     ran = run(data, COUNT, tokenizer="chars4", calibrates=True)
     assert "1.502 times, the largest factor of 20 windows" in notes(ran)["calibrated"]
@@ -243,7 +253,7 @@ def test_a_factor_below_1_lowers_neither_a_number_nor_its_label(model: str, exac
     assert "counts are unchanged" in after.findings[-1].message
 
 
-def test_what_has_become_an_estimate_is_made_safe_like_any_other() -> None:
+def test_a_calibrated_estimate_gets_the_safety_margin() -> None:
     data = conversation(talk(EVEN), model="gpt-4o")
     budgets = [
         run(data, COUNT, tokenizer=None, limit=9000, safety=1.5, calibrates=calibrates)
@@ -254,7 +264,7 @@ def test_what_has_become_an_estimate_is_made_safe_like_any_other() -> None:
     assert budgets == [9000, 6000]
 
 
-def test_what_another_model_counted_teaches_nothing() -> None:
+def test_usage_of_another_model_is_ignored() -> None:
     data = as_session(talk(EVEN), "claude-opus-4-5")
     alike = run(data, COUNT, tokenizer="chars4", model="claude-sonnet-4-5", calibrates=True)
     assert "calibrated" in notes(alike)
@@ -264,14 +274,14 @@ def test_what_another_model_counted_teaches_nothing() -> None:
     }
 
 
-def test_usage_of_a_whole_conversation_or_none_teaches_nothing() -> None:
+def test_usage_of_a_whole_conversation_is_ignored() -> None:
     for envelope in ({}, {"usage": {"prompt_tokens": 90_000}}):
         data = conversation([user(text(900)), says(text(900))], **envelope)
         ran = run(data, COUNT, **MEASURE, calibrates=True)
         assert notes(ran) == {"not-calibrated": "not calibrated: no answer has recorded usage"}
 
 
-def test_usage_of_a_simulated_user_is_not_the_models() -> None:
+def test_usage_of_a_simulated_user_is_ignored() -> None:
     messages = talk(EVEN)
     for question in messages[::2]:
         question["usage"] = {"prompt_tokens": 7, "completion_tokens": 500}
@@ -284,7 +294,7 @@ def test_usage_of_a_simulated_user_is_not_the_models() -> None:
     )
 
 
-def test_usage_before_a_summary_tells_of_what_is_gone() -> None:
+def test_usage_before_a_summary_is_ignored() -> None:
     messages = talk([500] * 3)
     summary = user("So far: nothing.") | {"event": {"isCompactSummary": True}}
     ran = run(as_session([*messages, summary]), COUNT, tokenizer="usage", calibrates=True)
@@ -295,16 +305,18 @@ def test_usage_before_a_summary_tells_of_what_is_gone() -> None:
 
 
 @pytest.mark.parametrize(("lines", "newer"), [((9, 4, 10, 11), [3]), ((0, 0, 0, 0), [1, 3])])
-def test_so_does_usage_of_messages_that_a_compaction_left_in_place(
+def test_usage_of_messages_kept_by_a_compaction_is_ignored(
     lines: tuple[int, ...], newer: list[int]
 ) -> None:
-    """Where every message has a line of its own, that says which is older; else
-    their order does.
+    """If every message has a separate line, the line decides which message is older; otherwise the
+    order decides.
     """
     spoken = (("user", True), ("assistant", False), ("user", False), ("assistant", False))
     messages = tuple(
-        Message(role, (Part("text", "x"),), is_summary=is_summary, index=place, spans=(Span(line),))
-        for place, ((role, is_summary), line) in enumerate(zip(spoken, lines, strict=True))
+        Message(
+            role, (Part("text", "x"),), is_summary=is_summary, index=position, spans=(Span(line),)
+        )
+        for position, ((role, is_summary), line) in enumerate(zip(spoken, lines, strict=True))
     )
     transcript = Transcript(
         messages, Source((), messages), usages=(Usage(90_000, 1, 1), Usage(200, 1, 3))
@@ -318,7 +330,7 @@ def test_so_does_usage_of_messages_that_a_compaction_left_in_place(
     assert recorded(turned, lambda model: True).answers == ()
 
 
-def test_the_last_usage_stands_for_all_up_to_its_answer_and_what_follows_is_counted() -> None:
+def test_the_last_usage_covers_its_prefix_and_later_messages_are_counted() -> None:
     messages = [*talk([500, 500]), user(text(40)), says(text(60))]
     last = messages[3]["usage"]
     plain = run(conversation(messages), COUNT, tokenizer="chars4").rows[0]
@@ -330,7 +342,7 @@ def test_the_last_usage_stands_for_all_up_to_its_answer_and_what_follows_is_coun
     assert plain.count.tokens != row.count.tokens
 
 
-def test_the_addends_are_still_the_sum() -> None:
+def test_the_addends_still_sum_up_to_the_count() -> None:
     tools = [{"type": "function", "function": {"name": "bash", "parameters": {}}}]
     messages = [*talk([500, 500]), *step("c", text(50))]
     for usage in ("prompt_tokens", "completion_tokens"):
@@ -356,16 +368,18 @@ def test_an_answer_recorded_at_its_first_word_is_counted() -> None:
     assert row.messages == plain.messages
 
 
-def test_without_usage_it_is_the_count_and_a_note_says_so() -> None:
+def test_without_usage_the_count_applies_with_a_note() -> None:
     for envelope in ({}, {"usage": {"prompt_tokens": 90_000}}):
         data = conversation([user("hello"), says("good day")], model="gpt-4o", **envelope)
         row = run(data, COUNT, tokenizer="usage").rows[0]
         assert row.count == run(data, COUNT, tokenizer=None).rows[0].count
-        assert [(one.code, one.severity) for one in row.findings] == [("not-anchored", "warning")]
+        assert [(finding.code, finding.severity) for finding in row.findings] == [
+            ("not-anchored", "warning")
+        ]
         assert "no answer has recorded usage" in row.findings[0].message
 
 
-def test_both_together_count_what_follows_by_what_was_recorded() -> None:
+def test_both_together_calibrate_the_later_messages() -> None:
     messages = [*talk(EVEN), user(text(100))]
     alone, both = (
         run(conversation(messages), COUNT, tokenizer="usage", calibrates=calibrates)
@@ -377,7 +391,7 @@ def test_both_together_count_what_follows_by_what_was_recorded() -> None:
 
 
 @pytest.mark.parametrize("stages", [["trim"], ["truncate"], ["check", "trim"]])
-def test_no_stage_that_edits_is_measured_so(stages: list[str]) -> None:
+def test_usage_is_not_used_in_stages_that_edit(stages: list[str]) -> None:
     with pytest.raises(UsageError, match="does not lower"):
         run(conversation(talk([50])), [(stage, {}) for stage in stages], tokenizer="usage")
 
@@ -390,7 +404,7 @@ SAILED = FIXTURES / "recorded.jsonl"
     [("trim",), ("truncate",), ("run", "-s", "check", "-s", "trim"), ("trim", "--in-place")],
     ids=" ".join,
 )
-def test_trimming_by_usage_is_wrong_usage_and_the_message_says_why(
+def test_trimming_by_usage_is_wrong_usage_with_a_reason(
     ctxtrim: Run, words: tuple[str, ...]
 ) -> None:
     ran = ctxtrim(*words, "--tokenizer", "usage", SAILED)
@@ -400,13 +414,13 @@ def test_trimming_by_usage_is_wrong_usage_and_the_message_says_why(
     assert len(ran.err.splitlines()) == 1
 
 
-def test_a_run_that_only_looks_may_use_it(ctxtrim: Run) -> None:
+def test_a_run_without_edits_can_count_by_usage(ctxtrim: Run) -> None:
     ran = ctxtrim("run", "-s", "check", "--tokenizer", "usage", SAILED)
     assert (ran.code, ran.out) == (0, SAILED.read_bytes())
     assert "anchored" in ran.err
 
 
-def test_check_fails_where_what_was_recorded_does_not_fit(ctxtrim: Run) -> None:
+def test_check_fails_if_recorded_usage_exceeds_the_budget(ctxtrim: Run) -> None:
     budget = ("--budget", "3400")  # more than is counted, less than was recorded
     assert ctxtrim("check", *budget, SAILED).code == 0
     ran = ctxtrim("check", *budget, "--tokenizer", "usage", SAILED)
@@ -414,7 +428,7 @@ def test_check_fails_where_what_was_recorded_does_not_fit(ctxtrim: Run) -> None:
     assert b"Current: 3576 tokens, Max: 3400 tokens" in ran.out
 
 
-def test_the_note_is_told_beside_a_transcript_and_stands_in_reports(ctxtrim: Run) -> None:
+def test_the_note_appears_next_to_a_transcript_and_in_reports(ctxtrim: Run) -> None:
     ran = ctxtrim("trim", "--calibrate", "--budget", "3300", SAILED)
     assert "info: calibrated: texts count 1.231 times" in ran.err
     assert ctxtrim("trim", "--calibrate", "--budget", "3300", "--quiet", SAILED).err == ""
@@ -425,7 +439,7 @@ def test_the_note_is_told_beside_a_transcript_and_stands_in_reports(ctxtrim: Run
     assert sum(row["by_role"].values()) + row["framing"] + row["tools_schema"] == row["tokens"]
 
 
-def test_calibrating_decides_what_fits(ctxtrim: Run) -> None:
+def test_calibration_affects_the_verdict(ctxtrim: Run) -> None:
     words = ("--budget", "3300", SAILED)
     assert ctxtrim("check", *words).code == 0
     assert ctxtrim("check", "--calibrate", *words).code == 3
@@ -433,18 +447,18 @@ def test_calibrating_decides_what_fits(ctxtrim: Run) -> None:
     assert len(ctxtrim("trim", "--calibrate", *words).out) < len(SAILED.read_bytes())
 
 
-def test_it_belongs_to_the_run_and_not_to_a_stage(ctxtrim: Run) -> None:
+def test_calibration_is_an_option_of_the_run(ctxtrim: Run) -> None:
     ran = ctxtrim("run", "-s", "trim:calibrate=true", SAILED)
     assert ran.code == 2
     assert "pass --calibrate to the command" in ran.err
 
 
-def test_an_unknown_tokenizer_names_usage_among_the_others(ctxtrim: Run) -> None:
+def test_the_error_for_an_unknown_tokenizer_lists_usage(ctxtrim: Run) -> None:
     assert "usage" in ctxtrim("count", "--tokenizer", "usages", SAILED).err
 
 
-# Tokens of a question, of its answer and of what a tool sent back, and as how many tokens each of
-# them was recorded.
+# Tokens of a question, of its answer and of a tool result, and the factor between these and the
+# recorded tokens.
 exchanges = st.tuples(
     st.integers(0, 400),
     st.integers(0, 700),
@@ -455,41 +469,41 @@ exchanges = st.tuples(
 
 @st.composite
 def recordings(draw: st.DrawFn, is_one_task: bool = False) -> bytes:
-    """A conversation with usage at nearly every answer; now and then the prompt shrinks or
-    something unseen comes.
+    """A conversation with usage at nearly every answer; sometimes the prompt shrinks or contains
+    unrecorded tokens.
 
-    `is_one_task`: somebody asks once, and all the rest are steps.
+    `is_one_task`: a single prompt, followed only by steps.
     """
     messages: list[dict[str, Any]] = (
         [{"role": "system", "content": "Be kind."}] if draw(st.booleans()) else []
     )
     prompt = draw(st.integers(1, 3000))
-    for place, (asked, said, came, factor) in enumerate(
+    for position, (asked, expected, came, factor) in enumerate(
         draw(st.lists(exchanges, min_size=4, max_size=30))
     ):
-        turn = [user(text(asked))] if place == 0 or not is_one_task else []
+        turn = [user(text(asked))] if position == 0 or not is_one_task else []
         if came is not None:
-            turn += step(f"c{place}", text(came))
+            turn += step(f"c{position}", text(came))
         if not is_one_task:
-            turn.append(says(text(said)))
+            turn.append(says(text(expected)))
         prompt = max(1, prompt + draw(st.sampled_from([0, 0, 0, 0, -900, 5000])))
         for message in turn:
             if message["role"] == "assistant" and draw(st.integers(0, 9)):
                 message["usage"] = {"prompt_tokens": prompt, "completion_tokens": 3}
-            tokens = {"user": asked, "assistant": said, "tool": came or 0}[message["role"]]
+            tokens = {"user": asked, "assistant": expected, "tool": came or 0}[message["role"]]
             prompt += FRAME + int(factor * tokens)
         messages += turn
     style = "openai" if is_one_task else draw(st.sampled_from(["openai", "claude"]))
     calls_free = [
-        one
-        for one in messages
-        if one["role"] in ("user", "assistant") and not one.get("tool_calls")
+        message
+        for message in messages
+        if message["role"] in ("user", "assistant") and not message.get("tool_calls")
     ]
     return conversation(messages) if style == "openai" else as_session(calls_free)
 
 
 @given(recordings())
-def test_numbers_are_never_lower_for_what_was_learnt(data: bytes) -> None:
+def test_calibration_never_lowers_a_count(data: bytes) -> None:
     before, after = (
         run(data, COUNT, **MEASURE, model="gpt-4o", calibrates=calibrates).rows[0]
         for calibrates in (False, True)
@@ -502,7 +516,7 @@ def test_numbers_are_never_lower_for_what_was_learnt(data: bytes) -> None:
 
 
 @given(recordings(), st.integers(1, 20_000))
-def test_what_was_trimmed_fits_by_the_factor_that_was_learnt(data: bytes, budget: int) -> None:
+def test_a_trimmed_transcript_fits_by_the_calibrated_count(data: bytes, budget: int) -> None:
     ran = run(
         data, [("trim", {})], **MEASURE, model="claude-opus-4-5", limit=budget, calibrates=True
     )
@@ -525,14 +539,14 @@ def factored(name: str) -> Tokenizer:
 
 
 @given(recordings(is_one_task=True), st.integers(1, 20_000))
-def test_what_was_trimmed_of_one_task_stays_as_it_is(data: bytes, budget: int) -> None:
+def test_trimming_a_single_task_again_changes_nothing(data: bytes, budget: int) -> None:
     once = run(data, [("trim", {})], **MEASURE, limit=budget, calibrates=True).data
     if once is not None:
         assert run(once, [("trim", {})], **MEASURE, limit=budget, calibrates=True).data == once
 
 
 @given(recordings(), st.sampled_from([100, 300, 2000]), st.integers(0, 4))
-def test_what_was_truncated_stays_as_it_is(data: bytes, limit: int, age: int) -> None:
+def test_truncating_again_changes_nothing(data: bytes, limit: int, age: int) -> None:
     stages = [("truncate", {"max_tokens": limit, "max_age": age})]
     once = run(data, stages, **MEASURE, model="gpt-4o", calibrates=True)
     again = run(once.data or b"", stages, **MEASURE, model="gpt-4o", calibrates=True)
@@ -540,7 +554,7 @@ def test_what_was_truncated_stays_as_it_is(data: bytes, limit: int, age: int) ->
 
 
 @given(recordings())
-def test_no_window_is_counted_lower_than_it_was_recorded(data: bytes) -> None:
+def test_no_window_is_counted_below_its_recorded_usage(data: bytes) -> None:
     transcript = read(data)[0].transcripts[0]
     plain = Metering(tokenizer, "gpt-4o", "chars4").meter(transcript).counter
     learnt = Metering(tokenizer, "gpt-4o", "chars4", calibrates=True).meter(transcript).counter
@@ -554,8 +568,8 @@ def test_no_window_is_counted_lower_than_it_was_recorded(data: bytes) -> None:
 
 
 def windows(transcript: Transcript, counter: Counter) -> Iterator[tuple[Usage, Usage]]:
-    """All pairs of answers with enough between them and none nearer, found by
-    looking at every one.
+    """All pairs of answers with enough tokens between them and no nearer pair, by exhaustive
+    search.
     """
     costs = counter.costs(transcript.messages)
     for end, last in enumerate(transcript.usages):
@@ -563,12 +577,12 @@ def windows(transcript: Transcript, counter: Counter) -> Iterator[tuple[Usage, U
             first, second = transcript.usages[start : start + 2]
             step = range(first.message, second.message)
             size = sum(
-                len(part.text) for place in step for part in transcript.messages[place].parts
+                len(part.text) for position in step for part in transcript.messages[position].parts
             )
             if (
                 not 0
                 <= second.prompt_tokens - first.prompt_tokens
-                <= size + sum(costs[place].frame for place in step)
+                <= size + sum(costs[position].frame for position in step)
             ):
                 break
             if sum(sum(cost.parts) for cost in costs[first.message : last.message]) >= WINDOW:

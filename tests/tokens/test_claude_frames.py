@@ -1,5 +1,5 @@
-"""What stands around Claude's texts: never less than what Anthropic documented and what recorded
-sessions show.
+"""The framing of Claude's texts: never below the documentation of Anthropic and recorded
+sessions.
 """
 
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from builders import conversation, says, transcript, user
-from claude_requests import ASKED, SCIENTIST, WEATHER, counted
+from claude_requests import QUESTION, SCIENTIST, WEATHER, counted
 from harness import read
 from test_corpus import CORPUS, needs_corpus
 
@@ -19,9 +19,9 @@ LOGS = sorted((CORPUS / "litellm-log").glob("*claude*"))
 
 
 @pytest.mark.parametrize("name", ["claude-v3", "claude-v3-bound"])
-def test_the_documented_examples_are_never_counted_too_low(name: str) -> None:
+def test_no_documented_example_is_counted_too_low(name: str) -> None:
     assert counted(transcript(SCIENTIST), name=name).tokens >= 14
-    assert counted(transcript(ASKED, tools=WEATHER), name=name).tokens >= 403
+    assert counted(transcript(QUESTION, tools=WEATHER), name=name).tokens >= 403
 
 
 @pytest.mark.parametrize("name", ANTHROPIC)
@@ -31,8 +31,8 @@ def test_the_documented_examples_are_never_counted_too_low(name: str) -> None:
 def test_a_step_costs_no_less_than_recorded_sessions_show(
     name: str, calls: int, arguments: int, reasons: bool
 ) -> None:
-    """What the prompt grew by beside the texts, in 265 steps of recorded sessions: 5 tokens and so
-    on, see `models`.
+    """The growth of the prompt besides the texts, in 265 steps of recorded sessions: 5 tokens and
+    more, see `models`.
     """
     spelled = json.dumps(dict.fromkeys("abcd"[:arguments], ""))
     function = {"name": "", "arguments": spelled}
@@ -57,7 +57,7 @@ def test_a_step_costs_no_less_than_recorded_sessions_show(
 
 
 class Letters:
-    """A token a letter: what the texts cost is known."""
+    """A token per letter: the cost of the texts is known."""
 
     name, exactness = "letters", "exact"
 
@@ -67,7 +67,7 @@ class Letters:
     ceiling = count
 
 
-def test_a_system_prompt_of_claude_adds_its_text_alone() -> None:
+def test_a_system_prompt_of_claude_adds_only_its_text() -> None:
     counter = Counter(Letters(), FRAMINGS["anthropic-v3"])
     with_prompt, without = (
         transcript([{"role": "system", "content": "abc"}, says("x")]),
@@ -78,7 +78,7 @@ def test_a_system_prompt_of_claude_adds_its_text_alone() -> None:
 
 @needs_corpus
 @pytest.mark.parametrize("path", LOGS or [CORPUS], ids=lambda path: path.name[-19:])
-def test_recorded_requests_with_tools_are_never_counted_too_low(path: Any) -> None:
+def test_no_recorded_request_with_tools_is_counted_too_low(path: Any) -> None:
     log = json.loads(path.read_bytes())
     talk = read(conversation(log["messages"], tools=log["tools"]))[0].transcripts[0]
     recorded = log["response"]["usage"]["prompt_tokens"]

@@ -1,4 +1,4 @@
-"""Media: what each family of models charges, by the documented examples and by measurements."""
+"""Media: the charges of each family of models, by documented examples and by measurements."""
 
 import pytest
 from depth import examples
@@ -27,7 +27,11 @@ def image(width: int | None = None, height: int | None = None, detail: str | Non
         ("openai-gpt-4o", image(1024, 1024), 765),
         ("openai-gpt-4o", image(2048, 4096), 1105),
         ("openai-gpt-4o", image(4096, 8192, "low"), 85),
-        ("openai-gpt-4o", image(511, 511), 255),  # by the API's own count: one tile, not enlarged
+        (
+            "openai-gpt-4o",
+            image(511, 511),
+            255,
+        ),  # counted by the API: one tile, not enlarged
         ("openai-gpt-4o", image(512, 512, "original"), 255),
         ("openai-gpt-4o", image(), 1445),
         ("openai-gpt-4o-mini", image(1024, 1024), 25_501),
@@ -106,25 +110,23 @@ def test_documented_and_measured_costs(policy: str, media: Media, tokens: int) -
         ("pixtral", 4160), ("qwen", 16_384), ("unknown", 36_000),
     ],
 )  # fmt: skip
-def test_the_most_that_a_picture_costs(policy: str, most: int) -> None:
+def test_the_maximum_cost_of_an_image(policy: str, most: int) -> None:
     assert POLICIES[policy].image_most == most
 
 
-def test_the_documented_shrinking() -> None:
+def test_images_are_scaled_as_documented() -> None:
     assert Patches(1, Grid(1536)).tokens(image(1800, 2400)) == 1452
     assert Patches(1, Grid(1536)).tokens(image(1_000_000, 1)) == 1536
 
 
 @pytest.mark.parametrize(("side", "tokens"), [(256, 100), (512, 361), (768, 784), (1024, 1369)])
-def test_anthropic_charges_pictures_that_fit_as_measured_on_both_tiers(
-    side: int, tokens: int
-) -> None:
+def test_anthropic_image_costs_match_measurements_on_both_tiers(side: int, tokens: int) -> None:
     for policy in ("anthropic-standard", "anthropic-high"):
         assert POLICIES[policy].tokens(image(side, side)) == tokens
 
 
 @pytest.mark.parametrize("size", [(2560, 1440, 1592), (3840, 2160, 1592), (4032, 3024, 1596)])
-def test_the_allowance_of_the_standard_tier_covers_what_was_measured(
+def test_the_allowance_of_the_standard_tier_covers_the_measurements(
     size: tuple[int, int, int],
 ) -> None:
     width, height, measured = size
@@ -146,7 +148,7 @@ def test_no_size_costs_more_than_an_unknown_one(
 
 
 @given(width=SIDES, height=SIDES, more=st.integers(2, 9))
-def test_an_enlarged_picture_costs_no_less_in_tiles(width: int, height: int, more: int) -> None:
+def test_an_enlarged_image_costs_no_less_in_tiles(width: int, height: int, more: int) -> None:
     tiles = Tiles(85, 170)
     assert tiles.tokens(image(width, height)) <= tiles.tokens(image(width * more, height * more))
     assert tiles.tokens(image(width, height)) == tiles.tokens(image(height, width))
@@ -158,7 +160,7 @@ def test_an_enlarged_picture_costs_no_less_in_tiles(width: int, height: int, mor
     wider=st.integers(0, 300),
     higher=st.integers(0, 300),
 )
-def test_while_nothing_is_scaled_down_a_larger_picture_costs_no_less(
+def test_without_scaling_a_larger_image_costs_no_less(
     width: int, height: int, wider: int, higher: int
 ) -> None:
     for policy in (Patches(1.2, Grid(1536)), Anthropic(1568, 2000)):

@@ -1,5 +1,5 @@
-"""The registry of models: what a name may look like, what the data promises, what `ctxtrim models`
-says.
+"""The registry of models: accepted names, the guarantees of the data, and the output of `ctxtrim
+models`.
 """
 
 import json
@@ -32,16 +32,16 @@ NAMES = [model.name for model in known_models()]
 
 
 def named(name: str) -> str | None:
-    found = find_model(name)
-    return found.name if found else None
+    model = find_model(name)
+    return model.name if model else None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_in_the_registry_is_found_however_it_is_dressed(name: str) -> None:
-    found = find_model(name)
-    assert found is not None
-    twins = {found.name, name}
-    assert find_model(found.name) == found
+def test_every_registry_name_is_found_with_any_prefix_or_suffix(name: str) -> None:
+    model = find_model(name)
+    assert model is not None
+    twins = {model.name, name}
+    assert find_model(model.name) == model
     for dressed in (
         name.upper(),
         f"openai/{name}",
@@ -54,13 +54,13 @@ def test_every_name_in_the_registry_is_found_however_it_is_dressed(name: str) ->
     for suffix in ("", "-latest", "-20991231", "@20991231", ":free", "-v1:0", "-2099-12-31"):
         again = find_model(f"us.anthropic.{name}{suffix}")
         assert again is not None
-        assert len(again.name) >= len(found.name.replace("-latest", ""))
+        assert len(again.name) >= len(model.name.replace("-latest", ""))
 
 
-def test_two_spellings_of_one_name_have_the_same_limits() -> None:
+def test_equivalent_names_have_the_same_limits() -> None:
     for model in known_models():
-        found = find_model(model.name)
-        assert found is not None
+        known = find_model(model.name)
+        assert known is not None
         limits = (
             model.context_window,
             model.max_input,
@@ -70,8 +70,8 @@ def test_two_spellings_of_one_name_have_the_same_limits() -> None:
             model.image,
         )
         assert limits == (
-            found.context_window, found.max_input, found.max_output, found.tokenizer, found.framing,
-            found.image,
+            known.context_window, known.max_input, known.max_output, known.tokenizer, known.framing,
+            known.image,
         )  # fmt: skip
 
 
@@ -112,7 +112,10 @@ def test_two_spellings_of_one_name_have_the_same_limits() -> None:
         ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
         ("global.anthropic.claude-opus-5-5", "claude-opus-5-5"),
         ("us-gov.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5"),
-        ("arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0", "claude-3-haiku"),
+        (
+            "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0",
+            "claude-3-haiku",
+        ),
         (
             "arn:aws:bedrock:us-east-1:1234:inference-profile/us.anthropic.claude-opus-4-1-20250805-v1:0",
             "claude-opus-4-1",
@@ -162,26 +165,26 @@ def test_a_model_is_the_longest_name_it_begins_with(name: str, known: str | None
         "gemini-9-pro",
     ],
 )  # fmt: skip
-def test_names_that_nobody_knows_have_no_model(name: str) -> None:
+def test_unknown_names_have_no_model(name: str) -> None:
     assert find_model(name) is None
 
 
 @given(st.text(max_size=40))
-def test_any_text_may_be_asked_for(name: str) -> None:
-    found = find_model(name)
-    assert found is None or found.name in NAMES
+def test_any_text_is_accepted_as_a_name(name: str) -> None:
+    model = find_model(name)
+    assert model is None or model.name in NAMES
     assert assumed_model(name).context_window > 0
     assert all(near in NAMES for near in nearest_models(name))
 
 
-def test_what_is_assumed_of_unknown_names_is_too_much_rather_than_too_little() -> None:
+def test_the_assumption_for_unknown_names_is_an_upper_bound() -> None:
     assert assumed_model("nobody-knows") is UNKNOWN
     assert assumed_model("us.anthropic.claude-opus-9-v1:0") is UNKNOWN_CLAUDE
     assert assumed_model("gpt-4o") == find_model("gpt-4o")
     assert not assumed_model(None).is_known
 
 
-def test_claude_codes_mark_of_a_long_window_is_understood() -> None:
+def test_the_long_window_mark_of_claude_code_is_recognized() -> None:
     long, plain = find_model("claude-sonnet-4-5-20250929[1m]"), find_model("claude-sonnet-4-5")
     assert long is not None
     assert plain is not None
@@ -212,18 +215,18 @@ def test_claude_codes_mark_of_a_long_window_is_understood() -> None:
         ("mistral-large-latest", (262_144, None, 262_144)),
     ],
 )
-def test_the_limits_are_those_that_the_sources_say(
+def test_the_limits_match_their_sources(
     name: str, limits: tuple[int, int | None, int | None]
 ) -> None:
-    found = find_model(name)
-    assert found is not None
-    assert (found.context_window, found.max_input, found.max_output) == limits
+    model = find_model(name)
+    assert model is not None
+    assert (model.context_window, model.max_input, model.max_output) == limits
 
 
-def test_gemini_2_5_pro_has_the_smaller_of_two_answers() -> None:
-    found = find_model("gemini-2.5-pro")
-    assert found is not None
-    assert (found.context_window, found.max_output) == (1_048_576, 65_535)
+def test_gemini_2_5_pro_uses_the_smaller_of_two_limits() -> None:
+    model = find_model("gemini-2.5-pro")
+    assert model is not None
+    assert (model.context_window, model.max_output) == (1_048_576, 65_535)
 
 
 @pytest.mark.parametrize(
@@ -263,12 +266,12 @@ def test_gemini_2_5_pro_has_the_smaller_of_two_answers() -> None:
         ("llama-3.3", "unknown", "llama", 36_000),
     ],
 )
-def test_a_model_is_measured_by_its_own_tokenizer_frame_and_images(
+def test_a_model_has_its_own_tokenizer_framing_and_image_costs(
     name: str, tokenizer: str, framing: str, image: int
 ) -> None:
-    found = find_model(name)
-    assert found is not None
-    assert (found.tokenizer, found.framing, found.image) == (tokenizer, framing, image)
+    model = find_model(name)
+    assert model is not None
+    assert (model.tokenizer, model.framing, model.image) == (tokenizer, framing, image)
 
 
 def test_every_model_is_complete() -> None:
@@ -287,8 +290,8 @@ def test_every_model_is_complete() -> None:
         assert model.date.count("-") == 2
 
 
-def test_what_is_assumed_and_what_is_known_share_the_rules_for_images() -> None:
-    """Each rule belongs to a model, and each model to a rule: its maximum is told in one place."""
+def test_assumed_and_known_models_share_image_rules() -> None:
+    """Each rule belongs to a model, and each model to a rule: its maximum is defined once."""
     assert {model.image_policy for model in known_models()} | {UNKNOWN.image_policy} == set(
         POLICIES
     )
@@ -315,7 +318,7 @@ def test_what_is_assumed_and_what_is_known_share_the_rules_for_images() -> None:
         ("gpt-4o", (12, 12)),
     ],
 )
-def test_the_prompt_that_comes_with_tool_schemas_is_the_models_own(
+def test_the_prompt_for_tool_schemas_depends_on_the_model(
     name: str, prompt: tuple[int, int]
 ) -> None:
     framing = framing_of(assumed_model(name), "reconstructed")[1]
@@ -324,23 +327,23 @@ def test_the_prompt_that_comes_with_tool_schemas_is_the_models_own(
     assert (request.tools, forced) == prompt
 
 
-def test_claude_is_framed_by_its_version_and_by_the_bound_where_texts_are_bounded() -> None:
+def test_the_framing_of_claude_depends_on_version_and_bound() -> None:
     frames = {
         "claude-opus-4-6": 7,
         "claude-opus-4-7": 11,
         "claude-opus-4-8": 6,
         "claude-opus-5": 6,
-    }  # of one message
+    }  # of a single message
     for name, tokens in frames.items():
-        found = find_model(name)
-        assert found is not None
-        framing = framing_of(found, "reconstructed")[1]
+        model = find_model(name)
+        assert model is not None
+        framing = framing_of(model, "reconstructed")[1]
         assert framing.priming + framing.message == tokens
-        assert framing_of(found, "bounded")[1].message == 12
+        assert framing_of(model, "bounded")[1].message == 12
     assert framing_of(assumed_model("gpt-5"), "bounded")[0] == "openai-gpt-5"
 
 
-def test_the_registry_has_the_vendors_that_matter_and_stays_small() -> None:
+def test_the_registry_covers_the_major_vendors_and_stays_small() -> None:
     assert 300 <= len(NAMES) == len(set(NAMES))
     vendors = {model.provider for model in known_models()}
     assert vendors >= {
@@ -350,7 +353,7 @@ def test_the_registry_has_the_vendors_that_matter_and_stays_small() -> None:
     assert DATA.stat().st_size < 60_000
 
 
-def test_the_data_file_has_one_model_a_line_in_order() -> None:
+def test_the_data_file_has_a_sorted_line_per_model() -> None:
     lines = DATA.read_text().split('"models": [\n')[1].splitlines()[:-1]
     assert len(lines) == len(NAMES)
     assert [json.loads(line.rstrip(","))[0] for line in lines] == NAMES
@@ -359,7 +362,7 @@ def test_the_data_file_has_one_model_a_line_in_order() -> None:
     assert kept == sorted(kept, key=lambda pair: (order.index(pair[0]), pair[1]))
 
 
-def test_the_registry_is_read_when_a_model_is_asked_for_and_not_before() -> None:
+def test_the_registry_is_loaded_lazily() -> None:
     code = (
         "import ctxtrim.tokens.models as m; first = m.known_models.cache_info().currsize;"
         "m.find_model('gpt-4o'); print(first, m.known_models.cache_info().currsize)"
@@ -380,7 +383,7 @@ def test_all_models_are_listed(ctxtrim: Run) -> None:
     assert lines[-1] == f"{len(NAMES)} models"
 
 
-def test_a_part_of_a_name_lists_those_that_have_it(ctxtrim: Run) -> None:
+def test_a_substring_lists_the_matching_names(ctxtrim: Run) -> None:
     done = ctxtrim("models", "Sonnet")
     names = [line.split()[0] for line in done.out.decode().splitlines()[1:-1]]
     assert done.code == 0
@@ -390,7 +393,7 @@ def test_a_part_of_a_name_lists_those_that_have_it(ctxtrim: Run) -> None:
     assert all(" Cohere " in line for line in vendor[1:-1])
 
 
-def test_one_model_is_explained(ctxtrim: Run) -> None:
+def test_a_single_model_is_explained(ctxtrim: Run) -> None:
     done = ctxtrim("models", "openai/gpt-5-2025-08-07")
     facts = dict(line.split("  ", 1) for line in done.out.decode().splitlines())
     facts = {name: value.strip() for name, value in facts.items()}
@@ -409,8 +412,8 @@ def test_one_model_is_explained(ctxtrim: Run) -> None:
 
 
 def test_models_as_json(ctxtrim: Run) -> None:
-    (one,) = json.loads(ctxtrim("models", "gpt-4o", "--json").out)["models"]
-    assert (one["name"], one["max_input"], one["max_output"], one["exactness"]) == (
+    (item,) = json.loads(ctxtrim("models", "gpt-4o", "--json").out)["models"]
+    assert (item["name"], item["max_input"], item["max_output"], item["exactness"]) == (
         "gpt-4o",
         128_000,
         16_384,
@@ -419,10 +422,10 @@ def test_models_as_json(ctxtrim: Run) -> None:
     every = json.loads(ctxtrim("models", "--json").out)
     assert every["version"] == 1
     assert [model["name"] for model in every["models"]] == NAMES
-    assert all(model.keys() == one.keys() for model in every["models"])
+    assert all(model.keys() == item.keys() for model in every["models"])
 
 
-def test_an_unknown_name_tells_the_nearest_and_ends_with_1(ctxtrim: Run) -> None:
+def test_an_unknown_name_lists_the_nearest_names_and_exits_with_1(ctxtrim: Run) -> None:
     done = ctxtrim("models", "gpt-4p")
     assert (done.code, done.out) == (1, b"")
     assert "gpt-4" in done.err

@@ -37,7 +37,7 @@ NOT_THE_API = {
 """Requests labelled `exact` whose recorded counts do not follow the rule of OpenAI, by id, with the
 reason.
 
-Nothing in these requests tells them from the hundreds that hit.
+Nothing in these requests distinguishes them from the hundreds with exact counts.
 """
 
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no recorded counts next to the checkout")
@@ -46,15 +46,15 @@ pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no recorded counts ne
 @pytest.fixture(scope="module")
 def recorded() -> list[Pair]:
     meterings: dict[str, Metering] = {}
-    found = pairs(FILE, lambda model: meterings.setdefault(model, Metering(tokenizer, model)))
-    return [pair for pair in found if pair.id not in ODD]
+    parts = pairs(FILE, lambda model: meterings.setdefault(model, Metering(tokenizer, model)))
+    return [pair for pair in parts if pair.id not in ODD]
 
 
-def over(found: Sequence[Pair]) -> tuple[float, float]:
+def over(pairs: Sequence[Pair]) -> tuple[float, float]:
     """The median and the 95th percentile of how far counts are above the recorded
     ones, in percent.
     """
-    shares = sorted(100 * pair.difference / pair.recorded for pair in found)
+    shares = sorted(100 * pair.difference / pair.recorded for pair in pairs)
     return statistics.median(shares), shares[int(0.95 * len(shares))]
 
 
@@ -84,9 +84,9 @@ def test_exact_counts_are_exact(recorded: list[Pair]) -> None:
 
 
 def test_estimates_are_rarely_too_low(recorded: list[Pair]) -> None:
-    """Those that remain: Qwen at Venice, mathematics at Gemini, and five requests without a rule.
+    """The rest: Qwen at Venice, mathematics at Gemini, and five requests without a rule.
 
-    Those of Claude have signatures that the cassettes replace by placeholders.
+    Requests to Claude have signatures that the cassettes replace by placeholders.
     """
     estimated = [
         pair for pair in recorded if pair.exactness == "estimated" and pair.vendor != "Anthropic"
@@ -115,9 +115,9 @@ def test_counts_are_not_far_too_high(
 ) -> None:
     group = [pair for pair in recorded if is_in_group(pair)]
     assert len(group) > 90
-    found = over(group)
-    assert found[0] <= median
-    assert found[1] <= p95
+    distances = over(group)
+    assert distances[0] <= median
+    assert distances[1] <= p95
 
 
 @pytest.mark.skipif(not available(), reason="ctok counts Claude on Python 3.12 and newer")

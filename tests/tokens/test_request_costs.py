@@ -1,4 +1,4 @@
-"""What a request costs besides its messages, and the tables that the numbers come from."""
+"""The costs of a request besides its messages, and the tables with their sources."""
 
 import json
 from dataclasses import fields
@@ -55,7 +55,7 @@ def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> No
     assert count({"messages": [user("x")]} | chat, "gpt-4o").exactness == "bounded"
 
 
-def test_an_answer_in_the_history_costs_more_where_the_output_is_structured() -> None:
+def test_an_answer_in_the_history_costs_more_with_structured_output() -> None:
     chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
     talk = [user("x"), says("y"), user("z")]
     assert (
@@ -97,7 +97,7 @@ def test_gemini_does_not_charge_for_structured_output() -> None:
         ("claude-sonnet-4-6", "disabled", 0),
     ],
 )
-def test_thinking_of_anthropic_brings_a_prompt(model: str, mode: str, tokens: int) -> None:
+def test_thinking_of_anthropic_adds_a_prompt(model: str, mode: str, tokens: int) -> None:
     assert (
         added({"system": "s", "messages": [user("x")]}, {"thinking": {"type": mode}}, model)
         == tokens
@@ -124,14 +124,14 @@ def test_options_of_anthropic_cost_once() -> None:
         )
         for blocks in (documents, cited)
     ]
-    assert [one.beside.get("citations", 0) for one in counts] == [0, 560]
+    assert [count.beside.get("citations", 0) for count in counts] == [0, 560]
     assert counts[0].by_kind["attachment"] > 2 * 12
 
 
 def test_the_mode_pro_has_no_known_rule() -> None:
-    found = count({"input": "x", "reasoning": {"mode": "pro"}}, "gpt-5.6-sol")
-    assert found.exactness == "estimated"
-    assert found.beside["reasoning_mode"] >= 1550
+    counted = count({"input": "x", "reasoning": {"mode": "pro"}}, "gpt-5.6-sol")
+    assert counted.exactness == "estimated"
+    assert counted.beside["reasoning_mode"] >= 1550
 
 
 def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
@@ -174,12 +174,14 @@ def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
         ),
     ],
 )
-def test_what_no_source_supports_is_an_estimate(model: str, request_body: dict[str, Any]) -> None:
+def test_a_constant_without_a_source_is_an_estimate(
+    model: str, request_body: dict[str, Any]
+) -> None:
     assert count(request_body, model).exactness == "estimated"
 
 
 @needs_ctok
-def test_a_reconstructed_text_with_a_bound_besides_is_no_bound(ctxtrim: Run) -> None:
+def test_a_reconstructed_text_with_a_bound_is_not_a_bound(ctxtrim: Run) -> None:
     wanted = {"output_format": {"type": "json_schema", "schema": SCHEMA}}
     claude = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [user("x")]} | wanted
     assert count(claude, "claude-sonnet-4-5").exactness == "reconstructed"
@@ -193,17 +195,17 @@ def test_a_reconstructed_text_with_a_bound_besides_is_no_bound(ctxtrim: Run) -> 
         assert mark in ctxtrim("count", stdin=data).out.decode().splitlines()[-1]
 
 
-def test_tools_of_the_user_are_no_estimate() -> None:
+def test_tools_of_the_user_are_not_an_estimate() -> None:
     tools = [
         {"type": "custom", "name": "f", "input_schema": SCHEMA},
         {"name": "g", "input_schema": SCHEMA},
     ]
-    found = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
-    assert found.exactness == ("reconstructed" if available() else "bounded")
-    assert "own_tools" not in found.beside
+    counted = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
+    assert counted.exactness == ("reconstructed" if available() else "bounded")
+    assert "own_tools" not in counted.beside
 
 
-def test_reasoning_that_xai_keeps_counts_once_where_there_is_an_answer() -> None:
+def test_reasoning_that_xai_keeps_is_counted_once_with_an_answer() -> None:
     talk = [user("x"), says("y"), user("z")]
     assert "kept_reasoning" not in count({"messages": [user("x")]}, "grok-4").beside
     assert count({"messages": talk}, "grok-4").beside["kept_reasoning"] == 290
@@ -213,19 +215,23 @@ def test_reasoning_that_xai_keeps_counts_once_where_there_is_an_answer() -> None
     assert "kept_reasoning" not in count({"messages": talk}, "grok-4.3").beside
 
 
-def test_reasoning_that_only_the_provider_can_read_is_not_free() -> None:
+def test_encrypted_reasoning_has_a_cost() -> None:
     answer = says("y") | {
         "reasoning_details": [{"type": "reasoning.encrypted", "data": "A" * 1000}]
     }
-    plain, sealed = (count({"messages": [user("x"), one]}, "gpt-5") for one in (says("y"), answer))
+    plain, sealed = (
+        count({"messages": [user("x"), message]}, "gpt-5") for message in (says("y"), answer)
+    )
     assert sealed.tokens - plain.tokens == 100
     assert sealed.exactness == "estimated"
 
 
-def test_a_name_that_is_the_role_costs_nothing_on_top() -> None:
+def test_a_name_equal_to_the_role_costs_nothing() -> None:
     text = tokenizer("o200k_base").count
-    found = count({"messages": [{"role": "user", "name": "user", "content": "Hi there"}]}, "gpt-4o")
-    assert found.tokens == 3 + 4 + text("user") + text("Hi there")
+    counted = count(
+        {"messages": [{"role": "user", "name": "user", "content": "Hi there"}]}, "gpt-4o"
+    )
+    assert counted.tokens == 3 + 4 + text("user") + text("Hi there")
 
 
 def test_calls_on_responses_are_items_without_a_wrapper() -> None:
@@ -254,7 +260,7 @@ def test_every_fact_has_a_source_and_sets_a_field(name: str) -> None:
         assert fact.pairs >= 0
 
 
-def test_a_request_to_responses_is_framed_by_its_own_table() -> None:
+def test_a_responses_request_uses_its_own_framing() -> None:
     model = find_model("gpt-5")
     assert model is not None
     assert framing_of(model, "exact", "responses")[0] == "openai-gpt-5-responses"

@@ -48,7 +48,7 @@ any_text = st.one_of(
 
 
 @pytest.mark.parametrize("name", OFFICIAL)
-def test_the_vocabularies_are_the_official_ones(name: str) -> None:
+def test_the_vocabularies_are_official(name: str) -> None:
     assert (
         hashlib.sha256((VOCABULARIES / f"{name}.tiktoken").read_bytes()).hexdigest()
         == OFFICIAL[name]
@@ -56,7 +56,7 @@ def test_the_vocabularies_are_the_official_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_the_patterns_are_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_patterns_equal_those_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from tiktoken_ext import openai_public
 
     monkeypatch.setattr(
@@ -92,14 +92,14 @@ def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, 
     )
 
 
-# Characters that Unicode has assigned since a tokenizer was built are letters to one and nothing to
-# the other.
+# Engines disagree about characters that Unicode has assigned since a tokenizer was built: letters
+# or unassigned.
 assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
 
 
 @given(st.one_of(assigned, st.sampled_from(HOSTILE)))
 @settings(max_examples=examples(1000))
-def test_all_engines_count_what_tiktoken_counts(
+def test_all_engines_count_like_tiktoken(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str
 ) -> None:
     oracle, *others = engines
@@ -112,29 +112,29 @@ def test_all_engines_agree_on_real_texts(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], path: Path
 ) -> None:
     _, fast, light, small = engines
-    for one in transcripts(path.read_bytes()):
-        for part in (part for message in one.messages for part in message.parts):
+    for parsed in transcripts(path.read_bytes()):
+        for part in (part for message in parsed.messages for part in message.parts):
             assert fast(part.text) == light(part.text) == small(part.text)
 
 
 @given(any_text, st.sampled_from(sorted(TOKENIZERS)))
 def test_a_ceiling_is_never_below_the_count(text: str, name: str) -> None:
-    one = tokenizer(name)
-    assert one.count(text) <= one.ceiling(text)
-    assert Ceiling(one).count(text) == one.ceiling(text)
+    engine = tokenizer(name)
+    assert engine.count(text) <= engine.ceiling(text)
+    assert Ceiling(engine).count(text) == engine.ceiling(text)
 
 
 @given(any_text, st.sampled_from(["o200k_base", "chars4", "claude-v3-bound"]), st.integers(0, 60))
 def test_head_and_tail_fit_their_limit_and_are_ends_of_the_text(
     text: str, name: str, limit: int
 ) -> None:
-    one = tokenizer(name)
-    first, last = head(one, text, limit), tail(one, text, limit)
+    engine = tokenizer(name)
+    first, last = head(engine, text, limit), tail(engine, text, limit)
     assert text.startswith(first)
     assert text.endswith(last)
-    assert one.count(first) <= limit or not first
-    assert one.count(last) <= limit or not last
-    if one.count(text) <= limit:
+    assert engine.count(first) <= limit or not first
+    assert engine.count(last) <= limit or not last
+    if engine.count(text) <= limit:
         assert first == last == text
 
 
@@ -155,7 +155,7 @@ def test_the_bound_for_claude_is_its_factor_times_both_encodings_on_text_without
         assert tokenizer("claude-v4.7-bound").count(text) >= 2.35 * largest
 
 
-def test_words_in_capitals_cost_their_bytes_from_claude_4_7_on() -> None:
+def test_words_in_capitals_count_as_bytes_from_claude_4_7() -> None:
     name = "MAX_CONTEXT_TOKENS_PER_MODEL"
     assert tokenizer("claude-v4.7-bound").count(f"{name}=") >= len(name)
     assert tokenizer("claude-v3-bound").count(f"{name}=") < len(name)
@@ -163,23 +163,23 @@ def test_words_in_capitals_cost_their_bytes_from_claude_4_7_on() -> None:
 
 @pytest.mark.parametrize("length", [15, 16, 17, 40, 4096])
 @pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "word " * 30])
-def test_a_long_run_of_one_character_counts_its_bytes_for_claude(length: int, before: str) -> None:
+def test_a_long_run_of_a_character_counts_as_bytes_for_claude(length: int, before: str) -> None:
     count = tokenizer("claude-v3-bound").count(before + "=" * length + "z")
     assert (count >= length) == (length >= 16 or count >= length)
 
 
 @pytest.mark.parametrize("cycle", ["=-", "it's", " 😀", "12,", "x, y;", "|(>>Z ", "a", "日本"])
 @pytest.mark.parametrize("before", ["", "and so on: ", "a" * (1 << 20)])
-def test_what_repeats_itself_counts_its_bytes_for_claude(cycle: str, before: str) -> None:
+def test_repetitions_count_as_bytes_for_claude(cycle: str, before: str) -> None:
     for name in ("claude-v3-bound", "claude-v4.7-bound"):
         counts = [tokenizer(name).count(f"{before}{cycle * times} end") for times in (0, 20, 2000)]
         assert counts[1] - counts[0] >= 20 * len(cycle.encode()) - 3
         assert counts[2] - counts[1] >= 1980 * len(cycle.encode())
 
 
-def test_the_bound_for_claude_takes_the_larger_encoding_of_ascii_text_too() -> None:
-    """A Greenlandic text of the recorded counts: 7,091 tokens, where o200k_base times 1.65 is
-    6,358.
+def test_the_bound_for_claude_uses_the_larger_encoding_of_ascii_text() -> None:
+    """A Greenlandic text of the recorded counts: 7,091 tokens, above the 6,358 of o200k_base times
+    1.65.
     """
     text = (
         "Inuit tamarmik inunngorput nammineersinnaassuseqarlutik assigiimmillu "
@@ -193,7 +193,7 @@ def test_the_bound_for_claude_takes_the_larger_encoding_of_ascii_text_too() -> N
 @pytest.mark.parametrize(
     "phrase", ["farewell ", "cryptocurrency\n", "Tolkien, ", "the itinerary of coworkers; "]
 )
-def test_a_phrase_that_repeats_itself_counts_its_bytes_for_claude(phrase: str) -> None:
+def test_a_repeated_phrase_counts_as_bytes_for_claude(phrase: str) -> None:
     for times in (100, 1000):
         for text in (phrase * times, "some other words before " + phrase * times):
             assert tokenizer("claude-v3-bound").count(text) >= len(phrase) * (times - 1)
@@ -205,7 +205,7 @@ def test_a_repetition_is_marked_at_capitals_and_single_spaces() -> None:
     assert bound("ab,   " * 100) == 6 * 100 + bound(" ")
 
 
-def test_models_that_never_come_again_do_not_pile_up() -> None:
+def test_unrepeated_model_names_are_not_cached() -> None:
     metering = Metering(tokenizer, context_window=1000)
     for number in range(300):
         meter = metering.meter(transcript([user("x")], model=f"own-{number}"))
@@ -227,9 +227,9 @@ def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
         text = tokenizer(name).count
         meter = Metering(tokenizer, model).meter(transcript(messages))
         count = meter.counter.count(transcript(messages))
-        assert count.tokens == 3 + sum(4 + text(one["content"]) for one in messages) + 1 + text(
-            "mate_1"
-        )
+        assert count.tokens == 3 + sum(
+            4 + text(message["content"]) for message in messages
+        ) + 1 + text("mate_1")
         assert count.exactness == "exact"
 
 
@@ -265,7 +265,9 @@ def test_arguments_with_line_breaks_cost_more() -> None:
         {"a": "x", "b": ["p"], "c": "flat"}
     )
     counter = Counter(tokenizer("o200k_base"), FRAMINGS["openai"])
-    frames = [counter.count(transcript([user("x"), one])).framing for one in (plain, broken)]
+    frames = [
+        counter.count(transcript([user("x"), message])).framing for message in (plain, broken)
+    ]
     assert frames[1] - frames[0] == 12
 
 
@@ -278,7 +280,7 @@ def test_images_are_never_counted_as_text() -> None:
     assert count.exactness == "bounded"
 
 
-def test_measuring_again_counts_only_what_is_new() -> None:
+def test_a_second_measurement_counts_only_new_messages() -> None:
     class Watched:
         name, exactness, seen = "watched", "exact", 0
 
@@ -297,7 +299,7 @@ def test_measuring_again_counts_only_what_is_new() -> None:
     assert Watched.seen == seen
 
 
-def test_the_budget_is_the_window_less_the_reserve_and_never_above_max_input() -> None:
+def test_the_budget_is_the_window_minus_the_reserve_up_to_max_input() -> None:
     assert Budget(128_000, 4096).available == 123_904
     assert Budget(400_000, 4096, 272_000).available == 272_000
     assert Budget(400_000, 4096, 272_000, 500).available == 500
@@ -320,8 +322,8 @@ def test_the_budget_is_the_window_less_the_reserve_and_never_above_max_input() -
     ],
 )
 def test_a_model_is_the_longest_name_it_begins_with(name: str, known: str | None) -> None:
-    found = find_model(name)
-    assert (found.name if found else None) == known
+    model = find_model(name)
+    assert (model.name if model else None) == known
 
 
 def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:
@@ -332,7 +334,7 @@ def test_every_model_has_a_tokenizer_a_framing_and_room_for_a_prompt() -> None:
         assert model.max_input is None or model.max_input < model.context_window
 
 
-def test_stand_ins_are_labelled_estimated() -> None:
+def test_substitute_tokenizers_are_labelled_estimated() -> None:
     talk = transcript([user("hello")])
 
     def exactness(**options: str) -> str:
@@ -354,7 +356,7 @@ def test_a_bound_that_rests_on_a_guess_is_an_estimate() -> None:
         assert Metering(tokenizer, model).meter(talk).counter.count(talk).exactness == "estimated"
 
 
-def test_an_unknown_model_counts_the_larger_of_two_and_says_so() -> None:
+def test_an_unknown_model_uses_the_larger_of_two_counts_with_a_note() -> None:
     talk = transcript([user("日本語" * 100)])
     meter = Metering(tokenizer, "gpt-4p").meter(talk)
     assert meter.counter.text("日本語" * 100) == max(
@@ -381,7 +383,7 @@ def test_a_reserve_that_leaves_nothing_is_a_usage_error() -> None:
     )
 
 
-def test_the_last_recorded_model_is_used_where_none_is_named() -> None:
+def test_the_last_recorded_model_is_the_default() -> None:
     talk = transcript([user("x")], model="gpt-4o")
     assert Metering(tokenizer).meter(talk).model == "gpt-4o"
     assert Metering(tokenizer, "gpt-4").meter(talk).model == "gpt-4"

@@ -1,4 +1,4 @@
-"""Tool schemas: how they are spelled for the model, and what they cost."""
+"""Tool schemas: their text for the model, and their cost."""
 
 import json
 from typing import Any
@@ -112,7 +112,7 @@ def test_schemas_are_written_as_declarations() -> None:
 @pytest.mark.parametrize(
     "strange", [{"type": "custom", "custom": {"name": "f"}}, "no tool", {"type": "function"}]
 )
-def test_a_tool_that_is_no_function_is_counted_as_json(strange: Any) -> None:
+def test_a_tool_without_a_function_is_counted_as_json(strange: Any) -> None:
     tools = [tool("lend", "Lend a piece", LOAN), strange]
     assert render(json.dumps(tools)) is None
     assert schema_tokens(tools) == tokenizer("o200k_base").count(json.dumps(tools)) + 12
@@ -147,7 +147,7 @@ def test_declarations_cost_less_than_their_json() -> None:
     assert schema_tokens(tools) < tokenizer("o200k_base").count(json.dumps(tools))
 
 
-def test_a_choice_among_the_tools_costs_something_too() -> None:
+def test_a_tool_choice_adds_tokens() -> None:
     tools = [tool("lend", "Lend a piece", LOAN)]
     free = schema_tokens(tools, tool_choice="auto")
     assert free == schema_tokens(tools)
@@ -158,7 +158,7 @@ def test_a_choice_among_the_tools_costs_something_too() -> None:
     )
 
 
-def test_claude_reads_json_and_instructions_by_the_choice() -> None:
+def test_claude_tools_cost_json_and_instructions_by_choice() -> None:
     tools = [tool("close")]
     text = tokenizer("claude-v3").count(json.dumps(tools))
     each = 4 if available() else 6
@@ -173,7 +173,7 @@ def test_claude_reads_json_and_instructions_by_the_choice() -> None:
     )
 
 
-def test_the_tools_of_anthropic_bring_a_prompt_of_their_own() -> None:
+def test_anthropic_tools_add_a_prompt() -> None:
     own = {
         "bash_20250124": 245,
         "text_editor_20250728": 700,
@@ -192,7 +192,7 @@ def test_the_tools_of_anthropic_bring_a_prompt_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-6", "gpt-4o"])
-def test_keys_that_are_for_the_provider_cost_nothing(model: str) -> None:
+def test_provider_keys_cost_nothing(model: str) -> None:
     plain = {"name": "close", "description": "Close the book", "input_schema": {"type": "object"}}
     marked = plain | {"strict": True, "cache_control": {"type": "ephemeral"}}
     assert schema_tokens([marked], model) == schema_tokens([plain], model)
@@ -219,7 +219,7 @@ def schema_tokens(tools: list[Any], model: str = "gpt-4o", **envelope: Any) -> i
     "function",
     [{"description": "x"}, {"name": "f", "parameters": [1]}, {"name": "f", "parameters": 3}],
 )
-def test_a_tool_that_is_none_is_counted_as_json(function: dict[str, Any]) -> None:
+def test_an_invalid_tool_is_counted_as_json(function: dict[str, Any]) -> None:
     tools = [{"type": "function", "function": function}]
     assert render(json.dumps(tools)) is None
     talk = transcript([user("x")], tools=tools)
@@ -227,7 +227,7 @@ def test_a_tool_that_is_none_is_counted_as_json(function: dict[str, Any]) -> Non
     assert count.tools_schema == tokenizer("o200k_base").count(json.dumps(tools)) + 12
 
 
-def test_a_schema_that_is_nested_deep_is_counted_in_some_way() -> None:
+def test_a_deeply_nested_schema_is_counted() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(450):
         schema = {"type": "object", "properties": {"a": schema}}

@@ -1,5 +1,5 @@
-"""gpt-oss: what its servers put around a conversation is what openai-harmony
-renders, to the token.
+"""gpt-oss: the framing that its servers put around a conversation equals the output of
+openai-harmony, to the token.
 """
 
 import json
@@ -65,7 +65,8 @@ def harmony() -> Iterator[HarmonyEncoding]:
 def described(tools: Dicts) -> list[ToolDescription]:
     functions = [tool["function"] for tool in tools]
     return [
-        ToolDescription.new(one["name"], one["description"], one["parameters"]) for one in functions
+        ToolDescription.new(function["name"], function["description"], function["parameters"])
+        for function in functions
     ]
 
 
@@ -87,9 +88,11 @@ def instructions(text: str, tools: Dicts) -> Message:
     )
 
 
-def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[Message]:
-    """The messages that one becomes; `names` of the tools by call, `kind` how a call names its
-    content.
+def harmony_messages(
+    message: dict[str, Any], names: dict[str, str], kind: str
+) -> Iterator[Message]:
+    """The harmony messages for a message; `names` are tools by call, `kind` is the content type of
+    a call.
     """
     if message["role"] == "user":
         yield Message.from_role_and_content(Role.USER, message["content"])
@@ -111,28 +114,28 @@ def said(message: dict[str, Any], names: dict[str, str], kind: str) -> Iterator[
             yield Message.from_role_and_content(Role.ASSISTANT, message["content"]).with_channel(
                 channel
             )
-        for one in calls:
-            names[one["id"]] = one["function"]["name"]
-            content = Message.from_role_and_content(Role.ASSISTANT, one["function"]["arguments"])
-            to = f"functions.{one['function']['name']}"
+        for call in calls:
+            names[call["id"]] = call["function"]["name"]
+            content = Message.from_role_and_content(Role.ASSISTANT, call["function"]["arguments"])
+            to = f"functions.{call['function']['name']}"
             yield content.with_channel("commentary").with_recipient(to).with_content_type(kind)
 
 
 def as_documented(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
-    """System prompts are the developer's instructions; tools stand in the first of them, or by
-    themselves.
+    """System prompts are the developer's instructions; tools are in the first of them, or
+    separate.
     """
-    found = [system(["analysis", "commentary", "final"])]
+    values = [system(["analysis", "commentary", "final"])]
     if tools and messages[0]["role"] != "system":
         content = DeveloperContent.new().with_function_tools(described(tools))
-        found.append(Message.from_role_and_content(Role.DEVELOPER, content))
+        values.append(Message.from_role_and_content(Role.DEVELOPER, content))
     names: dict[str, str] = {}
-    for place, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if message["role"] == "system":
-            found.append(instructions(message["content"], tools if place == 0 else []))
+            values.append(instructions(message["content"], tools if position == 0 else []))
         else:
-            found += said(message, names, kind)
-    return found
+            values += harmony_messages(message, names, kind)
+    return values
 
 
 def as_vllm(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
@@ -145,15 +148,15 @@ def as_vllm(messages: Dicts, tools: Dicts, kind: str) -> list[Message]:
         if tools
         else DeveloperContent.new()
     )
-    found = [system(["analysis", *(["commentary"] if tools else []), "final"])]
-    found.append(Message.from_role_and_content(Role.DEVELOPER, content))
+    values = [system(["analysis", *(["commentary"] if tools else []), "final"])]
+    values.append(Message.from_role_and_content(Role.DEVELOPER, content))
     names: dict[str, str] = {}
     for message in messages:
         if message["role"] == "system":
-            found.append(Message.from_role_and_content(Role.SYSTEM, message["content"]))
+            values.append(Message.from_role_and_content(Role.SYSTEM, message["content"]))
         else:
-            found += said(message, names, kind)
-    return found
+            values += harmony_messages(message, names, kind)
+    return values
 
 
 def tokens(harmony: HarmonyEncoding, messages: list[Message]) -> int:
@@ -171,13 +174,13 @@ def counted(messages: Dicts, tools: Dicts) -> int:
 
 @st.composite
 def steps(draw: st.DrawFn, text: st.SearchStrategy[str], extra: bool) -> Dicts:
-    """An assistant message with calls, and their results; `extra`: it may reason and say something
-    too.
-    """
-    ids = [f"c{draw(st.integers(0, 10**9))}-{place}" for place in range(draw(st.integers(1, 3)))]
+    """An assistant message with calls, and their results; `extra` adds reasoning and text."""
+    ids = [
+        f"c{draw(st.integers(0, 10**9))}-{position}" for position in range(draw(st.integers(1, 3)))
+    ]
     asks = call(*ids)
-    for one in asks["tool_calls"]:
-        one["function"] |= {
+    for tool_call in asks["tool_calls"]:
+        tool_call["function"] |= {
             "name": draw(names),
             "arguments": json.dumps({"a": draw(text)}, ensure_ascii=False),
         }
@@ -192,23 +195,23 @@ def steps(draw: st.DrawFn, text: st.SearchStrategy[str], extra: bool) -> Dicts:
 def talks(
     draw: st.DrawFn, text: st.SearchStrategy[str], calls: bool = False, extra: bool = False
 ) -> Dicts:
-    found: Dicts = [
-        {"role": "system", "content": one}
-        for one in draw(st.lists(text, max_size=2 if extra else 1))
+    values: Dicts = [
+        {"role": "system", "content": text}
+        for text in draw(st.lists(text, max_size=2 if extra else 1))
     ]
     for _ in range(draw(st.integers(0, 3))):
-        found.append(user(draw(text)))
+        values.append(user(draw(text)))
         for step in draw(st.lists(steps(text, extra), max_size=2)) if calls else ():
-            found += step
-        found.append(says(draw(text)))
+            values += step
+        values.append(says(draw(text)))
         if extra and draw(st.booleans()):
-            found[-1]["reasoning_content"] = draw(text)
-    return [*found, user(draw(text))]
+            values[-1]["reasoning_content"] = draw(text)
+    return [*values, user(draw(text))]
 
 
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
-    """Schemas as people write them, and some that nobody should."""
+    """Usual schemas, and some unreasonable ones."""
     kinds = [
         "string",
         "integer",
@@ -222,17 +225,17 @@ def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
         None,
     ]
     kind = draw(st.sampled_from(kinds if depth < 3 else kinds[:5]))
-    found: dict[str, Any] = {} if kind is None else {"type": kind}
+    result: dict[str, Any] = {} if kind is None else {"type": kind}
     inner = schemas(depth + 1)
     if kind == "object":
-        found["properties"] = draw(
+        result["properties"] = draw(
             st.dictionaries(st.sampled_from(("city", "max_results", "é", "x-y")), inner)
         )
-        found["required"] = draw(st.lists(st.sampled_from(("city", "x-y")), max_size=2))
+        result["required"] = draw(st.lists(st.sampled_from(("city", "x-y")), max_size=2))
     if kind == "array" and draw(st.booleans()):
-        found["items"] = draw(inner)
+        result["items"] = draw(inner)
     if depth < 3 and draw(st.integers(0, 5)) == 0:
-        found["oneOf"] = draw(st.lists(inner, max_size=3))
+        result["oneOf"] = draw(st.lists(inner, max_size=3))
     value = st.sampled_from(("a", 'say "b"', "é", 3, 1.5, None, True, [1, "a"], {"k": "v"}))
     more: dict[str, st.SearchStrategy[Any]] = {
         "description": st.one_of(plain, st.just("")),
@@ -244,10 +247,10 @@ def schemas(draw: st.DrawFn, depth: int = 0) -> Any:
         "additionalProperties": st.just(False),
         "anyOf": st.just([{"type": "string"}]),
     }
-    return found | draw(st.fixed_dictionaries({}, optional=more))
+    return result | draw(st.fixed_dictionaries({}, optional=more))
 
 
-objects = schemas().map(lambda found: found | {"type": "object"})
+objects = schemas().map(lambda value: value | {"type": "object"})
 
 
 @st.composite
@@ -264,7 +267,7 @@ def tool_lists(draw: st.DrawFn) -> Dicts:
 
 
 @given(talks(plain))
-def test_plain_messages_cost_what_is_rendered_and_an_empty_message(
+def test_plain_messages_cost_as_much_as_rendered_plus_an_empty_message(
     harmony: HarmonyEncoding, talk: Dicts
 ) -> None:
     has_prompt = talk[0]["role"] == "system"
@@ -273,8 +276,8 @@ def test_plain_messages_cost_what_is_rendered_and_an_empty_message(
 
 
 def quoted(talk: Dicts) -> Dicts:
-    """A conversation as the chat template of the model's repository has it: each result is a string
-    of JSON.
+    """A conversation as in the chat template of the model's repository: each result is a string of
+    JSON.
     """
     return [
         message | {"content": json.dumps(message["content"], ensure_ascii=False)}
@@ -285,13 +288,15 @@ def quoted(talk: Dicts) -> Dicts:
 
 
 @given(talks(plain, calls=True))
-def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
+def test_calls_and_results_cost_as_much_as_rendered_plus_quotes(
     harmony: HarmonyEncoding, talk: Dicts
 ) -> None:
     calls = sum(len(message.get("tool_calls", ())) for message in talk)
     kinds = {"<|constrain|>json": 2, "json": 2 + 2 * calls}
     for kind, more in kinds.items():
-        renderings = [tokens(harmony, as_documented(one, [], kind)) for one in (talk, quoted(talk))]
+        renderings = [
+            tokens(harmony, as_documented(messages, [], kind)) for messages in (talk, quoted(talk))
+        ]
         assert counted(talk, []) >= max(renderings) + more
         if sum(message["role"] == "tool" for message in talk) <= 1:
             assert counted(talk, []) == max(renderings) + more
@@ -299,9 +304,7 @@ def test_calls_and_results_cost_what_is_rendered_and_the_quotes_of_results(
 
 @given(tool_lists())
 @settings(max_examples=examples(200))
-def test_tool_schemas_are_spelled_as_they_are_rendered(
-    harmony: HarmonyEncoding, tools: Dicts
-) -> None:
+def test_tool_schemas_are_written_as_rendered(harmony: HarmonyEncoding, tools: Dicts) -> None:
     messages = as_documented([user("x")], tools, "")[1:2]
     text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
     assert render(json.dumps(tools)) == text.removeprefix(
@@ -312,25 +315,25 @@ def test_tool_schemas_are_spelled_as_they_are_rendered(
 
 @given(talks(texts, calls=True, extra=True), st.one_of(st.just([]), tool_lists()))
 @settings(max_examples=examples(150))
-def test_no_conversation_is_ever_counted_too_low(
+def test_no_conversation_is_counted_too_low(
     harmony: HarmonyEncoding, talk: Dicts, tools: Dicts
 ) -> None:
     count = counted(talk, tools)
     for kind in ("json", "<|constrain|>json", "<|constrain|> json"):
-        for one in (talk, quoted(talk)):
-            assert tokens(harmony, as_documented(one, tools, kind)) <= count
-            assert tokens(harmony, as_vllm(one, tools, kind)) <= count
+        for messages in (talk, quoted(talk)):
+            assert tokens(harmony, as_documented(messages, tools, kind)) <= count
+            assert tokens(harmony, as_vllm(messages, tools, kind)) <= count
 
 
 @pytest.mark.parametrize(
     "tools", ["[1]", '[{"type": "web_search"}]', '[{"function": {"parameters": {}}}]']
 )
-def test_what_is_no_list_of_functions_is_counted_as_json(tools: str) -> None:
+def test_other_tool_lists_are_counted_as_json(tools: str) -> None:
     assert render(tools) is None
     assert counted([user("x")], json.loads(tools)) >= counted([user("x")], [])
 
 
-def test_channel_configurations_are_those_of_the_library() -> None:
+def test_channel_configurations_equal_those_of_the_library() -> None:
     assert SystemContent.new().channel_config == ChannelConfig.require_channels(
         ["analysis", "commentary", "final"]
     )

@@ -1,5 +1,5 @@
-"""What small requests cost by each table of `ctxtrim/tokens/vendors`: every constant shows in one
-of the numbers.
+"""The costs of small requests by each table of `ctxtrim/tokens/vendors`: every constant affects a
+number.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from ctxtrim.tokens.vendors import FRAMINGS, TABLES
 
 
 class Letters:
-    """A token a letter: what the texts cost is known."""
+    """A token per letter: the cost of the texts is known."""
 
     name, exactness = "letters", "exact"
 
@@ -29,8 +29,8 @@ class Letters:
 
 
 def step() -> dict[str, Any]:
-    """An answer that reasons, says something and calls a tool with two arguments, one of them with
-    a line break.
+    """An answer with reasoning, text and a call with two arguments, one of them with a line
+    break.
     """
     made = call("a", note="fog\nand rain", hour=5)
     return made | {"content": "I look.", "reasoning_content": "Hm."}
@@ -60,11 +60,11 @@ PLAIN = transcript([user("x")])
 ANSWERED = transcript([user("x"), says("y"), user("z")])
 
 
-def asks(talk: Transcript, **options: Any) -> Transcript:
+def with_options(talk: Transcript, **options: Any) -> Transcript:
     return structs.replace(talk, options=RequestOptions(**options))
 
 
-def chooses(choice: Any) -> Transcript:
+def with_tool_choice(choice: Any) -> Transcript:
     return transcript([user("x")], tools=TOOLS, tool_choice=choice)
 
 
@@ -76,47 +76,57 @@ TALKS = {
     "parallel": transcript([user("x"), call("a", "b"), result("a", "é"), result("b", "y")]),
     "sealed": structs.replace(PLAIN, messages=(*PLAIN.messages, SEALED)),
     "media": structs.replace(PLAIN, messages=(MEDIA,)),
-    "tools": chooses(None),
+    "tools": with_tool_choice(None),
     "own tools": transcript([user("x")], tools=OWN),
-    "no tool": chooses("none"),
-    "any tool": chooses("required"),
-    "one tool": chooses({"type": "function", "function": {"name": "look"}}),
-    "output": asks(ANSWERED, api="chat", output=OUTPUT),
-    "output, own API": asks(PLAIN, api="anthropic", output=OUTPUT),
-    "thinking": asks(PLAIN, reasoning="enabled"),
-    "adaptive": asks(PLAIN, reasoning="adaptive"),
-    "pro": asks(ANSWERED, reasoning="pro"),
-    "task budget": asks(PLAIN, task_budget=True),
-    "citations": asks(PLAIN, citations=True),
+    "no tool": with_tool_choice("none"),
+    "any tool": with_tool_choice("required"),
+    "one tool": with_tool_choice({"type": "function", "function": {"name": "look"}}),
+    "output": with_options(ANSWERED, api="chat", output=OUTPUT),
+    "output, own API": with_options(PLAIN, api="anthropic", output=OUTPUT),
+    "thinking": with_options(PLAIN, reasoning="enabled"),
+    "adaptive": with_options(PLAIN, reasoning="adaptive"),
+    "pro": with_options(ANSWERED, reasoning="pro"),
+    "task budget": with_options(PLAIN, task_budget=True),
+    "citations": with_options(PLAIN, citations=True),
 }
 
 EXPECTED = {
     "openai": (30, 87, 95, 12, 36010, 149, 158, 150, 155, 160, 93, 77, 8, 8, 18, 8, 8),
     "openai-reasoning": (32, 89, 97, 24, 36010, 149, 158, 150, 155, 160, 95, 77, 8, 8, 20, 8, 8),
     "openai-responses": (30, 87, 71, 12, 36010, 144, 158, 145, 150, 155, 83, 67, 8, 8, 18, 8, 8),
-    "openai-reasoning-responses": (32, 89, 97, 24, 36010, 148, 158, 149, 154, 159, 85, 67, 8, 8, 20, 8, 8),
+    "openai-reasoning-responses":
+        (32, 89, 97, 24, 36010, 148, 158, 149, 154, 159, 85, 67, 8, 8, 20, 8, 8),
     "openai-gpt-5": (32, 89, 97, 24, 36010, 228, 158, 229, 234, 239, 95, 77, 8, 8, 1680, 8, 8),
-    "openai-gpt-5-responses": (32, 89, 97, 24, 36010, 148, 158, 149, 154, 159, 85, 67, 8, 8, 1680, 8, 8),
+    "openai-gpt-5-responses":
+        (32, 89, 97, 24, 36010, 148, 158, 149, 154, 159, 85, 67, 8, 8, 1680, 8, 8),
     "harmony": (96, 185, 186, 82, 36072, 236, 226, 236, 236, 240, 194, 182, 70, 70, 82, 70, 70),
-    "anthropic-v2": (28, 140, 138, 54, 36029, 1043, 5526, 1043, 1043, 1055, 945, 133, 44, 11, 19, 48, 571),
-    "anthropic-v3": (25, 137, 135, 51, 36026, 1040, 5523, 1040, 1040, 1052, 942, 130, 41, 8, 16, 45, 568),
-    "anthropic-v4.6": (26, 137, 135, 51, 36026, 1040, 5523, 1040, 1040, 1052, 942, 130, 41, 25, 16, 45, 568),
-    "anthropic-v4.7": (30, 147, 139, 55, 36030, 1048, 5537, 1048, 1048, 1060, 983, 171, 12, 12, 20, 49, 572),
-    "anthropic-v4.8": (25, 142, 134, 50, 36025, 1043, 5532, 1043, 1043, 1055, 978, 166, 7, 7, 15, 44, 567),
-    "anthropic-bound": (51, 176, 167, 65, 36031, 1049, 5538, 1049, 1049, 1061, 1002, 172, 46, 46, 39, 50, 573),
+    "anthropic-v2":
+        (28, 140, 138, 54, 36029, 1043, 5526, 1043, 1043, 1055, 945, 133, 44, 11, 19, 48, 571),
+    "anthropic-v3":
+        (25, 137, 135, 51, 36026, 1040, 5523, 1040, 1040, 1052, 942, 130, 41, 8, 16, 45, 568),
+    "anthropic-v4.6":
+        (26, 137, 135, 51, 36026, 1040, 5523, 1040, 1040, 1052, 942, 130, 41, 25, 16, 45, 568),
+    "anthropic-v4.7":
+        (30, 147, 139, 55, 36030, 1048, 5537, 1048, 1048, 1060, 983, 171, 12, 12, 20, 49, 572),
+    "anthropic-v4.8":
+        (25, 142, 134, 50, 36025, 1043, 5532, 1043, 1043, 1055, 978, 166, 7, 7, 15, 44, 567),
+    "anthropic-bound":
+        (51, 176, 167, 65, 36031, 1049, 5538, 1049, 1049, 1061, 1002, 172, 46, 46, 39, 50, 573),
     "gemini": (19, 66, 40, 29, 36005, 243, 161, 243, 243, 243, 7, 3, 3, 3, 7, 3, 3),
     "generic": (41, 108, 95, 21, 36015, 353, 271, 354, 361, 364, 29, 13, 13, 13, 29, 13, 13),
     "llama": (69, 136, 123, 49, 36043, 671, 589, 672, 679, 682, 219, 203, 41, 41, 57, 41, 41),
     "mistral": (44, 111, 98, 24, 36018, 266, 184, 267, 274, 277, 32, 16, 16, 16, 32, 16, 16),
     "mistral-small-3.2":
-
-        (1616, 1683, 1670, 1596, 37590, 1838, 1756, 1839, 1846, 1849, 1604, 1588, 1588, 1588, 1604, 1588, 1588),
+        (1616, 1683, 1670, 1596, 37590, 1838, 1756, 1839, 1846, 1849, 1604, 1588, 1588, 1588,
+         1604, 1588, 1588),
     "deepseek": (43, 120, 117, 23, 36017, 465, 383, 466, 473, 476, 31, 15, 95, 15, 31, 15, 15),
     "qwen": (41, 108, 95, 21, 36015, 353, 271, 354, 361, 364, 29, 13, 13, 13, 29, 13, 13),
     "qwen-3.5": (41, 108, 95, 21, 36015, 458, 376, 459, 466, 469, 29, 13, 13, 13, 29, 13, 13),
     "xai": (525, 592, 579, 505, 36209, 427, 345, 428, 435, 438, 571, 265, 207, 207, 513, 207, 207),
-    "xai-4.3": (235, 302, 289, 215, 36209, 427, 345, 428, 435, 438, 281, 265, 207, 207, 223, 207, 207),
-    "xai-fast": (410, 477, 464, 390, 36209, 542, 460, 543, 550, 553, 456, 265, 207, 207, 398, 207, 207),
+    "xai-4.3":
+        (235, 302, 289, 215, 36209, 427, 345, 428, 435, 438, 281, 265, 207, 207, 223, 207, 207),
+    "xai-fast":
+        (410, 477, 464, 390, 36209, 542, 460, 543, 550, 553, 456, 265, 207, 207, 398, 207, 207),
 }  # fmt: skip
 
 
@@ -125,14 +135,14 @@ def counts(framing: Framing) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", FRAMINGS)
-def test_small_requests_cost_what_the_tables_say(name: str) -> None:
+def test_small_requests_cost_as_much_as_the_tables_state(name: str) -> None:
     assert dict(zip(TALKS, counts(FRAMINGS[name]), strict=True)) == dict(
         zip(TALKS, EXPECTED[name], strict=True)
     )
 
 
 def changed(value: Any) -> Iterator[Any]:
-    """Values next to the one of a fact."""
+    """Values next to the value of a fact."""
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
@@ -148,25 +158,25 @@ def changed(value: Any) -> Iterator[Any]:
             yield (*value[:at], (kind, cost + 1), *value[at + 1 :])
 
 
-def others(name: str, field: str) -> Iterator[Framing]:
-    """A framing with one of its facts changed."""
+def changed_framings(name: str, field: str) -> Iterator[Framing]:
+    """A framing with a changed fact."""
     framing = FRAMINGS[name]
     for value in changed(TABLES[name][field].value):
-        if field in {one.name for one in fields(RequestFraming)}:
+        if field in {field.name for field in fields(RequestFraming)}:
             yield replace(framing, request=replace(framing.request, **{field: value}))
         else:
             yield replace(framing, **{field: value})
 
 
 LABELS = ("is_verified", "estimates")
-"""Facts that say how far a count can be trusted, and cost nothing."""
+"""Facts about the accuracy of a count, which cost nothing."""
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_constant_shows_in_a_count(name: str) -> None:
-    """A constant that is changed by one changes a number above."""
+def test_every_constant_affects_a_count(name: str) -> None:
+    """A constant that is off by one changes a number above."""
     for field in TABLES[name].keys() - set(LABELS):
-        framings = list(others(name, field))
+        framings = list(changed_framings(name, field))
         assert framings, field
         for framing in framings:
             assert counts(framing) != EXPECTED[name], field
@@ -175,18 +185,18 @@ def test_every_constant_shows_in_a_count(name: str) -> None:
 @pytest.mark.parametrize("name", FRAMINGS)
 @pytest.mark.parametrize("talk", TALKS.values(), ids=TALKS)
 def test_a_count_is_the_sum_of_its_addends(name: str, talk: Transcript) -> None:
-    """The number that stages fit by, the number of a report, and the sum that `--explain` prints
-    are one.
+    """Three numbers are equal: the number of stages, the number of a report, and the sum of
+    `--explain`.
     """
     counter = Counter(Letters(), FRAMINGS[name])
     fan = counter.shape(talk.messages).fan
     messages = [
         sum(counter.addends(message, fan[at]).values()) for at, message in enumerate(talk.messages)
     ]
-    found = counter.count(talk)
+    count = counter.count(talk)
     assert (
-        counter.tokens(talk) == found.tokens == sum(messages) + sum(counter.beside(talk).values())
+        counter.tokens(talk) == count.tokens == sum(messages) + sum(counter.beside(talk).values())
     )
     assert [cost.total for cost in counter.costs(talk.messages)] == messages
-    assert found.tokens == sum(found.by_role.values()) + found.framing + found.tools_schema
-    assert counter.bound().tokens(talk) >= found.tokens
+    assert count.tokens == sum(count.by_role.values()) + count.framing + count.tools_schema
+    assert counter.bound().tokens(talk) >= count.tokens

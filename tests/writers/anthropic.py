@@ -1,4 +1,4 @@
-"""A plain conversation as Anthropic's Messages spell it."""
+"""A plain conversation as Anthropic Messages."""
 
 from typing import Any
 
@@ -6,32 +6,34 @@ from pictures import PICTURE
 
 
 def elements(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The elements of the list: results that follow each other share one, often with what the user
-    says then.
+    """The elements of the list: consecutive results share an element, often with the next text of
+    the user.
     """
-    found: list[dict[str, Any]] = []
-    for place, message in enumerate(talk):
-        blocks = _blocks(message, place)
-        last = found[-1] if found else None
+    values: list[dict[str, Any]] = []
+    for position, message in enumerate(talk):
+        blocks = _blocks(message, position)
+        last = values[-1] if values else None
         joins = last is not None and isinstance(last["content"], list) and last["content"][-1:]
         joins = joins and joins[0]["type"] == "tool_result"
         if (
             last is not None
             and joins
-            and (message["role"] == "tool" or (message["role"] == "user" and place % 2))
+            and (message["role"] == "tool" or (message["role"] == "user" and position % 2))
         ):
             last["content"] += blocks
             continue
         role = "user" if message["role"] == "tool" else message["role"]
         is_text = [block["type"] for block in blocks] == ["text"]
         content = blocks[0]["text"] if is_text else blocks
-        found.append(
-            {"role": role, "content": content} if place % 3 else {"content": content, "role": role}
+        values.append(
+            {"role": role, "content": content}
+            if position % 3
+            else {"content": content, "role": role}
         )
-    return found
+    return values
 
 
-def _blocks(message: dict[str, Any], place: int) -> list[dict[str, Any]]:
+def _blocks(message: dict[str, Any], position: int) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
         blocks.append(
@@ -48,7 +50,7 @@ def _blocks(message: dict[str, Any], place: int) -> list[dict[str, Any]]:
             result["is_error"] = message["error"]
         return [result]
     if message["role"] == "assistant":
-        if place % 4 == 1:
+        if position % 4 == 1:
             blocks.insert(0, {"type": "thinking", "thinking": "hm", "signature": "c2ln"})
         for call in message["calls"]:
             blocks.append(
@@ -58,7 +60,7 @@ def _blocks(message: dict[str, Any], place: int) -> list[dict[str, Any]]:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value; only the first in a file shows by itself that it is not
+    """A conversation as a value; only the first in a file is recognizable by itself as not
     OpenAI's.
     """
     value: dict[str, Any] = {"id": str(number), "extra": 1.10}

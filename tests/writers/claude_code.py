@@ -19,8 +19,8 @@ def spoken(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A conversation as Claude Code writes it: a block a line, results that hang beside the chain,
-    progress between.
+    """A conversation as Claude Code writes it: a block per line, results as side branches, progress
+    lines between.
     """
     events: list[dict[str, Any]] = []
     parent: str | None = None
@@ -44,7 +44,7 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return uuid
 
     homes: dict[str, str] = {}
-    for place, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if message["role"] == "system":
             continue
         if message["role"] == "tool":
@@ -82,7 +82,7 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             ]
             for block in blocks:
                 envelope = {
-                    "id": f"msg_{place}",
+                    "id": f"msg_{position}",
                     "role": "assistant",
                     "model": "claude-opus-4-6",
                     "content": [block],
@@ -90,7 +90,7 @@ def claude_events(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 parent = add("assistant", envelope, parent)
                 if block["type"] == "tool_use":
                     homes[block["id"]] = parent
-        if place % 3 == 2:
+        if position % 3 == 2:
             number += 1
             events.append(
                 {

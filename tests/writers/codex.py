@@ -15,7 +15,7 @@ MIRRORS = {"user": "user_message", "assistant": "agent_message"}
 
 
 def codex_events(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A rollout: items among what only the terminal shows."""
+    """A rollout: items between events for the terminal."""
     begin, talk = _begin(talk)
     return [*begin, *_shown(items(talk))]
 
@@ -23,11 +23,11 @@ def codex_events(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def long_session(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A rollout that was compacted on the way, and whose last turn was taken back."""
     events, talk = _begin(talk)
-    found = reasoned(talk)
-    events += [_event("response_item", one) for one in (*found[:1], DEAD)]
-    if len(found) % 2:
-        events.append(_event("compacted", {"message": "x", "replacement_history": found[:3]}))
-        found = found[3:]
+    values = reasoned(talk)
+    events += [_event("response_item", item) for item in (*values[:1], DEAD)]
+    if len(values) % 2:
+        events.append(_event("compacted", {"message": "x", "replacement_history": values[:3]}))
+        values = values[3:]
     else:
         events.append(
             _event("compacted", {"message": "Another language model began: it said this."})
@@ -35,7 +35,7 @@ def long_session(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     rest = [_event("response_item", DEAD | {"role": "user"}), _event("response_item", DEAD)]
     return [
         *events,
-        *_shown(found),
+        *_shown(values),
         *rest,
         _event("event_msg", {"type": "thread_rolled_back", "num_turns": 1}),
     ]
@@ -45,7 +45,7 @@ def bare_session(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A rollout of mid-2025: items without an envelope, and states between them."""
     header = {"id": "s", "timestamp": "2025-07-01T03:04:05.678Z", "instructions": "Be brief."}
     state = {"record_type": "state"}
-    return [header, *(one for item in reasoned(talk) for one in (item, state))]
+    return [header, *(line for item in reasoned(talk) for line in (item, state))]
 
 
 def _begin(talk: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -57,15 +57,15 @@ def _begin(talk: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
     return [_event("session_meta", meta), _event("turn_context", {"model": "gpt-5-codex"})], talk
 
 
-def _shown(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for place, item in enumerate(found):
+def _shown(values: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for position, item in enumerate(values):
         if item.get("role") in MIRRORS:
             yield _event(
                 "event_msg", {"type": MIRRORS[item["role"]], "message": "as the terminal shows it"}
             )
         yield _event("response_item", item)
-        if place % 4 == 3:
-            usage = {"input_tokens": 10 * place, "output_tokens": 5}
+        if position % 4 == 3:
+            usage = {"input_tokens": 10 * position, "output_tokens": 5}
             yield _event("event_msg", {"type": "token_count", "info": {"last_token_usage": usage}})
 
 

@@ -1,5 +1,5 @@
-"""A plain conversation as `codex exec --json` prints it: without what the user said, and each call
-with its result.
+"""A plain conversation as `codex exec --json` prints it: without user messages, and each call with
+its result.
 """
 
 from itertools import count

@@ -11,20 +11,20 @@ IMAGE = {"inlineData": {"mimeType": "image/png", "data": PICTURE}}
 
 def call_part(call: dict[str, Any], has_ids: bool = True) -> dict[str, Any]:
     """A call, with its id or without."""
-    told = {"name": call["name"], "args": call["input"]}
-    return {"functionCall": told | {"id": call["id"]} if has_ids else told}
+    fields = {"name": call["name"], "args": call["input"]}
+    return {"functionCall": fields | {"id": call["id"]} if has_ids else fields}
 
 
 def result_parts(message: dict[str, Any], has_ids: bool = True) -> list[dict[str, Any]]:
-    """A result: its text alone, beside other members, or as a list; media follow it."""
+    """A result: its text alone, next to other members, or as a list; media follow it."""
     texts = message["texts"]
     response: dict[str, Any] = {"error" if message["error"] else "output": texts[0]}
     if len(texts) == 2:
         response["status"] = texts[1]
     elif len(texts) > 2:
         response = {"lines": texts}
-    told = {"name": "bash", "response": response}
-    part = {"functionResponse": told | {"id": message["id"]} if has_ids else told}
+    fields = {"name": "bash", "response": response}
+    part = {"functionResponse": fields | {"id": message["id"]} if has_ids else fields}
     return [part, IMAGE] if message["image"] else [part]
 
 
@@ -35,11 +35,11 @@ def said_parts(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def contents(talk: Talk, has_ids: bool = True) -> Talk:
-    """Results in a row share a content, and so does what the user says right after them every other
-    time.
+    """Consecutive results share a content, and every second time also with the next text of the
+    user.
     """
-    found: Talk = []
-    for place, message in enumerate(talk):
+    values: Talk = []
+    for position, message in enumerate(talk):
         role = {"assistant": "model", "system": "system"}.get(message["role"], "user")
         if message["role"] == "tool":
             parts = result_parts(message, has_ids)
@@ -47,12 +47,12 @@ def contents(talk: Talk, has_ids: bool = True) -> Talk:
             parts = said_parts(message) + [
                 call_part(call, has_ids) for call in message.get("calls", ())
             ]
-        last = talk[place - 1]["role"] if place else None
-        if last == "tool" and (message["role"] == "tool" or (role == "user" and place % 2)):
-            found[-1]["parts"] += parts
+        last = talk[position - 1]["role"] if position else None
+        if last == "tool" and (message["role"] == "tool" or (role == "user" and position % 2)):
+            values[-1]["parts"] += parts
         else:
-            found.append({"role": role, "parts": parts, "extra": 1.10})
-    return found
+            values.append({"role": role, "parts": parts, "extra": 1.10})
+    return values
 
 
 def conversation(talk: Talk, number: int = 0) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def conversation(talk: Talk, number: int = 0) -> dict[str, Any]:
 
 
 def snake(value: dict[str, Any]) -> dict[str, Any]:
-    """The same with the other spelling of the keys."""
+    """The same with the other key style."""
     text = json.dumps(value)
     for camel, other in (
         ("functionCall", "function_call"),
@@ -84,7 +84,7 @@ def adk_session(talk: Talk, number: int = 0) -> dict[str, Any]:
     return {
         "id": str(number),
         "events": [
-            {"author": one["role"], "content": one, "id": f"e{place}", "timestamp": 1.5}
-            for place, one in enumerate(contents(talk))
+            {"author": message["role"], "content": message, "id": f"e{position}", "timestamp": 1.5}
+            for position, message in enumerate(contents(talk))
         ],
     }

@@ -8,13 +8,13 @@ Talk = list[dict[str, Any]]
 
 
 def messages(talk: Talk) -> Talk:
-    """The messages of a session: results stand in the message with their calls, or in one of the
-    user's.
+    """The messages of a session: results are in the message with their calls, or in a user
+    message.
     """
-    found: Talk = []
+    values: Talk = []
     waiting: dict[str, dict[str, Any]] = {}
-    for place, message in enumerate(talk):
-        told = {"id": f"m{place}", "timestamp": "2026-01-01T00:00:00Z"}
+    for position, message in enumerate(talk):
+        fields = {"id": f"m{position}", "timestamp": "2026-01-01T00:00:00Z"}
         if message["role"] == "system":
             continue
         if message["role"] == "user":
@@ -24,7 +24,7 @@ def messages(talk: Talk) -> Talk:
                 if len(message["texts"]) > 1 or message.get("image")
                 else content
             )
-            found.append(told | {"type": "user", "content": content, "displayContent": "x"})
+            values.append(fields | {"type": "user", "content": content, "displayContent": "x"})
         elif message["role"] == "assistant":
             calls = [call | {"args": call.pop("input")} for call in map(dict, message["calls"])]
             waiting = {
@@ -32,8 +32,8 @@ def messages(talk: Talk) -> Talk:
                 for call in calls
             }
             text = message["texts"][0] if message["texts"] else ""
-            found.append(
-                told
+            values.append(
+                fields
                 | {
                     "type": "gemini",
                     "content": text,
@@ -41,36 +41,38 @@ def messages(talk: Talk) -> Talk:
                     "model": "g",
                 }
             )
-            if place % 3 == 0:
-                found[-1]["thoughts"] = [{"subject": "Plan", "description": "to do"}]
-        elif message["id"] in waiting and place % 4:
+            if position % 3 == 0:
+                values[-1]["thoughts"] = [{"subject": "Plan", "description": "to do"}]
+        elif message["id"] in waiting and position % 4:
             waiting.pop(message["id"])["result"] = result_parts(message)
         else:
             waiting.pop(message["id"], None)
-            found.append(told | {"type": "user", "content": result_parts(message)})
-        if place % 5 == 4:
-            found.append(told | {"id": f"i{place}", "type": "info", "content": "Update available!"})
-    return found
+            values.append(fields | {"type": "user", "content": result_parts(message)})
+        if position % 5 == 4:
+            values.append(
+                fields | {"id": f"i{position}", "type": "info", "content": "Update available!"}
+            )
+    return values
 
 
 def session(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """A session in one document."""
+    """A session in a document."""
     return {"sessionId": str(number), "projectHash": "p", "messages": messages(talk)}
 
 
 def log(talk: Talk) -> list[Any]:
-    """A session in a log: messages that are written again when their results are there, and one
-    that is discarded.
+    """A session in a log: messages are written again with their results, and one message is
+    discarded.
     """
     lines: list[Any] = [{"sessionId": "s", "projectHash": "p", "messages": []}]
-    for place, message in enumerate(messages(talk)):
+    for position, message in enumerate(messages(talk)):
         if message.get("toolCalls"):
             calls = [
                 {key: call[key] for key in call if key != "result"} for call in message["toolCalls"]
             ]
             lines.append(message | {"toolCalls": calls})
             lines.append({"$set": {"lastUpdated": "now"}})
-        if place == 2:
+        if position == 2:
             lines += [{"id": "gone", "type": "user", "content": "a mistake"}, {"$rewindTo": "gone"}]
         lines.append(message)
     return lines
@@ -80,6 +82,6 @@ def calls_in_content(message: dict[str, Any]) -> dict[str, Any]:
     """A message of the model that has its calls in its content too."""
     parts = [
         {"text": message["content"]},
-        *(call_part(one | {"input": one["args"]}) for one in message["toolCalls"]),
+        *(call_part(item | {"input": item["args"]}) for item in message["toolCalls"]),
     ]
     return message | {"content": parts}

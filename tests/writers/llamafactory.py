@@ -1,4 +1,4 @@
-"""A plain conversation as LLaMA-Factory spells it."""
+"""A plain conversation in LLaMA-Factory's format."""
 
 import json
 from typing import Any
@@ -7,11 +7,11 @@ from pictures import URL
 
 
 def messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Blocks of text, of reasoning and of calls; all results of a step in one message every other
-    time.
+    """Blocks of text, of reasoning and of calls; every second time all results of a step are in one
+    message.
     """
-    found: list[dict[str, Any]] = []
-    for place, message in enumerate(talk):
+    values: list[dict[str, Any]] = []
+    for position, message in enumerate(talk):
         blocks = [{"type": "text", "value": text} for text in message["texts"]]
         if message.get("image"):
             blocks.append({"type": "image_url", "value": URL})
@@ -22,17 +22,17 @@ def messages(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "value": json.dumps({"name": call["name"], "arguments": call["input"]}),
                 }
             )
-        if message["role"] == "assistant" and place % 2:
+        if message["role"] == "assistant" and position % 2:
             blocks.insert(0, {"type": "reasoning", "value": "because"})
-        if message["role"] == "tool" and talk[place - 1]["role"] == "tool" and len(talk) % 2:
-            found[-1]["content"] += blocks
+        if message["role"] == "tool" and talk[position - 1]["role"] == "tool" and len(talk) % 2:
+            values[-1]["content"] += blocks
         else:
-            found.append({"role": message["role"], "content": blocks, "loss_weight": 0.50})
-    return found
+            values.append({"role": message["role"], "content": blocks, "loss_weight": 0.50})
+    return values
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value, or a preference of two."""
+    """A conversation as a value, or a preference of two."""
     tools = json.dumps([{"name": "bash", "parameters": {}}])
     if number == 1:
         return {

@@ -1,4 +1,4 @@
-"""A plain conversation as OpenAI Chat Completions spell it."""
+"""A plain conversation as OpenAI Chat Completions."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from pictures import URL
 
 
 def openai_message(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as OpenAI spells it."""
+    """A message in OpenAI's format."""
     blocks = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
         blocks.append({"type": "image_url", "image_url": {"url": URL}})
@@ -28,9 +28,9 @@ def openai_message(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value."""
+    """A conversation as a value."""
     return {
         "id": str(number),
-        "messages": [openai_message(one) for one in talk],
+        "messages": [openai_message(message) for message in talk],
         "tools": [{"type": "function"}],
     }

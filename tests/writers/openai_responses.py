@@ -14,11 +14,11 @@ def reasoned(talk: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def items(talk: list[dict[str, Any]], is_reasoned: bool = False) -> list[dict[str, Any]]:
-    """The items of a conversation, results that tell of errors as JSON in a string."""
-    found: list[dict[str, Any]] = []
-    for place, message in enumerate(talk):
+    """The items of a conversation; error results are JSON in a string."""
+    values: list[dict[str, Any]] = []
+    for position, message in enumerate(talk):
         if message["role"] == "tool":
-            found.append(
+            values.append(
                 {
                     "type": "function_call_output",
                     "call_id": message["id"],
@@ -27,26 +27,26 @@ def items(talk: list[dict[str, Any]], is_reasoned: bool = False) -> list[dict[st
             )
             continue
         if message["role"] != "assistant":
-            found.append(_message(message, "input_text"))
+            values.append(_message(message, "input_text"))
             continue
-        if is_reasoned and place % 2:
-            found.append(
+        if is_reasoned and position % 2:
+            values.append(
                 {
                     "type": "reasoning",
-                    "id": f"rs_{place}",
+                    "id": f"rs_{position}",
                     "summary": [],
                     "encrypted_content": "gAAA" * 300,
                 }
             )
         if message["texts"]:
-            found.append(_message(message, "output_text") | {"status": "completed", "extra": 1.10})
+            values.append(_message(message, "output_text") | {"status": "completed", "extra": 1.10})
         for call in message["calls"]:
             arguments = json.dumps(call["input"])
             if call["name"] == "bash":
-                found.append(_call("function_call", call, arguments=arguments))
+                values.append(_call("function_call", call, arguments=arguments))
             else:
-                found.append(_call("custom_tool_call", call, input=arguments))
-    return found
+                values.append(_call("custom_tool_call", call, input=arguments))
+    return values
 
 
 def _call(kind: str, call: dict[str, Any], **more: str) -> dict[str, Any]:
@@ -85,20 +85,20 @@ def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
 
 
 def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value: a request, a log of input and output, or one whose input is a
+    """A conversation as a value: a request, a log of input and output, or a log whose input is a
     string.
     """
     envelope: dict[str, Any] = {"model": "gpt-5", "tools": [{"type": "function", "name": "bash"}]}
     if talk and talk[0]["role"] == "system" and number != 1:
         envelope["instructions"] = talk[0]["texts"][0]
         talk = talk[1:]
-    found = reasoned(talk)
-    if number == 0 or not found:
-        return {"id": "r", "input": found} | envelope
-    asked: Any = found[: len(found) // 2]
-    if number == 2 and talk[0]["role"] == "user" and not isinstance(found[0]["content"], list):
-        asked = talk[0]["texts"][0]
-    output = found[1:] if isinstance(asked, str) else found[len(asked) :]
+    values = reasoned(talk)
+    if number == 0 or not values:
+        return {"id": "r", "input": values} | envelope
+    prompt: Any = values[: len(values) // 2]
+    if number == 2 and talk[0]["role"] == "user" and not isinstance(values[0]["content"], list):
+        prompt = talk[0]["texts"][0]
+    output = values[1:] if isinstance(prompt, str) else values[len(prompt) :]
     response = {
         "id": "resp_1",
         "object": "response",
@@ -106,7 +106,7 @@ def rollout(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
         "usage": {"input_tokens": 9, "output_tokens": 2},
     }
     return {
-        "responses_create_params": envelope | {"input": asked},
+        "responses_create_params": envelope | {"input": prompt},
         "response": response,
         "reward": 1.0,
     }

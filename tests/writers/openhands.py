@@ -10,19 +10,28 @@ IDLE = {"message": "No observation", "observation": "null", "content": "", "extr
 _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
 
 
-def noted(message: dict[str, Any], call: dict[str, Any], place: int) -> dict[str, Any]:
-    """What stands beside a call and its result: the whole answer of the model."""
+def noted(message: dict[str, Any], call: dict[str, Any], position: int) -> dict[str, Any]:
+    """The metadata next to a call and its result: the full answer of the model."""
     calls = [
         {
-            "id": one["id"],
+            "id": call["id"],
             "type": "function",
-            "function": {"name": one["name"], "arguments": json.dumps(one["input"])},
+            "function": {"name": call["name"], "arguments": json.dumps(call["input"])},
         }
-        for one in message["calls"]
+        for call in message["calls"]
     ]
-    said = {"role": "assistant", "content": "".join(message["texts"]) or None, "tool_calls": calls}
-    usage = {"prompt_tokens": 10 + place, "completion_tokens": 1}
-    response = {"id": f"r{place}", "model": "m", "choices": [{"message": said}], "usage": usage}
+    answer = {
+        "role": "assistant",
+        "content": "".join(message["texts"]) or None,
+        "tool_calls": calls,
+    }
+    usage = {"prompt_tokens": 10 + position, "completion_tokens": 1}
+    response = {
+        "id": f"r{position}",
+        "model": "m",
+        "choices": [{"message": answer}],
+        "usage": usage,
+    }
     return {
         "function_name": call["name"],
         "tool_call_id": call["id"],
@@ -32,16 +41,16 @@ def noted(message: dict[str, Any], call: dict[str, Any], place: int) -> dict[str
 
 
 def events(talk: Talk) -> list[dict[str, Any]]:
-    """Events as version 0 has them, each call and its result one after the other."""
-    found: Talk = []
+    """Events of version 0, each call followed by its result."""
+    values: Talk = []
     answers: dict[str, dict[str, Any]] = {}
     results: dict[str, int] = {}
 
     def add(value: dict[str, Any]) -> int:
-        found.append({"id": len(found), "timestamp": "2026-01-01T00:00:00", **value})
-        return len(found) - 1
+        values.append({"id": len(values), "timestamp": "2026-01-01T00:00:00", **value})
+        return len(values) - 1
 
-    for place, message in enumerate(talk):
+    for position, message in enumerate(talk):
         text = "".join(message["texts"])
         if message["role"] == "system":
             arguments: Any = {"content": text, "tools": [{"type": "function"}]}
@@ -62,10 +71,10 @@ def events(talk: Talk) -> list[dict[str, Any]]:
             )
         elif message.get("calls"):
             for call in message["calls"]:
-                answers[call["id"]] = noted(message, call, place)
+                answers[call["id"]] = noted(message, call, position)
                 arguments = {"command": call["input"]["x"], "thought": text}
-                told = {"source": "agent", "action": "run", "message": "", "args": arguments}
-                results[call["id"]] = add(told | {"tool_call_metadata": answers[call["id"]]})
+                fields = {"source": "agent", "action": "run", "message": "", "args": arguments}
+                results[call["id"]] = add(fields | {"tool_call_metadata": answers[call["id"]]})
         else:
             source = _SOURCES[message["role"]]
             arguments = {
@@ -73,7 +82,7 @@ def events(talk: Talk) -> list[dict[str, Any]]:
                 "image_urls": [URL, URL] if message.get("image") else None,
             }
             add({"source": source, "action": "message", "message": text, "args": arguments})
-        if place % 5 == 4:
+        if position % 5 == 4:
             add(
                 {
                     "source": "environment",
@@ -82,11 +91,11 @@ def events(talk: Talk) -> list[dict[str, Any]]:
                     "extras": {},
                 }
             )
-    return found
+    return values
 
 
 def history(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """What an evaluation writes down of an instance."""
+    """The record of an evaluation for an instance."""
     return {
         "instance_id": str(number),
         "metadata": {"llm_config": {"model": "m"}},
@@ -95,7 +104,7 @@ def history(talk: Talk, number: int = 0) -> dict[str, Any]:
 
 
 def pairs(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """The same as pairs of an action and what came of it, without ids of calls."""
+    """The same as pairs of an action and its observation, without ids of calls."""
     found: list[list[dict[str, Any]]] = []
     waiting = 0
     for message in talk:
@@ -115,51 +124,51 @@ def pairs(talk: Talk, number: int = 0) -> dict[str, Any]:
                 found.append([{"source": "agent", "action": "run", "args": arguments}, dict(IDLE)])
         elif message["role"] in ("user", "assistant"):
             waiting = 0
-            told = {
+            fields = {
                 "source": _SOURCES[message["role"]],
                 "action": "message",
                 "args": {"content": text},
             }
-            found.append([told, dict(IDLE)])
+            found.append([fields, dict(IDLE)])
     return {"question_id": number, "history": found}
 
 
 def resolver(talk: Talk, number: int = 0) -> dict[str, Any]:
-    """The same without ids and sources, and with arguments beside the kinds."""
-    found: Talk = []
+    """The same without ids and sources, and with arguments next to the kinds."""
+    values: Talk = []
     for action, observation in pairs(talk)["history"]:
         is_agent = action["source"] == "agent"
-        found.append({**action["args"], "action": action["action"], "action_risk": None})
+        values.append({**action["args"], "action": action["action"], "action_risk": None})
         if action["action"] == "message":
-            found[-1]["wait_for_response"] = is_agent
+            values[-1]["wait_for_response"] = is_agent
         if observation["observation"] != "null":
-            found.append({"content": observation["content"], "observation": "run", "exit_code": 0})
-    return {"issue": {"number": number}, "history": found}
+            values.append({"content": observation["content"], "observation": "run", "exit_code": 0})
+    return {"issue": {"number": number}, "history": values}
 
 
 def sdk_events(talk: Talk) -> list[dict[str, Any]]:
     """Events as version 1 has them."""
-    found: Talk = []
-    for place, message in enumerate(talk):
+    values: Talk = []
+    for position, message in enumerate(talk):
         blocks = [
             {"cache_prompt": False, "type": "text", "text": text} for text in message["texts"]
         ]
         if message.get("image"):
             blocks.append({"type": "image", "image_urls": [URL]})
-        told = {"id": f"e{place}", "timestamp": "2026-01-01T00:00:00"}
+        fields = {"id": f"e{position}", "timestamp": "2026-01-01T00:00:00"}
         if message["role"] == "system":
-            told |= {"source": "agent", "system_prompt": blocks[0], "tools": [{"title": "t"}]}
-            found.append(told | {"kind": "SystemPromptEvent"})
+            fields |= {"source": "agent", "system_prompt": blocks[0], "tools": [{"title": "t"}]}
+            values.append(fields | {"kind": "SystemPromptEvent"})
         elif message["role"] == "tool":
             seen = {"content": blocks, "kind": "RunObservation"}
             seen |= {"is_error": message["error"]} if message["error"] is not None else {}
-            told |= {
+            fields |= {
                 "source": "environment",
                 "tool_name": "bash",
                 "tool_call_id": message["id"],
                 "observation": seen,
             }
-            found.append(told | {"kind": "ObservationEvent", "action_id": "x"})
+            values.append(fields | {"kind": "ObservationEvent", "action_id": "x"})
         elif message.get("calls"):
             for number, call in enumerate(message["calls"]):
                 made = {
@@ -168,7 +177,7 @@ def sdk_events(talk: Talk) -> list[dict[str, Any]]:
                     "arguments": json.dumps(call["input"]),
                 }
                 thought = {"thought": blocks if number == 0 else [], "reasoning_content": None}
-                value = told | {
+                value = fields | {
                     "source": "agent",
                     "action": {"kind": "RunAction"},
                     "tool_name": call["name"],
@@ -176,41 +185,47 @@ def sdk_events(talk: Talk) -> list[dict[str, Any]]:
                 value |= thought | {
                     "tool_call_id": call["id"],
                     "tool_call": made,
-                    "llm_response_id": f"r{place}",
+                    "llm_response_id": f"r{position}",
                 }
-                found.append(value | {"id": f"e{place}-{number}", "kind": "ActionEvent"})
+                values.append(value | {"id": f"e{position}-{number}", "kind": "ActionEvent"})
         else:
-            said = {"role": message["role"], "content": blocks}
-            found.append(
-                told
-                | {"source": _SOURCES[message["role"]], "llm_message": said, "kind": "MessageEvent"}
-            )
-        if place % 5 == 4:
-            found.append(
-                told
+            first_message = {"role": message["role"], "content": blocks}
+            values.append(
+                fields
                 | {
-                    "id": f"s{place}",
+                    "source": _SOURCES[message["role"]],
+                    "llm_message": first_message,
+                    "kind": "MessageEvent",
+                }
+            )
+        if position % 5 == 4:
+            values.append(
+                fields
+                | {
+                    "id": f"s{position}",
                     "source": "environment",
                     "kind": "ConversationStateUpdateEvent",
                 }
             )
-    return found
+    return values
 
 
 def condensed(talk: Talk) -> list[dict[str, Any]]:
-    """Events of which some are forgotten, and a summary that stands for them."""
-    found = [
+    """Events of which some are forgotten, and a summary that replaces them."""
+    values = [
         *events(talk),
         {"id": 900, "source": "user", "action": "message", "args": {"content": "forget this"}},
     ]
-    message = next(place for place, one in enumerate(found) if one.get("action") == "message")
+    first = next(
+        position for position, item in enumerate(values) if item.get("action") == "message"
+    )
     arguments = {
-        "forgotten_event_ids": [found[message]["id"], 900],
+        "forgotten_event_ids": [values[first]["id"], 900],
         "summary": "as told",
-        "summary_offset": message,
+        "summary_offset": first,
     }
-    found.append({"id": 901, "source": "agent", "action": "condensation", "args": arguments})
+    values.append({"id": 901, "source": "agent", "action": "condensation", "args": arguments})
     return [
-        *found,
+        *values,
         {"id": 902, "source": "user", "action": "message", "args": {"content": "go on"}},
     ]

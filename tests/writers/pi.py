@@ -1,5 +1,5 @@
-"""A plain conversation as pi keeps it: a list of messages, a session with links, and one from
-before there were any.
+"""A plain conversation in pi's formats: a list of messages, a session with links, and a session
+from before links.
 """
 
 from typing import Any
@@ -17,20 +17,20 @@ USAGE = {
 }
 
 
-def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
-    """A message as pi spells it."""
+def pi_message(message: dict[str, Any], position: int = 0) -> dict[str, Any]:
+    """A message in pi's format."""
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
     if message.get("image"):
         blocks.append({"type": "image", "data": PICTURE, "mimeType": "image/png"})
     value: dict[str, Any] = {
         "role": message["role"],
         "content": blocks,
-        "timestamp": 1_700_000_000_000 + place,
+        "timestamp": 1_700_000_000_000 + position,
     }
     if message.get("hidden"):
         value["metadata"] = {"agentVisible": False, "kind": "tool_result_archived"}
     if message["role"] == "tool":
-        content = message["texts"][0] if len(blocks) == 1 and place % 2 else blocks
+        content = message["texts"][0] if len(blocks) == 1 and position % 2 else blocks
         value |= {
             "role": "toolResult",
             "toolCallId": message["id"],
@@ -54,12 +54,12 @@ def pi_message(message: dict[str, Any], place: int = 0) -> dict[str, Any]:
 
 
 def conversation(messages: list[dict[str, Any]], number: int) -> dict[str, Any]:
-    """A conversation as pi's library writes a context down, now and then with what the agent is not
-    shown.
+    """A conversation in the form of pi's library for a context, sometimes with messages that are
+    hidden from the agent.
     """
     spelled = [
-        pi_message(message, place)
-        for place, message in enumerate(messages)
+        pi_message(message, position)
+        for position, message in enumerate(messages)
         if message["role"] != "system"
     ]
     if number % 2 or not spelled:
@@ -100,15 +100,15 @@ def sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "message": {"role": "user", "content": "abandoned"},
         },
     ]
-    parent, said = "p0", []
-    for place, body in enumerate(_bodies(messages)):
+    parent, written = "p0", []
+    for position, body in enumerate(_bodies(messages)):
         name = f"p{len(entries)}"
         if "keeps" in body:
-            body["firstKeptEntryId"] = [*said, name][-1 - body.pop("keeps")]
-        entries.append({"id": name, "parentId": parent, "timestamp": _time(place)} | body)
+            body["firstKeptEntryId"] = [*written, name][-1 - body.pop("keeps")]
+        entries.append({"id": name, "parentId": parent, "timestamp": _time(position)} | body)
         parent = name
-        said.append(name)
-        if place % 3 == 2:
+        written.append(name)
+        if position % 3 == 2:
             parent = f"p{len(entries)}"
             entries.append(
                 {"type": "label", "id": parent, "parentId": name, "targetId": name, "label": "here"}
@@ -117,32 +117,36 @@ def sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def old_sessions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same from before entries had ids: a compaction names the place of the first entry that it
-    keeps.
+    """The same from before entries had ids: a compaction holds the position of the first entry that
+    it keeps.
     """
     entries: list[dict[str, Any]] = [
         {"type": "session", "id": "s", "timestamp": _time(0), "cwd": "/x"}
     ]
-    said: list[int] = []
-    for place, body in enumerate(_bodies(messages)):
+    expected: list[int] = []
+    for position, body in enumerate(_bodies(messages)):
         if "keeps" in body:
-            body["firstKeptEntryIndex"] = [*said, len(entries)][-1 - body.pop("keeps")]
-        said.append(len(entries))
-        entries.append({"timestamp": _time(place)} | body)
-        if place % 3 == 2:
+            body["firstKeptEntryIndex"] = [*expected, len(entries)][-1 - body.pop("keeps")]
+        expected.append(len(entries))
+        entries.append({"timestamp": _time(position)} | body)
+        if position % 3 == 2:
             entries.append(
-                {"type": "thinking_level_change", "timestamp": _time(place), "thinkingLevel": "low"}
+                {
+                    "type": "thinking_level_change",
+                    "timestamp": _time(position),
+                    "thinkingLevel": "low",
+                }
             )
     return entries
 
 
 def _bodies(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the entries say; more than five of them were compacted once, and the newest then kept,
-    or none.
+    """The message of each entry; a session of more than five was compacted once, and the newest
+    entries were kept, or none.
     """
     bodies: list[dict[str, Any]] = [
-        {"type": "message", "message": pi_message(message, place)}
-        for place, message in enumerate(messages)
+        {"type": "message", "message": pi_message(message, position)}
+        for position, message in enumerate(messages)
         if message["role"] != "system"
     ]
     if len(bodies) > 5:
@@ -154,5 +158,5 @@ def _bodies(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return bodies
 
 
-def _time(place: int) -> str:
-    return f"2025-12-01T00:00:00.{place:03}Z"
+def _time(position: int) -> str:
+    return f"2025-12-01T00:00:00.{position:03}Z"

@@ -11,7 +11,7 @@ def events(talk: Talk) -> list[Any]:
     """A session: messages over two lines, telemetry between, a branch that was rewound, and maybe a
     compression.
     """
-    said = contents([message for message in talk if message["role"] != "system"])
+    messages = contents([message for message in talk if message["role"] != "system"])
     lines: list[Any] = []
     parent: str | None = None
     number = 0
@@ -29,12 +29,12 @@ def events(talk: Talk) -> list[Any]:
         lines.append(envelope | more)
         return f"u{number}"
 
-    if len(said) > 6:
+    if len(messages) > 6:
         parent = add("user", parent, message={"role": "user", "parts": [{"text": "long ago"}]})
-        history, said = said[:3], said[3:]
+        history, messages = messages[:3], messages[3:]
         payload = {"compressedHistory": history, "promptIds": [None] * len(history)}
         parent = add("system", parent, subtype="chat_compression", systemPayload=payload)
-    for place, content in enumerate(said):
+    for position, content in enumerate(messages):
         parts = content["parts"]
         is_result = any("functionResponse" in part for part in parts)
         kind = "assistant" if content["role"] == "model" else "tool_result" if is_result else "user"
@@ -49,9 +49,9 @@ def events(talk: Talk) -> list[Any]:
                 message={"role": content["role"], "parts": parts},
                 toolCallResult={"x": "y"},
             )
-        if place % 4 == 1:
+        if position % 4 == 1:
             parent = add("system", parent, subtype="ui_telemetry", systemPayload={"uiEvent": {}})
-        if place == 2:
+        if position == 2:
             dead = add("user", parent, message={"role": "user", "parts": [{"text": "a mistake"}]})
             add("assistant", dead, message={"role": "model", "parts": [{"text": "of mine"}]})
             parent = add("system", parent, subtype="rewind", systemPayload={"targetUuid": parent})

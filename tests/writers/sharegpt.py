@@ -1,4 +1,4 @@
-"""A plain conversation as ShareGPT data sets spell it."""
+"""A plain conversation in the format of ShareGPT data sets."""
 
 import json
 from typing import Any
@@ -8,8 +8,8 @@ TOOLS = json.dumps([{"name": "bash", "description": "run", "parameters": {}}])
 
 
 def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """A message's text, and its calls in a turn of their own: one, or several in an array."""
-    found = (
+    """The text of a message, and its calls in a separate turn: one call, or an array of several."""
+    values = (
         [{"from": FROM[message["role"]], "value": "".join(message["texts"])}]
         if message["texts"]
         else []
@@ -18,22 +18,22 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
         {"name": call["name"], "arguments": call["input"]} for call in message.get("calls", ())
     ]
     if calls:
-        found.append(
+        values.append(
             {"from": "function_call", "value": json.dumps(calls if len(calls) > 1 else calls[0])}
         )
-    return found
+    return values
 
 
 def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
-    """A conversation as one value, its system prompt in the list or beside it."""
-    beside = {}
+    """A conversation as a value, its system prompt in the list or next to it."""
+    members = {}
     if number % 2 and talk and talk[0]["role"] == "system" and len(talk) > 1:
-        beside = {"system": talk[0]["texts"][0]}
+        members = {"system": talk[0]["texts"][0]}
         talk = talk[1:]
-    found = [turn for message in talk for turn in turns(message)]
+    values = [turn for message in talk for turn in turns(message)]
     return {
         "id": f"t{number}",
-        "conversations": found,
+        "conversations": values,
         "tools": TOOLS,
         "chosen": {"from": "gpt", "value": "x"},
-    } | beside
+    } | members

@@ -228,3 +228,9 @@ def test_defaults_of_structs_are_values() -> None:
     fields = [default for struct in classes[1:] for default in struct.__struct_defaults__]
     assert len(classes) > 20
     assert [default for default in fields if isinstance(default, Field)] == []
+
+
+def test_module_names_are_nouns() -> None:
+    """A verbal noun is fine, a participle is not: `reading`, but not `recorded`."""
+    participles = [path.stem for path in MODULES if path.stem.endswith("ed")]
+    assert participles == []

@@ -10,7 +10,7 @@ from typing import Any
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
-from ctxtrim.cli.summarizing import store_of, summarizer_of
+from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import UsageError

@@ -18,7 +18,7 @@
 from ctxtrim.config.automatic import WORDS, Preference
 from ctxtrim.config.from_call import program
 from ctxtrim.config.own_models import ModelOf
-from ctxtrim.config.resolved import DEFAULT, Config, configured
+from ctxtrim.config.resolution import DEFAULT, Config, configured
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxtrim.config import mappings
 from ctxtrim.config.automatic import Preference
-from ctxtrim.config.resolved import Config
+from ctxtrim.config.resolution import Config
 from ctxtrim.config.source import SettingsSource, Value
 
 

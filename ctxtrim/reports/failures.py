@@ -5,7 +5,7 @@ import traceback
 from msgspec.structs import replace
 
 from ctxtrim.errors import ArchiveError, CtxtrimError, SelfCheckError, unexpected
-from ctxtrim.formats.malformed import malformed
+from ctxtrim.formats.defects import malformed
 from ctxtrim.formats.reading import Chunk
 from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
 

@@ -17,7 +17,7 @@ from operator import not_
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import not_summarized
+from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import newest
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Transcript

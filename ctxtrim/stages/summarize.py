@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import not_
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import not_summarized
+from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
 from ctxtrim.placement.summary import SummaryWriter, summarize_old, with_stored

@@ -12,7 +12,7 @@ from ctxtrim.tokenizers.claude_bound import ClaudeBound
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, available
 from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokenizers.heuristics import Larger, PerUnit
-from ctxtrim.tokenizers.registered import OWN, add, family_of
+from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of
 from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, TokenizerFile, is_path
 from ctxtrim.tokens import Encodes, Tokenizer
 from ctxtrim.tokens.models import assumed_model, find_model

@@ -15,7 +15,7 @@ from pathlib import Path
 from unicodedata import category
 
 from ctxtrim.errors import TokenizerError
-from ctxtrim.tokenizers.gigatoken_bounded import bounded_count, printable
+from ctxtrim.tokenizers.gigatoken_memory import bounded_count, printable
 from ctxtrim.tokens import Exactness
 
 VOCABULARIES = Path(__file__).parent / "vocabularies"

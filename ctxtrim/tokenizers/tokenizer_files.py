@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.tokenizers.gigatoken_bounded import bounded_encode
+from ctxtrim.tokenizers.gigatoken_memory import bounded_encode
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")

@@ -41,7 +41,7 @@ from ctxtrim import (
 )
 from ctxtrim.errors import InputError, TokenizerError, UsageError
 from ctxtrim.summaries import Reply
-from ctxtrim.tokenizers.registered import OWN
+from ctxtrim.tokenizers.program_tokenizers import OWN
 
 settings.register_profile("ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ctxtrim")
@@ -133,7 +133,7 @@ class Words:
 def test_s1_2_a_custom_tokenizer_counts_for_its_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ctxtrim.tokenizers.registered.OWN", OWN)
+    monkeypatch.setattr("ctxtrim.tokenizers.program_tokenizers.OWN", OWN)
     messages = [{"role": "user", "content": "y" * 1000}]
     before = estimate_tokens(messages, "meta-llama/Llama-3.1-8B")
     try:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ctxtrim.tokenizers import encodings, tokenizer
 from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
-from ctxtrim.tokenizers.gigatoken_bounded import bounded_count
+from ctxtrim.tokenizers.gigatoken_memory import bounded_count
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 

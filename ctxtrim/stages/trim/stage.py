@@ -17,7 +17,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protected import not_dropped
+from ctxtrim.conversation.protection import not_dropped
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, visible

@@ -10,7 +10,7 @@ import pytest
 from conftest import Run
 from harness import run
 
-from ctxtrim.formats.malformed import malformed
+from ctxtrim.formats.defects import malformed
 from ctxtrim.model import Line
 
 LONG = "some words of a long text " * 60

@@ -158,17 +158,17 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
     """The format of a dialect's lists, at their usual paths or at one given path."""
     lists = _Lists(dialect, dialect.places if path is None else (path,), path is None)
     return Format(
-        dialect.name,
-        lists.sniff,
-        lists.read,
-        dialect.owner,
-        dialect.insert,
-        lists.relink,
-        lists.takes if dialect.claims is not None else None,
-        lambda path: list_format(dialect, path),
-        dialect.visibility,
-        dialect.must_alternate,
-        dialect.text_block,
+        name=dialect.name,
+        sniff=lists.sniff,
+        read=lists.read,
+        owner=dialect.owner,
+        insert=dialect.insert,
+        relink=lists.relink,
+        takes=lists.takes if dialect.claims is not None else None,
+        placed=lambda path: list_format(dialect, path),
+        visibility=dialect.visibility,
+        must_alternate=dialect.must_alternate,
+        text_block=dialect.text_block,
     )
 
 
@@ -278,14 +278,14 @@ class _Lists:
         return Transcript(
             messages,
             Source(lines, messages),
-            envelope.tools or found.tools,
-            envelope.tool_choice,
-            envelope.model or found.model,
-            envelope.id or found.id,
-            talk.pointer,
-            found.uncounted,
-            tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
-            self._dialect.records_calls,
+            tools=envelope.tools or found.tools,
+            tool_choice=envelope.tool_choice,
+            model=envelope.model or found.model,
+            id=envelope.id or found.id,
+            pointer=talk.pointer,
+            uncounted=found.uncounted,
+            usages=tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+            records_calls=self._dialect.records_calls,
             options=envelope.options,
         )
 

@@ -47,7 +47,15 @@ def result_parts(
     return tuple(
         replace(part, call_id=call_id, name=name)
         if part.media
-        else Part("tool_result", part.text, call_id, name, is_error, None, part.span, part.block)
+        else Part(
+            "tool_result",
+            part.text,
+            call_id,
+            name,
+            is_error,
+            span=part.span,
+            block=part.block,
+        )
         for part in parts
     )
 

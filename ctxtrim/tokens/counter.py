@@ -194,7 +194,16 @@ class Counter:
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
         exactness = self._exactness(transcript, overhead)
-        return Count(total, exactness, by_role, by_kind, by_tool, framing, schemas, overhead)
+        return Count(
+            tokens=total,
+            exactness=exactness,
+            by_role=by_role,
+            by_kind=by_kind,
+            by_tool=by_tool,
+            framing=framing,
+            tools_schema=schemas,
+            beside=overhead,
+        )
 
     def cost(self, message: Message, fan: int) -> Cost:
         """The cost of a message whose exchange makes `fan` parallel calls; 0 for a

@@ -164,9 +164,7 @@ def result_of(value: dict[str, Any], part_span: Span, index: int) -> Message:
         media = media_of(item) if isinstance(item, dict) else None
         block = response_span.inside("parts", position)
         if media is None:
-            parts.append(
-                Part("tool_result", dump(item), call_id, name, is_error, None, None, block)
-            )
+            parts.append(Part("tool_result", dump(item), call_id, name, is_error, block=block))
         else:
             parts.append(Part("attachment", "", call_id, media=media, block=block))
     metadata = metadata_in(value)

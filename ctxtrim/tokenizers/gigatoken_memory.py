@@ -9,6 +9,7 @@ from typing import Any
 # Linux: memory of this process in pages; the second number is the resident set
 _SIZES = Path("/proc/self/statm")
 _ROOM = 80_000_000  # bytes by which the process may grow before a rebuild
+_WORST = 10  # bytes that the cache takes for a character, at most
 _LOOK = 4_000_000  # characters between two measurements
 _BLIND = 64_000_000  # characters before a rebuild if memory cannot be measured
 
@@ -25,29 +26,31 @@ def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
 
     Ordinary text repeats its words: the 1.3 million different words that gigatoken's authors found
     in a gigabyte of web pages fit. Texts of only new words would take ten times their size. The
-    tokenizer does not report the size of its cache, so the growth of the process is measured; if
-    something else grew, a rebuild costs a fraction of a second. A lone surrogate counts as U+FFFD.
+    tokenizer does not report the size of its cache, so the growth of the process is measured; what
+    exceeds ten times the characters is something else. A lone surrogate counts as U+FFFD.
     Exceptions of `make` are raised at once.
     """
     encode: Callable[[str], Any] | None = make().backend.encode
     least = _resident()
     counted = 0  # characters since the last measurement
+    fed = 0  # characters since the tokenizer was built
     lock = Lock()
 
     def tokens_of(text: str) -> Any:
-        nonlocal encode, counted, least
+        nonlocal encode, counted, fed, least
         with lock:
             if encode is None:
-                encode, least = make().backend.encode, _resident()
+                encode, least, fed = make().backend.encode, _resident(), 0
             try:
                 tokens = encode(text)
             except TypeError:  # gigatoken rejects lone surrogates
                 tokens = encode(printable(text))
             counted += len(text)
             if counted >= (_LOOK if least else _BLIND):
+                fed += counted
                 counted = 0
                 size = _resident()
-                least = min(least, size)
+                least = max(min(least, size), size - _WORST * fed)
                 if not size or size - least > _ROOM:
                     encode = None  # frees its memory before the next one is built
             return tokens

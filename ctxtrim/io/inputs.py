@@ -11,8 +11,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
-from io import BufferedReader
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +21,7 @@ from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")
 """The suffixes of transcripts in walked folders; suffixes of compressed files may follow."""
 
-_PIECE = 1 << 20  # bytes of a line that are read at a time
+_PIECE = 1 << 20  # bytes that are read at a time
 
 
 @dataclass(frozen=True)
@@ -188,25 +187,31 @@ def _lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
     """The lines of a file.
 
-    A line is read in pieces, so that an endless one is noticed before memory ends.
+    It is read in blocks, so that an endless line is noticed before memory ends.
     """
+    pieces: list[bytes] = []  # the start of a line
+    number, size = 1, 0  # its number and its bytes
     step = min(_PIECE, max_size)
-    for number, line in enumerate(iter(partial(file.readline, step), b""), 1):
-        if len(line) < step or line.endswith(b"\n"):
-            yield line
-        else:
-            yield _long_line(file, line, number, max_size)
-
-
-def _long_line(file: BinaryIO, start: bytes, number: int, max_size: int) -> bytes:
-    """A line that begins with `start`."""
-    pieces, size = [start], len(start)
-    while not pieces[-1].endswith(b"\n") and (piece := file.readline(_PIECE)):
-        pieces.append(piece)
-        size += len(piece)
+    while block := _read_available(file, step):
+        first, *others = block.split(b"\n")
+        pieces.append(first)
+        size += len(first) + bool(others)
         if size > max_size:
             raise InputError(too_large("the line", max_size), number)
-    return b"".join(pieces)
+        if not others:
+            continue
+        yield b"".join(pieces) + b"\n"
+        *whole, last = others
+        yield from [line + b"\n" for line in whole]
+        number += 1 + len(whole)
+        pieces, size = [last], len(last)
+    if size:
+        yield b"".join(pieces)
+
+
+def _read_available(file: BinaryIO, most: int) -> bytes:
+    """Bytes that can be read without waiting for more, so that a slow pipe is not held up."""
+    return file.read1(most) if isinstance(file, BufferedIOBase) else file.read(most)
 
 
 def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:

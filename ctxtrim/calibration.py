@@ -5,8 +5,9 @@ estimates.
 
     answer i ── texts and frames of a window ── answer j ── … ── last answer ── later messages
        │                                           │                  │              │
-    prompt i            grows to                prompt j          recorded     +  counted  =
-    anchored estimate
+    prompt i            grows to                prompt j          recorded     +  counted
+
+    anchored estimate = recorded + counted
 
     factor of a window = (prompt j − prompt i − frames) / texts
 

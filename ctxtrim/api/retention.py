@@ -4,8 +4,7 @@ pointer.
 ::
 
     turn of the result and the next turn     in full
-    later turns                              the first 3 lines, and the trace id with which to get
-    the rest
+    later turns                              the first 3 lines, and the trace id of the rest
 
 Other messages are always kept in full. Windows and messages are immutable. A truncated result is
 not truncated again.

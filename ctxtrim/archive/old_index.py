@@ -3,8 +3,8 @@
 ::
 
     DIR/objects/3f/9a…      originals, and the recipes of runs, by their SHA-256
-    DIR/index.sqlite3       traces: which result is which original; runs: which recipe makes an
-    input from an output
+    DIR/index.sqlite3       traces: which result is which original;
+                            runs: which recipe makes an input from an output
 """
 
 import json

@@ -3,16 +3,16 @@
 ::
 
     PACKS/<SHA-256 of the output>-<SHA-256 of the input>    a run that has ended
-    PACKS/partial-<16 hexadecimal digits>                   a run that still writes to standard
-    output, or was killed
+    PACKS/partial-<16 hexadecimal digits>                   a run that still writes, or was killed
 
 A pack is a gzip stream of records. A record is a line of JSON, as many bytes as the line says, and
 the SHA-256 of both. The first record describes the run, the last one is empty, and each record
 between them has a part of the input::
 
     {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…"}
-    {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30], "traces": [["call_1", "bash", "trim",
-    7, [120]], …]} {"size": 0}
+    {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30],
+     "traces": [["call_1", "bash", "trim", 7, [120]], …]}
+    {"size": 0}
 
 `recipe` makes the input from the output: `[start, length]` copies bytes of the output, a number
 takes the next bytes of the record, a negative number skips them. A trace is the id of a result, its

@@ -7,8 +7,8 @@ into later prompts.
      "conversation_summary": {
        "the transcript's id#5f0c…": {"content": "…", "tokens": 120, "messages_included": 40,
                                      "created": "2025-01-31T12:00:00.000Z", "updated": "…",
-                                     "version": 3, "id": "the transcript's id", "fingerprint":
-                                     "5f0c…", "covered": ["90ab…", …]}}}
+                                     "version": 3, "id": "the transcript's id",
+                                     "fingerprint": "5f0c…", "covered": ["90ab…", …]}}}
 
 The file is private to the user and is replaced as a whole, once per run. The store is read again
 and written under a lock of the folder, so that several processes lose nothing. On systems without

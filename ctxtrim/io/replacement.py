@@ -2,8 +2,8 @@
 
 ::
 
-    open and stat · (read, edit, write a temporary file) · no writer? · unchanged? · rename · carry
-    over
+    open and stat · (read, edit, write a temporary file) · no writer? · unchanged?
+    · rename · carry over
 
 A window of microseconds remains between the last check and the rename. A program that *replaces*
 the file in this window loses its new file. A program that opens the file for writing in this

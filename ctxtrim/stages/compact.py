@@ -2,9 +2,8 @@
 
 ::
 
-    system · old prompt · old steps · recent prompt · 14 recent steps
-    system · [Previous conversation summary] · recent prompt · [Compaction tool digest] · 10 recent
-    steps
+    before   system · old prompt · old steps · recent prompt · 14 recent steps
+    after    system · summary · recent prompt · digest of 4 steps · 10 recent steps
 
 A session is compacted if the trigger is due. Recent messages, the current task and pinned messages
 are kept.

@@ -2,8 +2,8 @@
 
 ::
 
-    assistant   text | thinking | redacted_thinking | tool_use | server tool calls with their
-    results user        text | image | document | tool_result (a separate message)
+    assistant   text | thinking | redacted_thinking | tool_use | server tool calls, with results
+    user        text | image | document | tool_result (a separate message)
 """
 
 from collections.abc import Iterator, Sequence

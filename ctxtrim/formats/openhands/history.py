@@ -2,10 +2,10 @@
 
 ::
 
-    {"instance_id", "history": [{"id", "source", "action", "args"}, {"id", "cause", "observation",
-    "content"}, …]} {"history": [[action, observation], …]}                     2024; either may be
-    a `null` placeholder {"id", "source", "kind": "ActionEvent", "tool_call", …}     version 1, one
-    per line or in a list
+    {"instance_id", "history": [{"id", "source", "action", "args"},
+                                {"id", "cause", "observation", "content"}, …]}
+    {"history": [[action, observation], …]}    2024; either may be a `null` placeholder
+    {"id", "source", "kind": "ActionEvent", "tool_call", …}    version 1, per line or in a list
 
 Actions of one model answer are one message with several calls. Events that a condensation forgets
 are not read; its summary replaces them, and is removed together with them.

@@ -2,8 +2,8 @@
 
 ::
 
-    {"role": "user", "content": …, "metadata": {"agentVisible": false, "userVisible": true, "kind":
-    "…"}}
+    {"role": "user", "content": …,
+     "metadata": {"agentVisible": false, "userVisible": true, "kind": "…"}}
 
 The default is visible. Some agents use underscores in the names; an edited file keeps its style.
 """

@@ -3,8 +3,7 @@
 ::
 
     priority    recent turns and results worth keeping, then older turns, then demonstrations;
-    within each group by
-                need per token
+                within each group by need per token
     oldest      the newest exchange first, until one does not fit
     middle      the exchanges at both ends first
     age         all exchanges without their results, newest first; then the results, newest first

@@ -4,9 +4,9 @@ Count, order, role, ids and all other fields are kept. The outcome of each resul
 
     pinned, or replaced before             keep
     same as a newer result (dedupe)        point to the newer result
-    older than max_age, no keep rule       replace: placeholder, stub, first lines or one-line
-    summary too long, and not a file in use        spill or clip; a clip shows the ranges worth
-    keeping all others                             keep
+    older than max_age, no keep rule       replace: placeholder, stub, first lines, one-line summary
+    too long, and not a file in use        spill or clip; a clip shows the ranges worth keeping
+    all others                             keep
 
 A result is changed only if it gets smaller.
 """

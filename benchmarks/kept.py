@@ -1,8 +1,8 @@
 """Measures the share of references of later answers that a trim keeps, compared with other ways to
 make a prompt fit.
 
-    python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide] [--save
-    FILE] [--against FILE]
+    python benchmarks/kept.py FOLDER [--budgets 2000 8000 32000] [--half choose|decide]
+        [--save FILE] [--against FILE]
 
 At ten evenly spaced requests of each session, the messages before the request are trimmed to a
 budget. A reference is an atom of these messages (module `references`) that one of the

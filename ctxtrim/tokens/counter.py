@@ -106,6 +106,9 @@ class Counter:
     _overheads: dict[int, tuple[Transcript, Addends]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _labels: dict[int, tuple[Transcript, Exactness]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
@@ -149,20 +152,24 @@ class Counter:
 
     def exactness(self, transcript: Transcript) -> Exactness:
         """The exactness of this transcript's count. Only plain messages are exact."""
-        return self._exactness(transcript, self.beside(transcript))
+        cached = self._labels.get(id(transcript))
+        if cached is None:  # storing the transcript keeps its id unique
+            label = self._exactness(transcript)
+            cached = self._labels[id(transcript)] = (transcript, label)
+        return cached[1]
 
-    def _exactness(self, transcript: Transcript, overhead: Addends) -> Exactness:
+    def _exactness(self, transcript: Transcript) -> Exactness:
         sent = [message for message in transcript.messages if message.agent_visible]
         if transcript.uncounted or any(
             _is_guessed(part) for message in sent for part in message.parts
         ):
             return "estimated"
+        overhead = self.beside(transcript)
         request = self.framing.request.exactness(transcript.options, overhead)
         if request == "estimated":
             return "estimated"
-        if (
-            self.tokenizer.exactness != "exact"
-        ):  # a reconstructed count may be too low even if the rest is bounded
+        if self.tokenizer.exactness != "exact":
+            # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
         is_plain = transcript.tools is None and all(
             message.role != "tool"
@@ -193,7 +200,7 @@ class Counter:
         schemas = sum(overhead.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        exactness = self._exactness(transcript, overhead)
+        exactness = self.exactness(transcript)
         return Count(
             tokens=total,
             exactness=exactness,

@@ -95,9 +95,8 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
             f"… and {problems.count - len(problems.rows)} transcripts more; "
             "--report has all of them"
         )
-    if not request.job.explains or (
-        request.is_quiet and request.report is not None
-    ):  # the report has the rows
+    if not request.job.explains or (request.is_quiet and request.report is not None):
+        # the report has the rows
         return
     for row in report.rows:
         for line in text.plain(text.explained(row)).split("\n"):

@@ -99,9 +99,8 @@ def _created(folder: Path, name: str) -> tuple[Path, int]:
         path = folder / f".{name[:_MOST]}.{os.urandom(8).hex()}.ctxtrim-tmp"
         handle = os.open(path, _FLAGS, 0o600)
         if fcntl is not None:
-            with suppress(
-                OSError
-            ):  # a file system without locks: no other run can lock the file to remove it
+            with suppress(OSError):
+                # a file system without locks: no other run can lock the file to remove it
                 fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return path, handle
@@ -121,9 +120,8 @@ def _remove_leftovers(folder: Path) -> None:
 
 def _remove_leftover(path: Path) -> None:
     """Remove a regular file of this user that no process has locked."""
-    with suppress(
-        OSError
-    ):  # not this user's, not a regular file, or locked by a run that writes it
+    with suppress(OSError):
+        # not this user's, not a regular file, or locked by a run that writes it
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             found = os.fstat(handle)

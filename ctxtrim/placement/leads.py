@@ -32,9 +32,8 @@ def leads(message: Message) -> Leads:
     if position is None:
         return Leads(None, None, "")
     summary, digests, own = markers.pieces(message.parts[position].text)
-    if (
-        message.role != "user" and summary is not None
-    ):  # answers get only digests, so the model wrote this text
+    if message.role != "user" and summary is not None:
+        # answers get only digests, so the model wrote this text
         return Leads(None, None, message.parts[position].text)
     return Leads(summary, digests, own)
 

@@ -277,21 +277,24 @@ def _chunk(dialect: Format | None, records: list[JsonRecord]) -> Chunk:
 class _LineNumbers:
     """The line numbers at which the transcripts of a document and their messages start.
 
-    Those of messages are computed when the first is asked for: most reports need none.
+    They are computed when they are first needed; most reports need none of messages.
     """
 
     def __init__(self, line: Line, transcripts: Sequence[Transcript]) -> None:
         self._line = line
         self._transcripts = transcripts
-        self._numbers = self._at({transcript.pointer for transcript in transcripts})
+        self._pointers = {transcript.pointer for transcript in transcripts}
+        self._numbers: dict[Path, int] = {}
         self._has_messages = False
 
     def __call__(self, span: Span) -> int:
         """The line number of a span; of the document if the span does not locate a message."""
         if span.path not in self._numbers and not self._has_messages:
-            self._has_messages = True
-            messages = (message for each in self._transcripts for message in each.messages)
-            paths = {message.spans[0].path for message in messages if message.spans}
+            paths = set(self._pointers)
+            if span.path not in paths:
+                self._has_messages = True
+                messages = (message for each in self._transcripts for message in each.messages)
+                paths.update(message.spans[0].path for message in messages if message.spans)
             self._numbers |= self._at(paths)
         return self._numbers.get(span.path, self._line.number)
 

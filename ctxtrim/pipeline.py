@@ -259,15 +259,16 @@ def _measured(
     if not outcome.changes:
         return ()
     costs, rest = _costs_by_key(counter, before), _costs_by_key(counter, outcome.transcript)
-    messages = tuple(
-        Measured(
-            change,
-            sum(costs.get((change.message, change.before), ())),
-            sum(rest.get((change.message, change.before), ())),
-            None if change.message is None else kept.get(change.message),
-        )
-        for change in outcome.changes
-    )
+
+    def measured(change: Change) -> Measured:
+        key = change.message, change.before
+        if change.message is None and change.action in ("inserted", "repaired"):
+            own = rest.get(key)  # in reverse order; each new message has a change
+            return Measured(change, 0, own.pop() if own else 0)
+        archived = None if change.message is None else kept.get(change.message)
+        return Measured(change, sum(costs.get(key, ())), sum(rest.get(key, ())), archived)
+
+    messages = map(measured, outcome.changes)
     return (
         *messages,
         *(Measured(change, 0, 0) for change in _removed_lines(before, outcome.transcript)),
@@ -328,7 +329,7 @@ def _costs_by_key(
 ) -> dict[tuple[int | None, int | None], list[int]]:
     """Costs by the key that changes use for a message.
 
-    Several messages may be inserted before the same one.
+    Several messages may be inserted before the same one; their costs are in reverse order.
     """
     costs_by_key: dict[tuple[int | None, int | None], list[int]] = {}
     following: int | None = None

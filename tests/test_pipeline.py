@@ -1,9 +1,12 @@
-"""A pipeline is a value: a copy from another process does the same."""
+"""A pipeline is a value: a copy from another process does the same. Originals are as read."""
 
 import pickle
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+
+from builders import conversation, step, user
+from harness import run
 
 from ctxtrim.config import configured
 from ctxtrim.formats.reading import open_reading
@@ -34,3 +37,11 @@ def test_a_pickled_pipeline_of_all_stages_has_the_same_output(tmp_path: Path) ->
     assert copy.stages == pipeline.stages
     assert outputs(copy) == expected
     assert expected[0][0] != DATA
+
+
+def test_a_result_that_two_stages_shorten_is_archived_as_it_was_read() -> None:
+    text = "a line of the output\n" * 100
+    data = conversation([user("go"), *step("a", text), *step("b", "short")])
+    clipped = {"max_age": 9, "max_tokens": 50, "keep_small": 0}
+    ran = run(data, [("truncate", clipped), ("truncate", {"max_age": 0, "keep_small": 0})])
+    assert set(ran.kept.values()) == {text.encode()}

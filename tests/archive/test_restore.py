@@ -115,6 +115,17 @@ def test_several_inputs_on_standard_output_are_restored_together(
     assert ctxtrim("restore", "-", *archive, stdin=out).out == line(end="") + line()
 
 
+def test_an_unchanged_line_after_an_input_without_a_line_end_is_restored(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    short = conversation([user("go")])
+    (tmp_path / "a.jsonl").write_bytes(line(end=""))
+    (tmp_path / "b.jsonl").write_bytes(short + line())
+    archive = ("--archive", tmp_path / "x")
+    out = ctxtrim("truncate", *QUICK, *archive, tmp_path / "a.jsonl", tmp_path / "b.jsonl").out
+    assert ctxtrim("restore", "-", *archive, stdin=out).out == line(end="") + short + line()
+
+
 def test_a_compressed_input_is_restored_as_its_content(ctxtrim: Run, tmp_path: Path) -> None:
     packed = tmp_path / "a.jsonl.gz"
     packed.write_bytes(gzip.compress(line()))
@@ -368,6 +379,17 @@ def test_originals_of_an_interrupted_run_are_kept(tmp_path: Path) -> None:
     assert archive.original(traces[0]) == ("result 0 \ud800 " * 200).encode(
         "utf-8", "surrogatepass"
     )
+
+
+def test_each_replaced_result_has_one_trace(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "a")
+    recording = Recording(archive, "t.jsonl", "truncate")
+    for number in range(3):
+        text = f"result {number} " * 200
+        recording.keep([Original(0, f"call_{number}", text, "look", 1, "truncated")], "truncate")
+        recording.chunk(json.dumps({"content": text}).encode() + b"\n", b"{}\n")
+    recording.finish()
+    assert sorted(trace.id for trace in archive.traces()) == ["call_0", "call_1", "call_2"]
 
 
 @given(st.lists(st.text(min_size=50), min_size=1, max_size=4), st.booleans())

@@ -534,3 +534,35 @@ def test_the_last_answer_is_kept_without_an_oversized_skill_text(
     assert ran.code == 0
     left = [json.loads(row)["uuid"] for row in ran.out.splitlines()]
     assert left == ["u1", "a1", "r1", "a2", "r2", "a3"]
+
+
+def test_all_lines_of_an_event_follow_an_inserted_event() -> None:
+    """Some clients write an event in several lines with one id."""
+    data = session(
+        line("u1", None, "user", "go"),
+        says("a1", "u1", "m1", type="text", text="Listing."),
+        call_line("a1", "u1", "m1", "c1"),
+        answers("r1", "a1", "c1"),
+    )
+    (chunk,) = read(data)
+    (talk,) = chunk.transcripts
+    meant = replace(talk, messages=(talk.messages[0], SUMMARY, *talk.messages[1:]))
+    events = list(map(json.loads, written(chunk, FORMATS["claude-code"], meant).splitlines()))
+    new = events[1]
+    assert new["parentUuid"] == "u1"
+    assert [event["parentUuid"] for event in events[2:]] == [new["uuid"], new["uuid"], "a1"]
+
+
+def test_a_name_of_a_removed_event_is_kept_if_nothing_replaces_it() -> None:
+    """The title line of a session may name an event of another session."""
+    data = session(
+        {"type": "summary", "summary": "Lamps", "leafUuid": "u1"},
+        line("u1", None, "user", "go"),
+        says("a1", "u1", "m1", type="text", text="Seven."),
+    )
+    (chunk,) = read(data)
+    (talk,) = chunk.transcripts
+    meant = replace(talk, messages=talk.messages[1:])
+    out = written(chunk, FORMATS["claude-code"], meant).splitlines()
+    assert out[0] == data.splitlines()[0]
+    assert json.loads(out[1])["parentUuid"] is None

@@ -54,6 +54,17 @@ def test_s3_8_results_up_to_the_cutoff_are_unchanged() -> None:
     assert run(data, [("cutoff", {})]).data == data
 
 
+def test_s3_8_a_step_is_replaced_only_if_its_digest_is_smaller() -> None:
+    replaced = set()
+    for length in range(0, 200, 4):
+        data = conversation(talk(1, "x" * length))
+        ran = run(data, [("cutoff", {"tool_cutoff": 0, "tool_summary": "heuristic"})])
+        (row,) = ran.rows
+        assert ran.data == data or row.count.tokens < row.tokens_read
+        replaced.add(ran.data != data)
+    assert replaced == {False, True}
+
+
 def test_s3_8_a_digest_replaces_the_oldest_step() -> None:
     ran = run(conversation(talk(12)), [("cutoff", {})])
     before, after = talk(12), json.loads(ran.data or b"")["messages"]
@@ -266,6 +277,24 @@ def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:
     assert "no answer follows that can begin with its digest" in kept(ran).values()
 
 
+def test_s3_8_a_digest_follows_the_system_message_after_its_step() -> None:
+    note = {"role": "system", "content": "The lamp is on."}
+    messages = [user("go"), *step("a", LONG), note, says("Done.")]
+    how = {"tool_cutoff": 0, "tool_summary": "heuristic"}
+    after = contents(run(conversation(messages), [("cutoff", how)]).data)
+    assert [after[0], after[1], after[3]] == ["go", "The lamp is on.", "Done."]
+    assert after[2].startswith(TITLE)
+
+
+def test_s3_8_no_digest_lies_between_a_call_and_its_result() -> None:
+    """A pinned call waits for its result while another step begins and ends."""
+    messages = [user("go"), call("a"), *step("b", LONG), result("a", "kept"), says("Done.")]
+    how = {"tool_cutoff": 0, "tool_summary": "heuristic", "pin": ["id:a"]}
+    after = json.loads(run(conversation(messages), [("cutoff", how)]).data or b"")["messages"]
+    assert [after[0], after[1], after[2], after[4]] == [*messages[:2], *messages[4:]]
+    assert after[3]["content"].startswith(TITLE)
+
+
 @pytest.mark.parametrize("form", ["openai-chat", "anthropic", "pi"])
 def test_s3_8_the_total_size_of_digests_is_bounded(form: str) -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
@@ -344,6 +373,15 @@ def test_s3_9_a_failed_summary_falls_back_to_head_and_tail_with_a_warning(
     assert 700 < len(text) <= 800
     (finding,) = outcome.findings
     assert (finding.code, finding.severity) == ("summary", "warning")
+
+
+def test_s3_9_an_llm_writes_the_newest_digest_under_a_small_budget() -> None:
+    (transcript,) = read(conversation(talk(3)))[0].transcripts
+    meter = Metering(tokenizer, None, "chars4", limit=2000).meter(transcript)
+    answers = Answers("All rows were read.", [])
+    Cutoff(meter.counter, meter.budget, answers, tool_cutoff=1)(transcript)
+    (prompt,) = answers.prompts
+    assert "ls 2" in prompt
 
 
 def test_s3_9_heuristic_calls_no_summarizer() -> None:

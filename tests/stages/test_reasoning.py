@@ -6,16 +6,23 @@ import json
 from typing import Any
 
 import pytest
-from builders import conversation, says, step, user
+from builders import conversation, says, step, transcript, user
 from harness import Ran, parse, read
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from strategies import budgets, files
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Pipeline
-from ctxtrim.stages.reasoning import MODES, Thinking, thinking_of
+from ctxtrim.stage import Outcome
+from ctxtrim.stages.reasoning import (
+    MODES,
+    Thinking,
+    thinking_of,
+    without_invalid_reasoning,
+)
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
 
@@ -73,6 +80,22 @@ def test_each_mode_keeps_its_messages(
     mode: Thinking, budget: int, expected: list[str | None]
 ) -> None:
     assert thoughts(run(conversation(TALK), mode, budget)) == expected
+
+
+@pytest.mark.parametrize("opening", [[], [user("first")]])
+def test_the_first_loop_is_the_current_loop(opening: list[dict[str, Any]]) -> None:
+    talk = [*opening, thought("one"), *step("a", "text"), thought("two")]
+    ran = run(conversation(talk), "keep-current-loop", 1000)
+    assert ran.data == conversation(talk)
+
+
+def test_a_debug_key_does_not_invalidate_thinking() -> None:
+    """The model does not read it."""
+    before = transcript([user("go"), *step("a", "text"), thought("two")])
+    messages = list(before.messages)
+    messages[2] = replace(messages[2], metadata=(("_truncatedAt", 1),))
+    outcome = Outcome(replace(before, messages=tuple(messages)))
+    assert without_invalid_reasoning(before, outcome, "strip-after-edit") is outcome
 
 
 def test_thinking_right_after_an_edit_is_dropped() -> None:

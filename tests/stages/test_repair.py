@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import call, conversation, result, says, step, user
+from builders import call, contents, conversation, result, says, step, user
 from conftest import Run
 from harness import read, run
 from hypothesis import given
@@ -51,6 +51,23 @@ def test_a_message_with_only_an_unanswered_call_is_dropped() -> None:
     assert repaired(LOST) == [LOST[0], *LOST[2:]]
 
 
+def test_white_space_is_no_reason_to_keep_a_message() -> None:
+    blank = call("a") | {"content": "\n "}
+    assert repaired([LOST[0], blank, *LOST[2:]]) == [LOST[0], *LOST[2:]]
+
+
+def test_a_pinned_call_is_kept_and_may_get_a_result() -> None:
+    def texts(how: str) -> list[Any]:
+        settings = {"repair": how, "pin": ["go.*"]}
+        return contents(
+            run(conversation([user("x"), message, *LOST[2:]]), [("repair", settings)]).data
+        )
+
+    message = call("a") | {"content": "go there"}
+    assert texts("drop") == ["x", "go there", "and?", "so"]
+    assert texts("synthesize") == ["x", "go there", ANSWER, "and?", "so"]
+
+
 def test_a_message_with_text_is_kept_without_its_unanswered_call() -> None:
     message = call("a") | {"content": "Looking."}
     assert repaired([user("go"), message, user("and?"), says("so")])[1] == {
@@ -72,6 +89,15 @@ def test_the_report_lists_every_repair() -> None:
     ]
     assert summary == [(1, None, "repaired"), (None, 7, "repaired")]
     assert row.steps[0].changes[1].tokens_after > 0
+
+
+def test_the_report_counts_every_inserted_result_once() -> None:
+    talk = [user("go"), call("a", "a-much-longer-call-id"), user("and?")]
+    row = run(conversation(talk), [("repair", {"repair": "synthesize"})]).rows[0]
+    first, second = row.steps[0].changes
+    assert (first.tokens_before, second.tokens_before) == (0, 0)
+    assert min(first.tokens_after, second.tokens_after) > 0
+    assert first.tokens_after + second.tokens_after == row.count.tokens - row.tokens_read
 
 
 def _pairs(transcript: Transcript) -> tuple[int, int]:

@@ -69,6 +69,13 @@ def test_now_is_a_setting_on_either_clock() -> None:
     assert results(turns(2), max_age=4, current_turn=90) == [LONG] * 4  # the other clock
 
 
+def test_files_in_use_are_those_of_the_current_step() -> None:
+    read = [user("go"), *step("r", LONG, "read_file", path="/a.py"), says("done")]
+    settings = {"max_age": 1, "active_steps": 5}
+    assert results(read, current_step=6, **settings) == [LONG]
+    assert results(read, current_step=7, **settings) == [PLACEHOLDER.format(6)]
+
+
 def test_with_ages_in_turns_a_file_is_active_for_five_steps() -> None:
     def read(after: int) -> Any:
         first = step("r", LONG, "read_file", path="/a.py")
@@ -194,6 +201,23 @@ def test_results_of_kept_tools_do_not_age_but_have_limits() -> None:
     kept, clip, gone = results(messages, keep_tools=["mcp__.*"])[:3]
     assert (kept, gone) == (LONG, PLACEHOLDER.format(7))
     assert O200K.count(clip) <= 2000 and clip.startswith("a line of the output\n")
+
+
+def test_the_name_of_a_kept_tool_matches_as_a_whole() -> None:
+    messages = aged(
+        *step("a", LONG, "tide"), *step("b", LONG, "tides"), *step("c", LONG, "my_tide")
+    )
+    gone = [PLACEHOLDER.format(age) for age in (8, 7)]
+    assert results(messages, keep_tools=["tide"])[:3] == [LONG, *gone]
+
+
+def test_a_replacement_with_as_many_tokens_is_not_made() -> None:
+    settings = {"placeholder": "gone for now", "keep_small": 0}
+    same, longer = "one two three", "one two three four"
+    assert results(aged(*step("a", same), *step("b", longer)), **settings)[:2] == [
+        same,
+        "gone for now",
+    ]
 
 
 def test_only_the_newest_of_equal_results_stays_in_full() -> None:

@@ -89,6 +89,15 @@ def test_a_second_run_does_not_spill_a_result_that_its_notice_makes_long() -> No
     assert run(once, [("truncate", how)], tokenizer="bytes4").data == once
 
 
+def test_the_notice_of_a_spilled_result_is_kept_when_it_is_old() -> None:
+    """Only the notice says where the result is."""
+    talk = conversation([user("go"), *step("a", HUGE), *step("b", "short")])
+    spilled = run(talk, [("truncate", {"spill_above": 150_000})]).data
+    assert spilled is not None
+    old = [("truncate", {"max_age": 0, "keep_small": 0, "max_tokens": 10})]
+    assert contents(run(spilled, old).data)[2] == contents(spilled)[2]
+
+
 def spilling(ctxtrim: Run, data: bytes, tmp_path: Path, *words: object) -> Any:
     return ctxtrim(
         "truncate", "--spill-above", "100000", *LIMITS, *words, stdin=data, TMPDIR=str(tmp_path)

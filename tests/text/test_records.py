@@ -24,6 +24,7 @@ settings.load_profile("ctxtrim")
         (b'"\\ud800"', ["\ud800"]),
         (b"42", [42]),
         (b'{"a": 1} {"b"', [{"a": 1}, NOT_JSON]),
+        (b'{"a": 1} 5\n', [{"a": 1}, NOT_JSON]),
         (b"2026-11-21 12:00 a log line\n", [NOT_JSON]),
         (b"\xff\xfe{}\n", [NOT_JSON]),
         (b"[" * 100_000, [NOT_JSON]),
@@ -50,6 +51,26 @@ def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> N
 )
 def test_a_problem_has_a_text_and_a_position(line: bytes, problem: str) -> None:
     assert split(line, 1)[0].problem == problem
+
+
+LONG = "123456789012345678901"  # more than 64 bits
+
+
+@pytest.mark.parametrize("spelling", [LONG, f"-{LONG}", f" {LONG}\n"])
+def test_a_long_integer_keeps_its_value(spelling: str) -> None:
+    line = f'{{"a":{spelling}}}'.encode()
+    assert split(line, 1)[0].value == {"a": int(spelling)}
+    assert document(line).value == {"a": int(spelling)}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("digits_before", range(1, len(LONG)))
+def test_a_long_integer_keeps_its_value_anywhere_in_a_long_line(digits_before: int) -> None:
+    """Lines are searched in pieces of a mebibyte; an integer may lie on both sides of a border."""
+    start = '{"a":"'
+    middle = '","b":'
+    padding = "x" * ((1 << 20) - len(start) - len(middle) - digits_before)
+    record = split(f"{start}{padding}{middle}{LONG}}}".encode(), 1)[0]
+    assert record.value["b"] == int(LONG)
 
 
 @given(

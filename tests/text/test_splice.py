@@ -47,6 +47,20 @@ def test_a_member_is_added_to_an_empty_object() -> None:
     assert splice('{"a": { }}', add={("a",): [("n", "1")]}) == '{"a": {"n": 1 }}'
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[]", "[2]"),
+        ("[1]", "[1,2]"),
+        ("[ 1 ]", "[ 1, 2 ]"),
+        ("[\n  1\n]", "[\n  1,\n  2\n]"),
+        ("[1 , 3]", "[1 , 2 , 3]"),
+    ],
+)
+def test_an_inserted_element_is_separated_like_the_others(text: str, expected: str) -> None:
+    assert splice(text, insert={(): [(1, "2")]}) == expected
+
+
 def test_a_byte_order_mark_is_kept() -> None:
     assert splice('\ufeff{"a": 1}', {("a",): "2"}) == '\ufeff{"a": 2}'
 

@@ -55,6 +55,23 @@ def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> No
     assert count({"messages": [user("x")]} | chat, "gpt-4o").exactness == "bounded"
 
 
+def test_a_property_with_the_name_of_a_keyword_is_a_property() -> None:
+    inner = {"type": "object", "required": ["city"]}
+    schema = {"type": "object", "properties": {"properties": inner}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema}}
+    seen = '{"type":"object","properties":{"properties":{"type":"object"}}}'
+    text = tokenizer("o200k_base").count(f"# Response Formats\n\n## place\n\n{seen}")
+    plain = {"messages": [user("x")]}
+    assert added(plain, {"response_format": wanted}, "gpt-4o") == text + 11
+
+
+def test_a_request_with_tools_is_bounded() -> None:
+    plain = {"messages": [user("x")]}
+    tool = {"type": "function", "function": {"name": "look", "parameters": SCHEMA}}
+    assert count(plain, "gpt-4o").exactness == "exact"
+    assert count(plain | {"tools": [tool]}, "gpt-4o").exactness == "bounded"
+
+
 def test_an_answer_in_the_history_costs_more_with_structured_output() -> None:
     chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
     talk = [user("x"), says("y"), user("z")]
@@ -232,6 +249,16 @@ def test_a_name_equal_to_the_role_costs_nothing() -> None:
         {"messages": [{"role": "user", "name": "user", "content": "Hi there"}]}, "gpt-4o"
     )
     assert counted.tokens == 3 + 4 + text("user") + text("Hi there")
+
+
+def test_an_empty_text_next_to_calls_costs_nothing() -> None:
+    """In gpt-oss each call is a separate message, and only a text has a message next to it."""
+
+    def tokens(content: str | None) -> int:
+        talk = [user("x"), call("a", name="f") | {"content": content}, result("a", "y")]
+        return count({"messages": talk}, "gpt-oss-120b").tokens
+
+    assert tokens("") == tokens(None) < tokens("I look.")
 
 
 def test_calls_on_responses_are_items_without_a_wrapper() -> None:

@@ -138,6 +138,23 @@ def test_head_and_tail_fit_their_limit_and_are_ends_of_the_text(
         assert first == last == text
 
 
+class Uneven:
+    """Counts a text of two characters higher than longer texts."""
+
+    name, exactness = "uneven", "exact"
+
+    def count(self, text: str) -> int:
+        return {2: 4, 6: 9}.get(len(text), min(len(text), 3))
+
+    ceiling = count
+
+
+def test_an_end_of_a_text_fits_its_limit_if_a_shorter_text_has_more_tokens() -> None:
+    accents = "e" + "\u0301" * 3  # one grapheme cluster
+    assert head(Uneven(), f"ab{accents}", 3) == "a"
+    assert tail(Uneven(), f"{accents}ab", 3) == "b"
+
+
 @given(any_text)
 def test_the_bound_for_claude_is_its_factor_times_both_encodings_on_text_without_repetitions(
     text: str,
@@ -387,3 +404,15 @@ def test_the_last_recorded_model_is_the_default() -> None:
     talk = transcript([user("x")], model="gpt-4o")
     assert Metering(tokenizer).meter(talk).model == "gpt-4o"
     assert Metering(tokenizer, "gpt-4").meter(talk).model == "gpt-4"
+
+
+def test_a_preset_limits_an_assumed_window_but_not_a_given_one() -> None:
+    talk = transcript([user("go")])
+
+    def window(given: int | None, model: str = "gpt-4o") -> int:
+        metering = Metering(tokenizer, model, context_window=given, most=50_000)
+        return metering.meter(talk).budget.context_window
+
+    assert window(None) == 50_000
+    assert window(90_000) == 90_000
+    assert window(None, "gpt-4") == 8192

@@ -1,0 +1,36 @@
+"""Adjacent prompts are separated by an answer if there is room, else the first one is dropped."""
+
+import pytest
+from builders import says, transcript, user
+
+from ctxtrim.conversation.alternation import separate_prompts
+from ctxtrim.conversation.turns import shape
+
+TALK = transcript(
+    [
+        user("q0"),
+        says("short"),
+        says("short too"),
+        user("q1"),
+        says("short"),
+        {"role": "system", "content": "note"},
+        user("q2"),
+    ]
+).messages
+COSTS = [10, 20, 20, 10, 20, 5, 10]
+ANSWERS = {1, 2, 4}
+
+
+@pytest.mark.parametrize(
+    ("room", "spent", "dropped"),
+    [
+        (40, 40, {1}),  # of two answers with one cost, the newer
+        (39, 10, {1, 3, 4}),  # room for one answer; then the prompts around the other meet
+        (19, 10, {0, 1, 2}),  # the first prompt makes room for an answer to the second
+        (9, -20, {0, 3, *ANSWERS}),
+    ],
+)
+def test_restored_answers_fit_the_room_together(room: int, spent: int, dropped: set[int]) -> None:
+    edited = set(ANSWERS)
+    assert separate_prompts(TALK, shape(TALK), COSTS, room, edited, {}) == spent
+    assert edited == dropped

@@ -1,0 +1,37 @@
+"""Which messages are recent: limits include their last token."""
+
+from collections.abc import Sequence
+
+import pytest
+from builders import says, transcript, user
+from msgspec.structs import replace
+
+from ctxtrim.conversation.recency import recent, recent_from
+from ctxtrim.conversation.turns import shape
+
+TALK = transcript(
+    [message for turn in range(5) for message in (user(f"q{turn}"), says(f"a{turn}"))]
+).messages
+COSTS = [10] * len(TALK)
+
+
+@pytest.mark.parametrize(("tokens", "first"), [(79, 3), (80, 2), (81, 2)])
+def test_messages_that_fill_the_last_tokens_exactly_are_recent(tokens: int, first: int) -> None:
+    limits = {"turns": 0, "count": 0, "tokens": tokens}
+    turns = shape(TALK)
+    assert recent_from(TALK, turns, COSTS, **limits) == first
+    assert positions(recent(TALK, turns, COSTS, **limits)) == list(range(first, len(TALK)))
+
+
+def test_turns_numbered_in_the_file_count_once() -> None:
+    numbered = [
+        replace(message, turn=position // 4 + 1) for position, message in enumerate(TALK * 2)
+    ]
+    turns = shape(numbered)
+    costs = [10] * len(numbered)
+    for number, first in ((1, 16), (2, 12), (4, 4), (9, 0)):
+        assert recent_from(numbered, turns, costs, turns=number, count=0, tokens=0) == first
+
+
+def positions(flags: Sequence[bool]) -> list[int]:
+    return [position for position, flag in enumerate(flags) if flag]

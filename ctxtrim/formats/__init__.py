@@ -12,6 +12,7 @@ from ctxtrim.formats.message_lists import list_format
 from ctxtrim.formats.openai import chat as openai_chat
 from ctxtrim.formats.openai import codex, codex_exec
 from ctxtrim.formats.openai import responses as openai_responses
+from ctxtrim.formats.opencode import session as opencode
 from ctxtrim.formats.openhands import history as openhands
 from ctxtrim.formats.pi import session as pi
 
@@ -25,6 +26,7 @@ FORMATS: dict[str, Format] = {
         pi.FORMAT,
         list_format(context.DIALECT),
         list_format(gemini_cli.DIALECT),
+        list_format(opencode.DIALECT),
         list_format(openhands.DIALECT),
         list_format(anthropic.DIALECT),
         list_format(openai_responses.DIALECT),

@@ -22,7 +22,7 @@ class Insertion(Struct, frozen=True):
 
     `replaces`: `value` replaces the value at `span`. `cuts`: `span` locates a block of an element
     that contains several messages; the element is split before that block, and `value` is inserted
-    between the halves.
+    between the halves. `reopened`: members with which the second half differs from the first.
     """
 
     value: Any
@@ -30,6 +30,7 @@ class Insertion(Struct, frozen=True):
     is_after: bool = False
     replaces: bool = False
     cuts: bool = False
+    reopened: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)

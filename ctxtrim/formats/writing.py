@@ -43,7 +43,7 @@ class _LineEdit:
     remove: set[Path] = field(default_factory=set)
     members: dict[Path, dict[str, Any]] = field(default_factory=dict)
     elements: dict[Path, list[tuple[int, Any]]] = field(default_factory=dict)
-    cuts: dict[Path, dict[int, list[Any]]] = field(default_factory=dict)
+    cuts: dict[Path, dict[int, list[Insertion]]] = field(default_factory=dict)
     before: list[Any] = field(default_factory=list)
     after: list[Any] = field(default_factory=list)
 
@@ -129,7 +129,7 @@ def _insert(insertion: Insertion, edit: _LineEdit) -> None:
     if insertion.replaces:
         edit.replace[path] = insertion.value
     elif insertion.cuts:
-        edit.cuts.setdefault(path[:-1], {}).setdefault(int(path[-1]), []).append(insertion.value)
+        edit.cuts.setdefault(path[:-1], {}).setdefault(int(path[-1]), []).append(insertion)
     elif path:
         *array, index = path
         if isinstance(index, str):
@@ -289,7 +289,7 @@ def _edited(dialect: Format, source: _Values, index: int, edit: _LineEdit) -> by
         ) from None
 
 
-_KINDS = ("role", "type")
+_KINDS = ("role", "type", "info")
 """Members that identify an element.
 
 Both halves of a split message carry them; others stay with one half.
@@ -297,7 +297,7 @@ Both halves of a split message carry them; others stay with one half.
 
 
 def _halves(
-    dialect: Format, source: _Values, array: Span, values: Sequence[Any], spell: "_Spelling"
+    dialect: Format, source: _Values, array: Span, new: Sequence[Insertion], spell: "_Spelling"
 ) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data
@@ -307,15 +307,22 @@ def _halves(
     for depth in range(len(array.path) - 1, len(owner) - 1, -1):
         key, holder = array.path[depth], source.at(Span(array.line, array.path[:depth]))
         keys = list(holder)
-        kinds = {
-            name: f"{spell(name)}{colon}{spell(holder[name])}" for name in keys if name in _KINDS
-        }
-        before = [kinds[name] for name in keys[: keys.index(key)] if name in kinds]
-        after = [kinds[name] for name in keys[keys.index(key) :] if name in kinds]
+        again = new[-1].reopened
+        kinds = [name for name in keys if name in _KINDS or name in again]
+        before = [
+            f"{spell(name)}{colon}{spell(again.get(name, holder[name]))}"
+            for name in kinds
+            if keys.index(name) < keys.index(key)
+        ]
+        after = [
+            f"{spell(name)}{colon}{spell(holder[name])}"
+            for name in kinds
+            if keys.index(name) > keys.index(key)
+        ]
         end = comma.join((end, *after)) + "}"
         begin = "{" + comma.join((*before, f"{spell(key)}{colon}{begin}"))
     between = comma if owner else "\r\n" if line.endswith(b"\r\n") else "\n"
-    return between.join((end, *(spell(new) for new in values), begin))
+    return between.join((end, *(spell(insertion.value) for insertion in new), begin))
 
 
 @dataclass(frozen=True)

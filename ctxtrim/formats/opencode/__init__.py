@@ -1,0 +1,1 @@
+"""Exported sessions of opencode."""

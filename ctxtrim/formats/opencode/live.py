@@ -1,0 +1,287 @@
+"""Finds the messages of a session that opencode sends, inserts messages, and updates links.
+
+::
+
+    user          {"parts": [{"type": "compaction", "tail_start_id"?}]}   the marker of a compaction
+    assistant     {"info": {"summary": true, "finish", "parentID": …}}    its summary
+
+opencode sends the summary of the last complete compaction, the messages from `tail_start_id` to its
+marker, and the messages after it. Older versions write a summary without marker and `finish`.
+Messages are sorted by time and id, so the ids of new messages sort after those before them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.fields import members, role_in
+from ctxtrim.formats.message_parts import text_of
+from ctxtrim.model import Message, Role, Span
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a message with an id, a known role and parts."""
+    info = info_of(value)
+    is_message = isinstance(info.get("id"), str) and role_in(info, "role", _ROLES) is not None
+    return is_message and isinstance(members(value).get("parts"), list)
+
+
+def info_of(value: Any) -> dict[str, Any]:
+    """The `info` of a message or session."""
+    return members(members(value).get("info"))
+
+
+class SentMessages:
+    """What opencode sends of some messages, by position.
+
+    `summary`: the summary of the last compaction. `replaced`: the messages that it replaces, and
+    all markers before it. `live`: the other messages, in order. `boundary`: the marker; usage
+    recorded before it is outdated.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.summary, self.boundary, self.tail = _last_compaction(values)
+        before = range(max(self.boundary, 0)) if self.summary is not None else range(0)
+        tail = [position for position in before if position >= self.tail]
+        self.replaced = [
+            position
+            for position in range(self.boundary + 1)
+            if position != self.summary
+            and (position < self.tail or position == self.boundary or _is_marker(values[position]))
+        ]
+        after = range(self.boundary + 1, len(values))
+        self.live = [
+            position
+            for position in (*tail, *after)
+            if position != self.summary and position not in self.replaced
+        ]
+
+
+def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
+    """The positions of a summary, its marker, and the first message kept before the marker."""
+    markers = {info_of(value)["id"]: at for at, value in enumerate(values) if _marks(value)}
+    last: int | None = None
+    boundary = -1
+    for position, value in enumerate(values):
+        info = info_of(value)
+        if info.get("summary") is not True or info.get("error") or info["role"] == "user":
+            continue
+        parent = info.get("parentID")
+        marker = markers.get(parent, -1) if isinstance(parent, str) else -1
+        if "finish" not in info and position > boundary:
+            last, boundary = position, position
+        elif info.get("finish") and position > marker > boundary:
+            last, boundary = position, marker
+    if last is None or last == boundary:
+        return last, boundary, boundary
+    start = tail_start(values[boundary])
+    ids = [info_of(value)["id"] for value in values[:boundary]]
+    tail = boundary if start is None else ids.index(start) if start in ids else 0
+    return last, boundary, tail
+
+
+def _marks(value: Any) -> bool:
+    """Whether a message has the marker of a compaction."""
+    return info_of(value)["role"] == "user" and _compaction(value) is not None
+
+
+def _is_marker(value: Any) -> bool:
+    """Whether a message has nothing but the marker of a compaction."""
+    return _marks(value) and len(value["parts"]) == 1
+
+
+def _compaction(value: Any) -> int | None:
+    """The position of the compaction among the parts of a message."""
+    kinds = [members(part).get("type") for part in value["parts"]]
+    return kinds.index("compaction") if "compaction" in kinds else None
+
+
+def tail_start(value: Any) -> str | None:
+    """The id of the first message that the compaction in a message keeps."""
+    position = _compaction(value)
+    start = None if position is None else value["parts"][position].get("tail_start_id")
+    return start if isinstance(start, str) else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a message of its own; the answer around it, if any, is split."""
+    earlier = _home(site.earlier.spans[0]) if site.earlier is not None else None
+    later = _home(site.later.spans[0]) if site.later is not None else None
+    if site.later is not None and later is not None and earlier == later:
+        return _split(run, site, site.later, later)
+    span = later or earlier or _home(site.any.spans[0])
+    is_after = later is None
+    neighbour = members(site.value_of(span))
+    before = neighbour if is_after else members(_previous(span, site))
+    return [
+        Insertion(_new(message, neighbour, before, number), span, is_after)
+        for number, message in enumerate(run)
+    ]
+
+
+def _home(span: Span) -> Span:
+    """The message that contains a span, which is that message or one of its parts."""
+    is_part = span.path[-2:-1] == ("parts",)
+    return Span(span.line, span.path[:-2]) if is_part else span
+
+
+def _previous(span: Span, site: Site) -> Any:
+    """The message before a message; None if it is the first."""
+    if not span.path:
+        return site.value_of(Span(span.line - 1)) if span.line else None
+    index = int(span.path[-1])
+    return site.value_of(Span(span.line, (*span.path[:-1], index - 1))) if index else None
+
+
+def _split(run: Sequence[Message], site: Site, later: Message, home: Span) -> list[Insertion]:
+    """Messages between two steps of an answer. Its second half gets a new id."""
+    original = site.messages[later.index or 0]
+    kept = {part.block for part in later.parts}
+    gone = {part.block for part in original.parts if part.block not in kept}
+    cut = next((span for span in original.spans if span not in gone), original.spans[0])
+    value = site.value_of(home)
+    made = [
+        Insertion(_new(message, value, value, number, cut.path[-1]), cut, cuts=True)
+        for number, message in enumerate(run)
+    ]
+    info = info_of(value)
+    again = info | {"id": _name(info.get("id"), "again", cut.path[-1], len(run))}
+    return [replace(insertion, reopened={"info": again}) for insertion in made]
+
+
+def _new(
+    message: Message, neighbour: Any, before: Any, number: int, position: Any = 0
+) -> dict[str, Any]:
+    """A message with a text, sorted after the message before it."""
+    text, near = text_of(message.parts), info_of(neighbour)
+    first = info_of(before)
+    created = members((first or near).get("time")).get("created")
+    name = _name(first.get("id"), text, position, number)
+    ids = {"sessionID": near["sessionID"]} if "sessionID" in near else {}
+    info: dict[str, Any] = {"id": name} | ids
+    if isinstance(created, (int, float)):
+        info["time"] = {"created": created if first else created - 1}
+    role = "assistant" if message.role == "assistant" else "user"
+    shared = _shared(role, near)
+    part = {"id": f"prt_{name.removeprefix('msg_')}"} | ids | {"messageID": name}
+    body = {"type": "text", "text": text, "synthetic": True}
+    return {"info": info | {"role": role} | shared, "parts": [part | body]}
+
+
+def _shared(role: str, near: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that opencode requires, as in a neighbour of either role."""
+    keys = ("providerID", "modelID")
+    if role == near.get("role"):
+        return {key: near[key] for key in ("agent", "model", "parentID", *keys) if key in near}
+    if role == "assistant":
+        return {key: value for key, value in members(near.get("model")).items() if key in keys}
+    model = {key: near[key] for key in keys if key in near}
+    agent = near.get("agent", near.get("mode"))
+    return ({} if agent is None else {"agent": agent}) | ({"model": model} if model else {})
+
+
+def _name(before: Any, content: str, position: Any, number: int) -> str:
+    """An id that sorts after the one before it; without one, before all ids, which start with a
+    time.
+    """
+    first = before if isinstance(before, str) else "msg_000000000000"
+    digest = sha256(f"{first} {content}".encode(errors="surrogatepass")).hexdigest()[:8]
+    return f"{first}_{position:04}{number:02}{digest}"
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with updated links: of parts to the second half of their message, of answers to a
+    kept prompt, and of a compaction to the first message that it keeps.
+    """
+    removed: set[Span] = set(edit.removed)
+    changed = dict(_halves(edit))
+    for session in _sessions(edit):
+        changed |= dict(_parents(session, edit))
+        for span, start in _tails(session, edit):
+            if start is None:
+                removed.add(span.inside("tail_start_id"))
+            else:
+                changed[span] = {"tail_start_id": start}
+    return replace(edit, removed=removed, members={**edit.members, **changed})
+
+
+def _halves(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
+    """The parts after each cut, with the id of the half that contains them."""
+    cuts = {insertion.span: insertion.reopened for insertion in edit.inserted if insertion.cuts}
+    for span in cuts:
+        parts = _at(edit, Span(span.line, span.path[:-1]))
+        for position in range(int(span.path[-1]), len(parts)):
+            part = Span(span.line, (*span.path[:-1], position))
+            if part in cuts and part != span:
+                break
+            if part not in edit.removed and "messageID" in members(parts[position]):
+                yield part, {"messageID": cuts[span]["info"]["id"]}
+
+
+def _at(edit: Edit, span: Span) -> Any:
+    value = edit.values[span.line]
+    for key in span.path:
+        value = value[key]
+    return value
+
+
+_Session = Sequence[tuple[Span, Any]]
+
+
+def _sessions(edit: Edit) -> Iterator[_Session]:
+    """The messages of each edited session, with their spans."""
+    homes = {_home(span) for span in (*edit.removed, *edit.kept)}
+    arrays = {Span(home.line, home.path[:-1]) for home in homes if home.path}
+    for array in sorted(arrays, key=lambda span: (span.line, len(span.path), str(span.path))):
+        values = _at(edit, array)
+        if isinstance(values, list):
+            yield [(array.inside(at), value) for at, value in enumerate(values) if knows(value)]
+    if any(not home.path for home in homes):
+        yield [(Span(line), value) for line, value in enumerate(edit.values) if knows(value)]
+
+
+def _kept_ids(session: _Session, edit: Edit) -> Iterator[tuple[int, Any]]:
+    """The `info` of each kept and new message, with the position that it is at or next to."""
+    around = edit.around
+    for position, (span, value) in enumerate(session):
+        for insertion in around.get((span, False), ()):
+            yield position, info_of(insertion.value)
+        if span not in edit.removed:
+            yield position, info_of(value)
+        for insertion in around.get((span, True), ()):
+            yield position, info_of(insertion.value)
+
+
+def _parents(session: _Session, edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
+    """Answers whose prompt is removed, with the id of the nearest prompt before them."""
+    gone = {info_of(value)["id"] for span, value in session if span in edit.removed}
+    nearest: Any = None
+    for position, info in _kept_ids(session, edit):
+        if info.get("role") == "user":
+            nearest = info["id"]
+        elif isinstance(info.get("parentID"), str) and info["parentID"] in gone and nearest:
+            span, value = session[position]
+            if info_of(value) is info:
+                yield span.inside("info"), {"parentID": nearest}
+
+
+def _tails(session: _Session, edit: Edit) -> Iterator[tuple[Span, str | None]]:
+    """The compaction in effect, with the id of the first message that it now keeps."""
+    context = SentMessages([value for _, value in session])
+    if context.summary is None or context.boundary == context.summary:
+        return
+    span, value = session[context.boundary]
+    position = _compaction(value)
+    start = tail_start(value)
+    if start is None or span in edit.removed:
+        return
+    inside = range(context.tail, context.boundary)
+    kept = (info["id"] for place, info in _kept_ids(session, edit) if place in inside)
+    first = next(kept, None)
+    if first != start:
+        yield span.inside("parts", position or 0), first

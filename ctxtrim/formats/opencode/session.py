@@ -1,0 +1,283 @@
+"""opencode: exported sessions `{"info", "messages": [{"info", "parts"}]}`, or only the messages.
+
+An answer is one or more steps. A step is read as an assistant message and one tool result for each
+of its calls: a tool part holds a call in `state.input` and its result in `state.output`. Parts that
+opencode does not send (`step-start`, `step-finish`, `patch`, `snapshot`, …) are removed with their
+step. `live` finds the messages that opencode sends, inserts messages and updates links.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import call_part
+from ctxtrim.formats.opencode.live import SentMessages, info_of, insert, knows, relink
+from ctxtrim.formats.usage import pi_usage
+from ctxtrim.model import Message, Part, Span, Usage
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import dump
+
+# Texts that opencode sends instead of what a part contains.
+CLEARED = "[Old tool result content cleared]"
+INTERRUPTED = "[Tool execution was interrupted]"
+SUBTASK = "The following tool was executed by the user"
+
+_UNSENT_FILES = ("text/plain", "application/x-directory")  # their text is a synthetic part
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read the summary of the last compaction, and the messages that opencode still sends."""
+    known = [item for item in items if knows(item.value)]
+    found.uncounted += sum(
+        isinstance(info_of(value).get("role"), str) and not knows(value) for value, _, _ in items
+    )
+    sent = SentMessages([item.value for item in known])
+    if sent.summary is not None:
+        _add_summary(known[sent.summary], [known[at] for at in sent.replaced], found)
+    pruned = _last_pruning([known[position].value for position in sent.live])
+    for position in sent.live:
+        item = known[position]
+        info = info_of(item.value)
+        found.id = found.id or string(info.get("sessionID"))
+        if info["role"] == "user":
+            _add_prompt(item, found)
+        elif _is_sent(item.value):
+            model = string(info.get("modelID")) or string(members(info.get("model")).get("modelID"))
+            found.model = model or found.model
+            is_current = position > sent.boundary and _created(info) > pruned
+            _add_answer(item, found, has_usage=is_current and not info.get("error"))
+
+
+def _created(info: dict[str, Any]) -> float:
+    created = members(info.get("time")).get("created")
+    return created if isinstance(created, (int, float)) else float("inf")
+
+
+def _last_pruning(values: Sequence[Any]) -> float:
+    """The time at which opencode last cleared a result; usage recorded before it is outdated."""
+    times = (
+        members(members(members(part).get("state")).get("time")).get("compacted")
+        for value in values
+        for part in value["parts"]
+    )
+    return max((time for time in times if isinstance(time, (int, float))), default=float("-inf"))
+
+
+def _is_sent(value: Any) -> bool:
+    """Whether opencode sends an answer: a failed one never, an aborted one if it got anywhere."""
+    error = info_of(value).get("error")
+    if not error:
+        return True
+    is_aborted = members(error).get("name") == "MessageAbortedError"
+    return is_aborted and any(
+        members(part).get("type") not in ("step-start", "reasoning") for part in value["parts"]
+    )
+
+
+def _add_summary(summary: Element, replaced: Sequence[Element], found: ListContents) -> None:
+    """Add the summary of the last compaction.
+
+    It carries the spans of all that it replaces: without it, that would be live again.
+    """
+    parts = [_answer_part(part, inner) for part, inner in _pieces(summary.value, summary.span)]
+    texts = [replace(part, block=None) for part in parts if part and part.kind == "text"]
+    if texts:
+        thoughts = [
+            replace(part, block=None) for part in parts if part and part.kind == "reasoning"
+        ]
+        spans = tuple(element.whole for element in (summary, *replaced))
+        index = len(found.messages)
+        found.messages.append(
+            Message("user", (*texts, *thoughts), None, True, True, index=index, spans=spans)
+        )
+
+
+def _pieces(value: Any, span: Span) -> Iterator[tuple[Any, Span]]:
+    """The parts of a message and their spans."""
+    for position, part in enumerate(value["parts"]):
+        yield part, span.inside("parts", position)
+
+
+def _add_prompt(item: Element, found: ListContents) -> None:
+    """Add a user message. opencode writes its synthetic texts, and does not send ignored ones."""
+    value, span, whole = item
+    sent = [
+        (piece, part)
+        for piece, inner in _pieces(value, span)
+        if (part := _prompt_part(piece, inner)) is not None
+    ]
+    if sent:
+        is_injected = all(piece.get("synthetic") or piece["type"] == "subtask" for piece, _ in sent)
+        parts = tuple(part for _, part in sent)
+        index = len(found.messages)
+        found.messages.append(
+            Message("user", parts, None, is_injected, index=index, spans=(whole,))
+        )
+
+
+def _prompt_part(value: Any, span: Span) -> Part | None:
+    """A part of a user message; None if it is not sent."""
+    if not isinstance(value, dict):
+        return None
+    kind, text = value.get("type"), value.get("text")
+    if kind == "text" and isinstance(text, str) and not value.get("ignored"):
+        return Part("text", text, span=span.inside("text"), block=span)
+    if kind == "subtask":
+        return Part("text", SUBTASK, block=span)
+    if kind == "file" and value.get("mime") not in _UNSENT_FILES:
+        return replace(_file(value, span), text_block=partial(_text_part, value))
+    return None
+
+
+def _file(value: Any, span: Span) -> Part:
+    """A file, whose URL usually contains its data."""
+    file = members(value)
+    data = {"data": file.get("url"), "mimeType": file.get("mime")}
+    return Part("attachment", media=media_of({"inlineData": data}), block=span)
+
+
+def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:
+    """A text as a part, with the ids of the file that it replaces."""
+    ids = {key: file[key] for key in ("id", "sessionID", "messageID") if key in file}
+    return ids | {"type": "text", "text": text}
+
+
+def _add_answer(item: Element, found: ListContents, *, has_usage: bool) -> None:
+    """Add the steps of an answer, each followed by its results."""
+    value, span, _ = item
+    steps = _steps(list(_pieces(value, span)))
+    for number, step in enumerate(steps):
+        finished = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
+        if number == len(steps) - 1:
+            finished.insert(0, info_of(value).get("tokens"))
+        index = len(found.messages)
+        usages = [_usage(tokens, index, found.model) for tokens in finished]
+        found.usages += [usage for usage in usages if usage and has_usage][-1:]
+        parts = (_answer_part(part, inner) for part, inner in step)
+        found.messages.append(
+            Message(
+                "assistant",
+                tuple(part for part in parts if part is not None),
+                index=index,
+                spans=tuple(inner for _, inner in step),
+            )
+        )
+        for part, inner in step:
+            if _is_tool(part):
+                result, index = _result(part, inner), len(found.messages)
+                metadata = metadata_in(part)
+                found.messages.append(
+                    Message("tool", result, metadata=metadata, index=index, spans=(inner,))
+                )
+
+
+def _type(part: Any) -> Any:
+    return members(part).get("type")
+
+
+def _steps(pieces: Sequence[tuple[Any, Span]]) -> list[list[tuple[Any, Span]]]:
+    """The parts of each step that sends something; unsent parts stay with a step next to them.
+
+    A call id occurs once in a step, so that each result has its call.
+    """
+    steps: list[list[tuple[Any, Span]]] = [[]]
+    calls: set[str] = set()
+    is_sent = False
+    for part, span in pieces:
+        call = _call_id(part) if _is_tool(part) else None
+        if is_sent and (_type(part) == "step-start" or call in calls):
+            steps.append([])
+            calls.clear()
+            is_sent = False
+        steps[-1].append((part, span))
+        calls |= set() if call is None else {call}
+        is_sent = is_sent or _answer_part(part, span) is not None
+    if not is_sent:
+        rest = steps.pop()
+        if steps:
+            steps[-1] += rest
+    return steps
+
+
+def _answer_part(value: Any, span: Span) -> Part | None:
+    """A part of an assistant message; None if it is not sent."""
+    kind, text = _type(value), members(value).get("text")
+    if kind == "text" and isinstance(text, str):
+        return Part("text", text, span=span.inside("text"), block=span)
+    if kind == "reasoning" and isinstance(text, str):
+        return Part("reasoning", text, block=span)
+    if _is_tool(value):
+        home = span.inside("state", "input")
+        return call_part(
+            value["state"].get("input"), _call_id(value), value.get("tool"), home, span
+        )
+    return None
+
+
+def _is_tool(value: Any) -> bool:
+    return _type(value) == "tool" and members(value.get("state")).get("status") in (
+        "completed",
+        "error",
+        "pending",
+        "running",
+    )
+
+
+def _call_id(part: Any) -> str:
+    return string(part.get("callID")) or string(part.get("id")) or ""
+
+
+def _result(part: Any, span: Span) -> tuple[Part, ...]:
+    """The result of a call, as opencode sends it: also for a call that was interrupted."""
+    state = part["state"]
+    result = Part("tool_result", INTERRUPTED, _call_id(part), string(part.get("tool")))
+    if state["status"] == "error":
+        metadata = members(state.get("metadata"))
+        if metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
+            home = span.inside("state", "metadata", "output")
+            return (replace(result, text=metadata["output"], span=home),)
+        home = span.inside("state", "error")
+        return (replace(_filled(result, state.get("error"), home), is_error=True),)
+    if state["status"] != "completed":
+        return (replace(result, is_error=True),)
+    if members(state.get("time")).get("compacted"):
+        return (replace(result, text=CLEARED),)
+    files = (
+        replace(_file(file, span.inside("state", "attachments", position)), call_id=result.call_id)
+        for position, file in enumerate(elements(state.get("attachments")))
+    )
+    return (_filled(result, state.get("output"), span.inside("state", "output")), *files)
+
+
+def _filled(result: Part, text: Any, span: Span) -> Part:
+    """The result with a text. Only a string can be edited."""
+    if isinstance(text, str):
+        return replace(result, text=text, span=span)
+    return replace(result, text="" if text is None else dump(text))
+
+
+def _usage(tokens: Any, message: int, model: str | None) -> Usage | None:
+    """`{input, output, cache: {read, write}}`: three counters of input that do not overlap."""
+    counted = members(tokens)
+    cache = members(counted.get("cache"))
+    caches = {"cacheRead": cache.get("read"), "cacheWrite": cache.get("write")}
+    flat = {key: counted.get(key) for key in ("input", "output")} | caches
+    return pi_usage(flat, message, model)
+
+
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id of the session. Its messages name the model."""
+    return Envelope(id=string(info_of(value).get("id")))
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with the last of its parts."""
+    return array[:-1] if array[-1] == "parts" else None
+
+
+DIALECT = Dialect("opencode", knows, read, insert, envelope=envelope, owner=owner, relink=relink)

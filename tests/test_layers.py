@@ -173,6 +173,7 @@ def test_few_modules_are_at_the_root_and_every_room_is_listed() -> None:
 KNOW_STAGES = ("stages/", "presets.py", "cli/app.py", "cli/commands/")
 OTHER_MEANINGS = {
     ("__init__.py", "compact"),  # the function
+    ("formats/agents/kimi.py", "count"),  # the number of turns to undo
     ("stage.py", "check"),  # the check of a setting
 }
 

@@ -89,7 +89,7 @@ def test_locality_unedited_lines_keep_bytes_and_order(
     for chunk, rows in _by_chunk(data, ran.rows):
         if not all(row.is_written for row in rows):
             touched |= {line.number for line in chunk.lines}
-    is_linked = any(row.format in ("claude-code", "pi", "qwen") for row in ran.rows)
+    is_linked = any(row.format in ("claude-code", "copilot-cli", "pi", "qwen") for row in ran.rows)
     kept = [line.data.strip() for line in before if line.number not in touched]
     after = [
         _unlinked(line.data.strip(), is_linked) for chunk in read(ran.data) for line in chunk.lines

@@ -2,6 +2,7 @@
 
 from ctxtrim.formats import llamafactory, sharegpt
 from ctxtrim.formats import numbered_turns as context
+from ctxtrim.formats.agents import copilot, droid, grok, kimi
 from ctxtrim.formats.anthropic import claude_code
 from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Format
@@ -23,7 +24,11 @@ FORMATS: dict[str, Format] = {
         qwen.FORMAT,
         codex.FORMAT,
         codex_exec.FORMAT,
+        kimi.FORMAT,
+        copilot.FORMAT,
+        droid.FORMAT,
         pi.FORMAT,
+        grok.FORMAT,
         list_format(context.DIALECT),
         list_format(gemini_cli.DIALECT),
         list_format(opencode.DIALECT),

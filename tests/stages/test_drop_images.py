@@ -25,9 +25,12 @@ MODEL = "gpt-4o"
 LINE = "[image, 1024×768, ~765 tokens, removed]"
 IMAGE = {"type": "image_url", "image_url": {"url": URL}}
 LABEL = {"type": "text", "text": LINE}
-# formats in which no image is read
+# formats in which no image is read, or no text can replace one
 NONE = (
     "context",
+    "copilot-cli",
+    "copilot-cli, compacted",
+    "droid-exec",
     "openhands, old",
     "openhands, pairs",
     "sharegpt",

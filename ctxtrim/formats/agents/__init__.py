@@ -1,0 +1,1 @@
+"""Formats of coding agents that have no provider of their own."""

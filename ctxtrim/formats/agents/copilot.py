@@ -1,0 +1,235 @@
+"""Sessions of Copilot CLI (`events.jsonl`): one event per line, each linked to the one before it.
+
+`user.message`, `assistant.message` and `tool.execution_complete` are the conversation;
+`system.notification` is a message of the client. Each turn repeats the system prompt, so only the
+last `system.message` counts. A completed compaction replaces everything before it by its summary.
+Events of subagents, and all other events, are not sent.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.event_links import EventGraph, SessionEvent
+from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.ids import event_id
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import JsonRecord
+
+_GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
+_EMPTIED = ("summaryContent", "content")
+"""Members that become an empty text if their message is dropped: the event keeps its effect."""
+
+
+def sniff(value: object) -> Layout | None:
+    """Whether a value is an event of a session."""
+    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+        return None
+    kind = value.get("type")
+    is_event = isinstance(kind, str) and kind.startswith(_GROUPS) and "parentId" in value
+    return "events" if is_event else None
+
+
+@dataclass
+class _Session:
+    """The live messages after the lines read so far, and other facts."""
+
+    system: Message | None = None
+    messages: list[Message] = field(default_factory=list)
+    model: str | None = None
+    id: str | None = None
+
+    def take(self, value: dict[str, Any], line: int) -> None:
+        """Apply one event of the main agent."""
+        kind, data = value.get("type"), members(value.get("data"))
+        if not isinstance(kind, str) or "parentToolCallId" in data or "agentId" in value:
+            return
+        names = (data.get("newModel"), data.get("model"), data.get("selectedModel"), self.model)
+        self.model = first_string(names)
+        if kind in _EVENTS:
+            _EVENTS[kind](self, data, value, line)
+
+    def add(self, message: Message) -> None:
+        """Add a message at the end."""
+        self.messages.append(message)
+
+
+def _start(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    state.id = state.id or string(data.get("sessionId"))
+
+
+def _system(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    span = Span(line, ("data", "content"))
+    text = string(data.get("content"))
+    part = Part("text", text or "", span=span)
+    state.system = Message("system", (part,), spans=(span,)) if text else None
+
+
+def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    """A prompt as the model reads it: with the tags that the client adds."""
+    key = "transformedContent" if string(data.get("transformedContent")) else "content"
+    part = Part("text", string(data.get(key)) or "", span=Span(line, ("data", key)))
+    blobs = [blob for blob in map(members, elements(data.get("attachments"))) if "data" in blob]
+    media = [media_of({"type": "image", "data": blob["data"]}) for blob in blobs]
+    is_injected = data.get("source", "user") not in ("user", None)
+    parts = (part, *(Part("attachment", media=found) for found in media))
+    state.add(Message("user", parts, None, is_injected, spans=(Span(line),)))
+
+
+def _notification(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    part = Part("text", string(data.get("content")) or "", span=Span(line, ("data", "content")))
+    state.add(Message("user", (part,), None, is_injected=True, spans=(Span(line),)))
+
+
+def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    span = Span(line, ("data",))
+    parts: list[Part] = []
+    if string(data.get("reasoningText")):
+        parts.append(Part("reasoning", data["reasoningText"]))
+    if string(data.get("encryptedContent")):
+        block = {"type": "encrypted_content", "encrypted_content": data["encryptedContent"]}
+        parts.append(Part("reasoning", media=media_of(block)))
+    if string(data.get("content")):
+        parts.append(Part("text", data["content"], span=span.inside("content")))
+    for index, call in enumerate(map(members, elements(data.get("toolRequests")))):
+        block_span = span.inside("toolRequests", index)
+        call_id, name = call.get("toolCallId"), call.get("name")
+        arguments_span = block_span.inside("arguments")
+        parts.append(call_part(call.get("arguments"), call_id, name, arguments_span, block_span))
+    state.add(Message("assistant", tuple(parts), spans=(Span(line),)))
+
+
+def _execution(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    """The start of a call: it is removed with the answer that made the call."""
+    call_id = string(data.get("toolCallId"))
+    for position in range(len(state.messages) - 1, -1, -1):
+        message = state.messages[position]
+        if call_id is not None and any(call.call_id == call_id for call in message.calls):
+            found = (*message.companions, Companion(Span(line), "tool.execution_start"))
+            state.messages[position] = replace(message, companions=found)
+            return
+
+
+def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    span, success = Span(line, ("data",)), data.get("success")
+    home, key = ("result", "content") if isinstance(data.get("result"), dict) else _ERROR
+    text = string(members(data.get(home)).get(key))
+    part = Part(
+        "tool_result",
+        text or "",
+        string(data.get("toolCallId")),
+        None,
+        not success if isinstance(success, bool) else None,
+        span=span.inside(home, key) if text is not None else None,
+    )
+    state.add(Message("tool", (part,), metadata=metadata_in(value), spans=(Span(line),)))
+
+
+_ERROR = ("error", "message")
+
+
+def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    text = data.get("summaryContent")
+    if data.get("success") is not True or not isinstance(text, str):
+        return
+    span = Span(line, ("data", "summaryContent"))
+    part = Part("text", text, span=span)
+    summary = Message("user", (part,), None, is_injected=True, is_summary=True, spans=(span,))
+    state.messages = [summary] if text else []
+
+
+_EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], None]] = {
+    "session.start": _start,
+    "session.compaction_complete": _compaction,
+    "system.message": _system,
+    "system.notification": _notification,
+    "user.message": _prompt,
+    "assistant.message": _answer,
+    "tool.execution_start": _execution,
+    "tool.execution_complete": _result,
+}
+
+
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The one conversation of the session: its live context."""
+    state = _Session()
+    for line, record in enumerate(records):
+        if isinstance(record.value, dict):
+            state.take(record.value, line)
+    found = [*([state.system] if state.system else []), *state.messages]
+    messages = [replace(message, index=index) for index, message in enumerate(found)]
+    return session(messages, lines, model=state.model, id=state.id)
+
+
+def owner(array: Path) -> Path | None:
+    """An answer stays with its last call removed: it may have a text."""
+    return None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an event with the time of its neighbour."""
+    neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
+    found = insert_elements(run, site, _data)
+    inserted = []
+    for number, (insertion, message) in enumerate(zip(found, run, strict=True)):
+        kind, data = insertion.value
+        value = {
+            "type": kind,
+            "data": data,
+            "id": event_id(neighbour.get("id"), text_of(message.parts), number),
+            "timestamp": neighbour.get("timestamp"),
+            "parentId": neighbour.get("parentId"),
+        }
+        inserted.append(replace(insertion, value=value, span=Span(insertion.span.line)))
+    return inserted
+
+
+def _data(message: Message) -> tuple[str, dict[str, Any]]:
+    """The type and the data of an event."""
+    text, result = text_of(message.parts), message.result
+    if result is not None:
+        found = {"toolCallId": result.call_id, "success": True, "result": {"content": text}}
+        return "tool.execution_complete", found
+    if message.role == "assistant":
+        return "assistant.message", {"content": text, "toolRequests": []}
+    if message.role == "system":
+        return "system.message", {"content": text}
+    return "user.message", {"content": text, "transformedContent": text, "attachments": []}
+
+
+def _event(value: Any, span: Span) -> SessionEvent:
+    return SessionEvent(members(value), span, "id")
+
+
+def _events(values: Sequence[Any]) -> Iterable[SessionEvent]:
+    return (_event(value, Span(line)) for line, value in enumerate(values))
+
+
+_GRAPH = EventGraph(
+    _event,
+    _events,
+    lambda events: set(range(len(events))),
+    links=("parentId",),
+    above="parentId",
+)
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with updated `parentId` links.
+
+    A dropped system prompt or summary becomes an empty text.
+    """
+    emptied = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _EMPTIED}
+    found = {Span(span.line, span.path[:-1]): {str(span.path[-1]): ""} for span in emptied}
+    edit = replace(edit, removed=edit.removed - emptied, members={**edit.members, **found})
+    return _GRAPH.relink(edit)
+
+
+FORMAT = Format("copilot-cli", sniff, read, owner, insert, relink)

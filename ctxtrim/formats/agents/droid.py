@@ -1,0 +1,144 @@
+"""The output of `droid exec --output-format stream-json`: one event per line.
+
+A run of `reasoning`, assistant `message` and `tool_call` events is one answer. `completion` repeats
+the last text of the model, and is a message only if it does not. Droid's stored sessions are read
+as `anthropic`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Format, Layout, no_owner, session
+from ctxtrim.formats.fields import first_string, members, metadata_in, role_in, string
+from ctxtrim.formats.message_lists import each_as
+from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.text.records import JsonRecord, dump
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_OTHERS = {"uuid", "parentUuid", "content", "data"}
+"""Members of such events in other formats."""
+_TEXTS = ("stdout", "output", "content", "text")
+"""Members of a result that can contain its text; the first one present is used."""
+
+
+def sniff(value: object) -> Layout | None:
+    """Whether a value is an event of the stream."""
+    if not isinstance(value, dict) or not ("session_id" in value or "sessionId" in value):
+        return None
+    kind = value.get("type")
+    is_event = (
+        (kind == "message" and role_in(value, "role", _ROLES) is not None and "text" in value)
+        or (kind == "tool_call" and "toolName" in value)
+        or (kind == "tool_result" and "value" in value)
+        or (kind == "completion" and "finalText" in value)
+        or (kind == "reasoning" and "text" in value)
+    )
+    return "events" if is_event else None
+
+
+def takes(value: object) -> Layout | None:
+    """The same, and the other events of a stream, which other agents write too."""
+    if sniff(value) is not None:
+        return "events"
+    kinds = ("system", "error")
+    is_other = isinstance(value, dict) and value.get("type") in kinds and not _OTHERS & value.keys()
+    return "events" if is_other else None
+
+
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The one conversation of the stream."""
+    messages: list[Message] = []
+    model: str | None = None
+    name: str | None = None
+    for line, record in enumerate(records):
+        value, span = members(record.value), Span(line)
+        if value.get("type") == "system" and value.get("subtype") == "init":
+            model = first_string((value.get("model"), model))
+        elif sniff(value) is not None:
+            name = first_string((name, value.get("session_id"), value.get("sessionId")))
+            _take(value, span, messages)
+    found = [replace(message, index=index) for index, message in enumerate(messages)]
+    return session(found, lines, model=model, id=name)
+
+
+def _take(value: dict[str, Any], span: Span, messages: list[Message]) -> None:
+    """Add an event to the last answer, or as a message."""
+    kind = value["type"]
+    role = _ROLES[value["role"]] if kind == "message" else "assistant"
+    if kind == "tool_result":
+        messages.append(
+            Message(
+                "tool", (_result(value, span),), None, metadata=metadata_in(value), spans=(span,)
+            )
+        )
+        return
+    part = _part(value, span)
+    last = messages[-1] if messages else None
+    if kind == "completion" and _repeats(part, messages, span):
+        return
+    if role == "assistant" and last is not None and last.role == "assistant":
+        parts, spans = (*last.parts, part), (*last.spans, span)
+        messages[-1] = replace(last, parts=parts, spans=spans)
+    else:
+        messages.append(Message(role, (part,), spans=(span,)))
+
+
+def _repeats(part: Part, messages: list[Message], span: Span) -> bool:
+    """Whether a completion repeats the last text of the model: it is then removed with it."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        texts = [each.text for each in message.parts if each.kind == "text"]
+        if message.role == "assistant" and texts:
+            if texts[-1] == part.text:
+                messages[position] = replace(message, spans=(*message.spans, span))
+            return texts[-1] == part.text
+    return False
+
+
+def _part(value: dict[str, Any], span: Span) -> Part:
+    """The part of an event of an answer or a prompt."""
+    kind = value["type"]
+    if kind == "tool_call":
+        call_id = first_string((value.get("toolCallId"), value.get("id")))
+        return call_part(
+            value.get("parameters"), call_id, value["toolName"], span.inside("parameters"), span
+        )
+    key = "finalText" if kind == "completion" else "text"
+    text = string(value[key]) or ""
+    if kind == "reasoning":
+        return Part("reasoning", text, block=span)
+    return Part("text", text, span=span.inside(key))
+
+
+def _result(value: dict[str, Any], span: Span) -> Part:
+    """A result: a text, or an object with a text; any other value counts as its JSON."""
+    content, home = value["value"], span.inside("value")
+    error, code = value.get("isError"), members(content).get("exitCode")
+    is_error = error if isinstance(error, bool) else bool(code) if isinstance(code, int) else None
+    key = next((key for key in _TEXTS if string(members(content).get(key)) is not None), None)
+    if key is not None and set(content) <= {key, "exitCode"}:
+        content, home = content[key], home.inside(key)
+    text = content if isinstance(content, str) else dump(content)
+    call_id = first_string((value.get("toolCallId"), value.get("id")))
+    name = string(value.get("toolName")) or string(value.get("toolId"))
+    return Part(
+        "tool_result",
+        text,
+        call_id,
+        name,
+        is_error,
+        span=home if isinstance(content, str) else None,
+    )
+
+
+def _json_value(message: Message) -> dict[str, Any]:
+    text, result = text_of(message.parts), message.result
+    if result is not None:
+        return {"type": "tool_result", "session_id": "", "id": result.call_id, "value": text}
+    return {"type": "message", "session_id": "", "role": message.role, "text": text}
+
+
+FORMAT = Format("droid-exec", sniff, read, no_owner, each_as(_json_value), takes=takes)

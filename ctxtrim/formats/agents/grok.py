@@ -1,0 +1,145 @@
+"""Sessions of Grok CLI (`chat_history.jsonl`): one item per line, whose `type` is the role.
+
+Reasoning and calls that the provider ran itself are lines before the answer that they belong to.
+Older versions write the reasoning into the answer.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Format, Layout, session
+from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.media_blocks import block_part, media_of
+from ctxtrim.formats.message_lists import each_as
+from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import JsonRecord, dump
+
+_ROLES: dict[object, Role] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool_result": "tool",
+}
+_OTHERS = ("role", "message", "id", "uuid", "turn", "sessionId", "session_id", "timestamp")
+"""Members of messages with a `type` in other formats."""
+
+
+def sniff(value: object) -> Layout | None:
+    """Whether a value is an item that no other format writes."""
+    if not isinstance(value, dict) or takes(value) is None:
+        return None
+    kind, content = value["type"], value.get("content")
+    is_sure = (
+        kind == "backend_tool_call"
+        or (kind == "tool_result" and isinstance(value.get("tool_call_id"), str))
+        or (kind == "assistant" and "model_id" in value)
+        or (kind == "user" and isinstance(content, list))
+    )
+    return "events" if is_sure else None
+
+
+def takes(value: object) -> Layout | None:
+    """The same, and items that other formats could also contain."""
+    if not isinstance(value, dict):
+        return None
+    kind = value.get("type")
+    if kind == "reasoning":
+        return "events" if isinstance(value.get("summary"), list) else None
+    if kind == "backend_tool_call":
+        return "events" if isinstance(value.get("kind"), dict) else None
+    is_message = isinstance(kind, str) and kind in _ROLES and "content" in value
+    return "events" if is_message and not any(key in value for key in _OTHERS) else None
+
+
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The one conversation of the session."""
+    messages: list[Message] = []
+    model: str | None = None
+    parts: list[Part] = []  # of the answer that follows
+    spans: list[Span] = []
+    for line, record in enumerate(records):
+        if takes(record.value) is None:
+            continue
+        value, span = members(record.value), Span(line)
+        role = _ROLES.get(value["type"], "assistant")
+        if role != "assistant" and spans:
+            messages.append(Message("assistant", tuple(parts), spans=tuple(spans)))
+            parts, spans = [], []
+        parts, spans = [*parts, *_parts(value, span)], [*spans, span]
+        if value["type"] in _ROLES:
+            model = first_string((value.get("model_id"), model))
+            is_injected = value.get("synthetic_reason") is not None
+            metadata = metadata_in(value) if role == "tool" else ()
+            messages.append(
+                Message(role, tuple(parts), None, is_injected, False, metadata, None, tuple(spans))
+            )
+            parts, spans = [], []
+    if spans:
+        messages.append(Message("assistant", tuple(parts), spans=tuple(spans)))
+    found = [replace(message, index=index) for index, message in enumerate(messages)]
+    return session(found, lines, model=model)
+
+
+def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The parts of an item."""
+    kind = value["type"]
+    if kind == "reasoning":
+        for text in (string(members(block).get("text")) for block in value["summary"]):
+            if text:
+                yield Part("reasoning", text)
+        yield from _sealed(value.get("encrypted_content"))
+    elif kind == "backend_tool_call":
+        yield Part("text", dump(value["kind"]))
+    else:
+        reasoning = members(value.get("reasoning"))
+        if string(reasoning.get("text")):
+            yield Part("reasoning", reasoning["text"])
+        yield from _sealed(reasoning.get("encrypted"))
+        yield from _content(value, span)
+
+
+def _sealed(text: object) -> Iterator[Part]:
+    """Encrypted reasoning."""
+    if isinstance(text, str) and text:
+        block = {"type": "encrypted_content", "encrypted_content": text}
+        yield Part("reasoning", media=media_of(block))
+
+
+def _content(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The content of a message, and its calls."""
+    parts = content_parts(value["content"] or None, span.inside("content"), _block)
+    if value["type"] == "tool_result":
+        parts = result_parts(parts, string(value.get("tool_call_id")))
+    yield from parts
+    for index, call in enumerate(map(members, elements(value.get("tool_calls")))):
+        block = span.inside("tool_calls", index)
+        arguments_span = block.inside("arguments")
+        yield call_part(
+            call.get("arguments"), call.get("id"), call.get("name"), arguments_span, block
+        )
+
+
+def _block(value: Any, span: Span) -> Part:
+    if isinstance(value, dict) and isinstance(value.get("text"), str):
+        return Part("text", value["text"], span=span.inside("text"), block=span)
+    return block_part(value, span)
+
+
+def owner(array: Path) -> Path | None:
+    """An item is removed with the last block of its content."""
+    return () if array == ("content",) else None
+
+
+def _json_value(message: Message) -> dict[str, Any]:
+    text, result = text_of(message.parts), message.result
+    if result is not None:
+        return {"type": "tool_result", "tool_call_id": result.call_id, "content": text}
+    content = [{"type": "text", "text": text}] if message.role == "user" else text
+    return {"type": message.role, "content": content}
+
+
+FORMAT = Format("grok-cli", sniff, read, owner, each_as(_json_value), takes=takes)

@@ -1,0 +1,65 @@
+"""Edits of Kimi CLI sessions: new records, and members that become empty."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_parts import text_of
+from ctxtrim.model import Message, Span
+from ctxtrim.text.json_paths import Path
+
+_EMPTIED = ("systemPrompt", "contextSummary", "summary")
+"""Members that become an empty text if their message is dropped: the record keeps its effect."""
+
+
+def owner(array: Path) -> Path | None:
+    """A record is removed with the last part of its message."""
+    return () if array == ("message", "content") else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a record with the time of its neighbour."""
+    neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
+    time = {key: neighbour[key] for key in ("time", "agentId") if key in neighbour}
+    found = insert_elements(run, site, lambda message: _record(message, site) | time)
+    return [replace(insertion, span=Span(insertion.span.line)) for insertion in found]
+
+
+def _record(message: Message, site: Site) -> dict[str, Any]:
+    """A message as a record: a result as its call was recorded."""
+    text, result = text_of(message.parts), message.result
+    body: dict[str, Any] = {
+        "role": message.role,
+        "content": [{"type": "text", "text": text}],
+        "toolCalls": [],
+    }
+    if result is None:
+        return {"type": "context.append_message", "message": body}
+    if _is_in_step(result.call_id, site):
+        event = {"type": "tool.result", "toolCallId": result.call_id, "result": {"output": text}}
+        return {"type": "context.append_loop_event", "event": event}
+    body["toolCallId"] = result.call_id
+    return {"type": "context.append_message", "message": body}
+
+
+def _is_in_step(call_id: str | None, site: Site) -> bool:
+    """Whether the last call with an id, before a site, belongs to a step."""
+    end = site.earlier.index if site.earlier is not None else None
+    for message in reversed(site.messages[: None if end is None else end + 1]):
+        if any(call.call_id == call_id for call in message.calls):
+            line = members(site.value_of(Span(message.spans[0].line)))
+            return line.get("type") == "context.append_loop_event"
+    return False
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with empty texts in the place of a dropped system prompt or summary."""
+    emptied = {span for span in edit.removed if span.path and span.path[0] in _EMPTIED}
+    found: dict[Span, dict[str, Any]] = {}
+    for span in emptied:
+        found.setdefault(Span(span.line), {})[str(span.path[0])] = ""
+    return replace(edit, removed=edit.removed - emptied, members={**edit.members, **found})

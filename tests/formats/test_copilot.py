@@ -1,0 +1,148 @@
+"""Sessions of Copilot CLI: the live conversation, and links that stay whole."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness import read, run
+from pictures import PICTURE
+
+from ctxtrim.model import Message
+
+FIXTURE = Path("fixtures/copilot-cli.jsonl")
+LONG = "the lamp is lit " * 200
+Event = tuple[str, dict[str, Any]]
+
+
+def prompt(text: str, **more: Any) -> Event:
+    return "user.message", {"content": text, "attachments": []} | more
+
+
+def answer(text: str, *calls: str, **more: Any) -> Event:
+    requests = [{"toolCallId": name, "name": "view", "arguments": {"x": name}} for name in calls]
+    return "assistant.message", {"content": text, "toolRequests": requests} | more
+
+
+def result(name: str, text: str, **more: Any) -> Event:
+    done = {"toolCallId": name, "success": True, "result": {"content": text}}
+    return "tool.execution_complete", done | more
+
+
+def system(text: str) -> Event:
+    return "system.message", {"content": text, "role": "system"}
+
+
+def session(*events: Event) -> bytes:
+    """The events as lines, each linked to the one before it."""
+    return b"".join(
+        json.dumps(
+            {
+                "type": kind,
+                "data": data,
+                "id": f"e{number}",
+                "timestamp": "t",
+                "parentId": f"e{number - 1}" if number else None,
+            }
+        ).encode()
+        + b"\n"
+        for number, (kind, data) in enumerate(events)
+    )
+
+
+def messages(*events: Event) -> tuple[Message, ...]:
+    (transcript,) = read(session(*events))[0].transcripts
+    return transcript.messages
+
+
+def texts(*events: Event) -> list[str]:
+    return ["".join(part.text for part in message.parts) for message in messages(*events)]
+
+
+def parents(data: bytes) -> list[tuple[str, str | None]]:
+    values = [json.loads(line) for line in data.splitlines()]
+    return [(value["id"], value["parentId"]) for value in values]
+
+
+def test_the_fixture_is_one_conversation() -> None:
+    data = FIXTURE.read_bytes()
+    chunk = read(data)[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    assert (chunk.format.name, transcript.model, transcript.id) == (
+        "copilot-cli",
+        "gpt-5",
+        "lamp-1",
+    )
+    assert [message.role for message in transcript.messages] == [
+        *("system", "user", "assistant", "tool", "assistant", "user"),
+    ]
+    assert transcript.messages[1].parts[0].text.startswith("<time>08:00</time>")
+    assert [part.kind for part in transcript.messages[2].parts] == [
+        *("reasoning", "text", "tool_call"),
+    ]
+    assert run(data).data == data
+
+
+def test_an_answer_is_removed_with_the_start_of_its_call_and_links_skip_it() -> None:
+    start = ("tool.execution_start", {"toolCallId": "c1", "toolName": "view", "arguments": {}})
+    old = [prompt(LONG), answer("I look.", "c1"), start, result("c1", LONG)]
+    data = session(("session.start", {}), *old, prompt("And now?"))
+    out = run(data, [("trim", {})], limit=20).data or b""
+    assert parents(out) == [("e0", None), ("e5", "e0")]
+
+
+def test_only_the_last_system_prompt_counts_and_a_dropped_one_is_emptied() -> None:
+    events = [system("Old."), prompt("One."), system(LONG), prompt("Two.")]
+    assert texts(*events) == [LONG, "One.", "Two."]
+    settings = {"preserve_system_prompt": False}
+    out = run(session(*events), [("trim", settings)], limit=30).data
+    assert out == session(*events).replace(json.dumps(LONG).encode(), b'""')
+    assert [message.role for message in read(out)[0].transcripts[0].messages] == ["user", "user"]
+
+
+def test_a_compaction_replaces_what_came_before_unless_it_failed() -> None:
+    failed = ("session.compaction_complete", {"success": False, "error": "none"})
+    done = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
+    assert texts(prompt("One."), failed, answer("Two.")) == ["One.", "Two."]
+    assert texts(prompt("One."), done, answer("Two.")) == ["In short.", "Two."]
+    assert messages(prompt("One."), done)[0].is_summary
+
+
+def test_events_of_subagents_and_of_the_client_are_not_sent() -> None:
+    inner = answer("Inside.", parentToolCallId="c1")
+    others = [inner, ("hook.start", {"input": {}}), ("assistant.reasoning", {"content": "hm"})]
+    assert texts(prompt("One."), *others, answer("Two.")) == ["One.", "Two."]
+
+
+def test_notifications_and_prompts_of_the_client_are_not_the_task() -> None:
+    notice = ("system.notification", {"content": "The agent is done.", "kind": {}})
+    found = messages(prompt("One."), notice, prompt("Go on.", source="autopilot"))
+    assert [message.is_injected for message in found] == [False, True, True]
+
+
+def test_a_failed_call_has_the_text_of_its_error() -> None:
+    failed = ("tool.execution_complete", {"toolCallId": "c1", "success": False})
+    error = (failed[0], failed[1] | {"error": {"message": LONG, "code": "denied"}})
+    events = [prompt("Look."), answer("", "c1"), error]
+    part = messages(*events)[2].result
+    assert part is not None
+    assert (part.text, part.is_error, part.call_id) == (LONG, True, "c1")
+    assert messages(*events[:2], failed)[2].result is not None
+
+
+def test_an_attached_picture_is_counted_and_stays() -> None:
+    blob = {"type": "blob", "data": PICTURE, "mimeType": "image/png"}
+    data = session(prompt("Look.", attachments=[blob]), answer("A lamp."))
+    assert [part.kind for part in read(data)[0].transcripts[0].messages[0].parts] == [
+        *("text", "attachment"),
+    ]
+    assert run(data, [("drop-images", {"max_age": 0})]).data == data
+
+
+def test_a_result_is_shortened_and_the_copy_for_the_screen_stays() -> None:
+    shown = result("c1", LONG, result={"content": LONG, "detailedContent": "short"})
+    data = session(prompt("Look."), answer("", "c1"), shown)
+    out = run(data, [("truncate", {"max_tokens": 60})]).data or b""
+    changed = json.loads(out.splitlines()[2])["data"]["result"]
+    assert "truncated" in changed["content"]
+    assert changed["detailedContent"] == "short"

@@ -1,0 +1,98 @@
+"""Sessions of Grok CLI: an answer is read and removed with its reasoning."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Message
+
+FIXTURE = Path("fixtures/grok-cli.jsonl")
+LONG = "a tide comes in " * 200
+
+
+def user(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "user", "content": [{"type": "text", "text": text}]} | more
+
+
+def answer(text: str, *calls: str, **more: Any) -> dict[str, Any]:
+    made = [{"id": name, "name": "look", "arguments": "{}"} for name in calls]
+    return {"type": "assistant", "content": text, "tool_calls": made, "model_id": "grok-4.5"} | more
+
+
+def reasoning(text: str) -> dict[str, Any]:
+    return {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": text}]}
+
+
+def lines(*values: Any) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def messages(*values: Any) -> tuple[Message, ...]:
+    (transcript,) = read(lines(*values))[0].transcripts
+    return transcript.messages
+
+
+def kinds(message: Message) -> list[str]:
+    return [part.kind for part in message.parts]
+
+
+def test_the_fixture_is_one_conversation() -> None:
+    data = FIXTURE.read_bytes()
+    chunk = read(data)[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    assert (chunk.format.name, transcript.model) == ("grok-cli", "grok-4.5")
+    assert [message.role for message in transcript.messages] == [
+        *("system", "user", "user", "assistant", "tool", "assistant", "user"),
+    ]
+    assert [message.is_injected for message in transcript.messages[1:3]] == [True, False]
+    assert kinds(transcript.messages[3]) == ["reasoning", "reasoning", "text", "tool_call"]
+    assert "web_search" in transcript.messages[5].parts[0].text
+    assert run(data).data == data
+
+
+def test_an_answer_is_removed_with_the_lines_before_it() -> None:
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": LONG}
+    old = [user(LONG), reasoning(LONG), answer("I look.", "c1"), result]
+    assert run(lines(*old, user("And now?")), [("trim", {})], limit=700).data == lines(
+        user("And now?")
+    )
+
+
+def test_reasoning_inside_an_answer_counts_like_reasoning_before_it() -> None:
+    inside = answer("Yes.", reasoning={"text": "to do", "encrypted": "c2VhbGVk", "id": "r"})
+    before = reasoning("to do") | {"encrypted_content": "c2VhbGVk"}
+    assert messages(user("Is it?"), inside) == messages(user("Is it?"), before, answer("Yes."))
+
+
+def test_reasoning_without_an_answer_is_an_answer() -> None:
+    found = messages(user("One."), reasoning("hm"), user("Two."), reasoning("oh"))
+    assert [message.role for message in found] == ["user", "assistant", "user", "assistant"]
+
+
+def test_a_result_is_shortened_in_its_line() -> None:
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": LONG}
+    values = [user("Look."), answer("", "c1"), result]
+    out = (run(lines(*values), [("truncate", {"max_tokens": 60})]).data or b"").splitlines()
+    assert [json.loads(line) for line in out[:2]] == values[:2]
+    assert "truncated" in json.loads(out[2])["content"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "user", "content": "hi"},
+        {"type": "user", "content": [], "id": "m1"},
+        {"type": "system", "subtype": "init"},
+        {"type": "assistant", "message": {"content": []}, "model_id": "m"},
+        {"type": "tool_result", "tool_use_id": "c1", "content": "x"},
+        {"type": "reasoning", "summary": []},
+    ],
+)
+def test_items_that_others_may_write_are_not_enough(value: dict[str, Any]) -> None:
+    found = open_reading([lines(value)]).format
+    assert found is None or found.name != "grok-cli"

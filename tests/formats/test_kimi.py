@@ -1,0 +1,149 @@
+"""Sessions of Kimi CLI: replayed as the program does, and edited so that it reads the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import read, run
+
+from ctxtrim.model import Message, Usage
+
+FIXTURE = Path("fixtures/kimi.jsonl")
+LONG = "a long list of boats " * 200
+
+
+def said(role: str, text: str, **more: Any) -> dict[str, Any]:
+    body = {"role": role, "content": [{"type": "text", "text": text}], "toolCalls": []}
+    return {"type": "context.append_message", "message": body | more, "time": 7}
+
+
+def event(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "context.append_loop_event", "event": {"type": kind} | fields, "time": 8}
+
+
+def step(text: str, *calls: str, usage: Any = None, result: str | None = "done") -> list[Any]:
+    """The records of one step, with the results of its calls."""
+    return [
+        event("step.begin", uuid="s"),
+        event("content.part", stepUuid="s", part={"type": "text", "text": text}),
+        *(event("tool.call", toolCallId=name, name="Bash", args={"x": name}) for name in calls),
+        *(
+            event("tool.result", toolCallId=name, result={"output": result})
+            for name in calls
+            if result is not None
+        ),
+        event("step.end", uuid="s", usage=usage),
+    ]
+
+
+def compaction(**fields: Any) -> dict[str, Any]:
+    return {"type": "context.apply_compaction", "summary": "They met."} | fields
+
+
+def lines(*values: Any) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def messages(*values: Any) -> tuple[Message, ...]:
+    (transcript,) = read(lines(*values))[0].transcripts
+    return transcript.messages
+
+
+def texts(*values: Any) -> list[str]:
+    return ["".join(part.text for part in message.parts) for message in messages(*values)]
+
+
+def test_the_fixture_is_one_conversation_with_its_prompt_tools_and_usage() -> None:
+    chunk = read(FIXTURE.read_bytes())[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    assert (chunk.format.name, transcript.model) == ("kimi", "kimi-k2")
+    assert [message.role for message in transcript.messages] == [
+        *("system", "user", "assistant", "tool", "assistant", "user"),
+    ]
+    assert "ferry_times" in (transcript.tools or "")
+    assert transcript.usages == (Usage(410, 22, 2, "kimi-k2"),)
+    assert run(FIXTURE.read_bytes()).data == FIXTURE.read_bytes()
+
+
+def test_a_step_is_one_message_and_is_removed_with_all_its_lines() -> None:
+    values = [said("user", LONG), *step("I look.", "c1", result=LONG)]
+    rest = [*step("There are nine."), said("user", "Which is the oldest?")]
+    assert [len(message.parts) for message in messages(*values)] == [1, 2, 1]
+    assert run(lines(*values, *rest), [("trim", {})], limit=20).data == lines(rest[-1])
+
+
+def test_messages_that_arrive_during_a_call_come_after_its_result() -> None:
+    begin, text, call, result, end = step("I look.", "c1")
+    assert texts(begin, text, call, said("user", "Hurry."), result, end) == [
+        *('I look.{"x":"c1"}', "done", "Hurry."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        event("tool.result", toolCallId="c9", result={"output": "stray"}),
+        event("content.part", part={"type": "text", "text": "stray"}),
+        {"type": "turn.prompt", "input": [{"type": "text", "text": "stray"}]},
+        {"type": "llm.request", "kind": "loop", "messageCount": 1},
+    ],
+)
+def test_records_that_the_program_does_not_send_are_not_read(stray: Any) -> None:
+    assert texts(said("user", "Hello."), stray, *step("Hi.")) == ["Hello.", "Hi."]
+
+
+def test_an_older_compaction_replaces_the_first_messages() -> None:
+    before = [said("user", "One."), *step("Two."), said("user", "Three.")]
+    assert texts(*before, compaction(compactedCount=2)) == ["They met.", "Three."]
+    assert messages(*before, compaction(compactedCount=2))[0].is_summary
+
+
+def test_a_newer_compaction_keeps_the_prompts() -> None:
+    injected = said("user", "A reminder.", origin={"kind": "injection", "variant": "x"})
+    newer = compaction(compactedCount=3, keptUserMessageCount=1, contextSummary="In short.")
+    before = [said("user", "One."), injected, *step("Two.")]
+    assert texts(*before, newer, *step("Go on.")) == ["One.", "In short.", "Go on."]
+
+
+def test_a_dropped_summary_stays_as_an_empty_text_so_that_older_messages_stay_away() -> None:
+    summary = compaction(compactedCount=2, summary=LONG)
+    values = [said("user", "One."), *step("Two."), summary, said("user", "Now?")]
+    out = run(lines(*values), [("trim", {})], limit=30).data or b""
+    assert out == lines(*values).replace(json.dumps(LONG).encode(), b'""')
+    assert texts(*map(json.loads, out.splitlines())) == ["Now?"]
+
+
+def test_undone_turns_and_cleared_messages_are_not_live() -> None:
+    turns = [said("user", "One."), *step("Two."), said("user", "Three."), *step("Four.")]
+    assert texts(*turns, {"type": "context.undo", "count": 1}) == ["One.", "Two."]
+    assert texts(*turns, {"type": "context.undo", "count": 3}) == [
+        "One.",
+        "Two.",
+        "Three.",
+        "Four.",
+    ]
+    assert texts(*turns, {"type": "context.clear"}, said("user", "Five.")) == ["Five."]
+
+
+def test_repair_removes_a_call_that_never_got_a_result() -> None:
+    begin, text, call, end = step("I look.", "c1", result=None)
+    values = [said("user", "Look."), begin, text, call, end, said("user", "And?")]
+    assert run(lines(*values), [("repair", {})]).data == lines(
+        *values[:3], end, said("user", "And?")
+    )
+
+
+def test_a_tool_result_is_shortened_with_its_note() -> None:
+    begin, text, call, result, end = step("I look.", "c1", result=LONG)
+    result["event"]["result"] |= {"isError": False, "note": "took 3 s"}
+    values = [said("user", "Look."), begin, text, call, result, end]
+    out = run(lines(*values), [("truncate", {"max_tokens": 60})]).data or b""
+    changed = json.loads(out.splitlines()[4])["event"]["result"]
+    assert "truncated" in changed["output"]
+    assert "took 3 s" in changed.pop("output")
+    assert changed == {"isError": False}
+    result = messages(*values)[2].result
+    assert result is not None
+    assert (result.call_id, result.is_error) == ("c1", False)

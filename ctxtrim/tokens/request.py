@@ -77,7 +77,9 @@ class RequestFraming:
             costs |= schemas(transcript.tools) | self._choice(transcript.tool_choice, count)
             if "tool_prompt" in costs and transcript.tool_choice not in (*_AUTO, "none"):
                 costs["tool_prompt"] = self._forced_prompt()
-        answers = sum(message.role == "assistant" for message in transcript.messages)
+        answers = sum(
+            message.role == "assistant" and message.agent_visible for message in transcript.messages
+        )
         if options.output is not None and self.writes_output is not None:
             costs["output_format"] = count(self.writes_output(options.output)) + self._output(
                 options

@@ -47,8 +47,8 @@ class Cost(Struct, frozen=True):
 class Count:
     """The tokens of a transcript, in total and by role, kind and tool.
 
-    `tokens` = `by_role` + `framing` + `tools_schema`. `beside` are the tokens outside of messages:
-    the priming, which is part of the framing, and the addends of the tool schemas.
+    `tokens` = `by_role` + `framing` + `tools_schema`. `beside` has the tokens outside of messages
+    by purpose: the priming, which is part of the framing, and the addends of the tool schemas.
     """
 
     tokens: int

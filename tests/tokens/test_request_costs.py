@@ -8,6 +8,7 @@ import pytest
 from builders import call, result, says, transcript, user
 from conftest import Run
 from harness import read
+from msgspec.structs import replace
 
 from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer
@@ -230,6 +231,15 @@ def test_reasoning_that_xai_keeps_is_counted_once_with_an_answer() -> None:
         count({"messages": [*talk, says("y"), user("z")]}, "grok-4").beside["kept_reasoning"] == 290
     )
     assert "kept_reasoning" not in count({"messages": talk}, "grok-4.3").beside
+
+
+def test_a_hidden_answer_costs_nothing_around_the_messages() -> None:
+    talk = transcript([user("x"), says("y"), user("z")])
+    question, answer, more = talk.messages
+    hidden = replace(talk, messages=(question, replace(answer, agent_visible=False), more))
+    counter = Metering(tokenizer, "grok-4").meter(talk).counter
+    assert "kept_reasoning" in counter.beside(talk)
+    assert "kept_reasoning" not in counter.beside(hidden)
 
 
 def test_encrypted_reasoning_has_a_cost() -> None:

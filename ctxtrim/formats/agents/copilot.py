@@ -45,6 +45,8 @@ class _Session:
     messages: list[Message] = field(default_factory=list)
     model: str | None = None
     id: str | None = None
+    callers: dict[str, int] = field(default_factory=dict)  # call id → position of its message
+    starts: dict[int, list[Companion]] = field(default_factory=dict)  # by position
 
     def take(self, value: dict[str, Any], line: int) -> None:
         """Apply one event of the main agent."""
@@ -58,7 +60,14 @@ class _Session:
 
     def add(self, message: Message) -> None:
         """Add a message at the end."""
+        for call in message.calls:
+            if call.call_id is not None:
+                self.callers[call.call_id] = len(self.messages)
         self.messages.append(message)
+
+    def restart(self, messages: list[Message]) -> None:
+        """Replace all messages."""
+        self.messages, self.callers, self.starts = messages, {}, {}
 
 
 def _start(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -109,12 +118,10 @@ def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
 def _execution(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
     """The start of a call: it is removed with the answer that made the call."""
     call_id = string(data.get("toolCallId"))
-    for position in range(len(state.messages) - 1, -1, -1):
-        message = state.messages[position]
-        if call_id is not None and any(call.call_id == call_id for call in message.calls):
-            found = (*message.companions, Companion(Span(line), "tool.execution_start"))
-            state.messages[position] = replace(message, companions=found)
-            return
+    position = None if call_id is None else state.callers.get(call_id)
+    if position is not None:
+        companion = Companion(Span(line), "tool.execution_start")
+        state.starts.setdefault(position, []).append(companion)
 
 
 def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -142,7 +149,7 @@ def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], li
     span = Span(line, ("data", "summaryContent"))
     part = Part("text", text, span=span)
     summary = Message("user", (part,), None, is_injected=True, is_summary=True, spans=(span,))
-    state.messages = [summary] if text else []
+    state.restart([summary] if text else [])
 
 
 _EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], None]] = {
@@ -163,6 +170,9 @@ def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcr
     for line, record in enumerate(records):
         if isinstance(record.value, dict):
             state.take(record.value, line)
+    for position, starts in state.starts.items():
+        message = state.messages[position]
+        state.messages[position] = replace(message, companions=tuple(starts))
     found = [*([state.system] if state.system else []), *state.messages]
     messages = [replace(message, index=index) for index, message in enumerate(found)]
     return session(messages, lines, model=state.model, id=state.id)

@@ -6,9 +6,8 @@ as `anthropic`.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format, Layout, no_owner, session
 from ctxtrim.formats.fields import first_string, members, metadata_in, role_in, string
@@ -48,9 +47,48 @@ def takes(value: object) -> Layout | None:
     return "events" if is_other else None
 
 
+@dataclass
+class _Draft:
+    """A message whose events are still being read."""
+
+    role: Role
+    parts: list[Part]
+    spans: list[Span]
+    metadata: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass
+class _Stream:
+    """The messages so far, and the last text of the model with its message."""
+
+    drafts: list[_Draft] = field(default_factory=list)
+    answer: _Draft | None = None
+    text: str | None = None
+
+    def take(self, value: dict[str, Any], span: Span) -> None:
+        """Add an event to the last answer, or as a message."""
+        kind = value["type"]
+        if kind == "tool_result":
+            part = _result(value, span)
+            self.drafts.append(_Draft("tool", [part], [span], metadata_in(value)))
+            return
+        part = _part(value, span)
+        if kind == "completion" and self.answer is not None and part.text == self.text:
+            self.answer.spans.append(span)  # it is removed with the text that it repeats
+            return
+        role = _ROLES[value["role"]] if kind == "message" else "assistant"
+        if role == "assistant" and self.drafts and self.drafts[-1].role == "assistant":
+            self.drafts[-1].parts.append(part)
+            self.drafts[-1].spans.append(span)
+        else:
+            self.drafts.append(_Draft(role, [part], [span]))
+        if role == "assistant" and part.kind == "text":
+            self.answer, self.text = self.drafts[-1], part.text
+
+
 def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
     """The one conversation of the stream."""
-    messages: list[Message] = []
+    stream = _Stream()
     model: str | None = None
     name: str | None = None
     for line, record in enumerate(records):
@@ -59,43 +97,18 @@ def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcr
             model = first_string((value.get("model"), model))
         elif sniff(value) is not None:
             name = first_string((name, value.get("session_id"), value.get("sessionId")))
-            _take(value, span, messages)
-    found = [replace(message, index=index) for index, message in enumerate(messages)]
-    return session(found, lines, model=model, id=name)
-
-
-def _take(value: dict[str, Any], span: Span, messages: list[Message]) -> None:
-    """Add an event to the last answer, or as a message."""
-    kind = value["type"]
-    role = _ROLES[value["role"]] if kind == "message" else "assistant"
-    if kind == "tool_result":
-        messages.append(
-            Message(
-                "tool", (_result(value, span),), None, metadata=metadata_in(value), spans=(span,)
-            )
+            stream.take(value, span)
+    messages = [
+        Message(
+            draft.role,
+            tuple(draft.parts),
+            metadata=draft.metadata,
+            index=index,
+            spans=tuple(draft.spans),
         )
-        return
-    part = _part(value, span)
-    last = messages[-1] if messages else None
-    if kind == "completion" and _repeats(part, messages, span):
-        return
-    if role == "assistant" and last is not None and last.role == "assistant":
-        parts, spans = (*last.parts, part), (*last.spans, span)
-        messages[-1] = replace(last, parts=parts, spans=spans)
-    else:
-        messages.append(Message(role, (part,), spans=(span,)))
-
-
-def _repeats(part: Part, messages: list[Message], span: Span) -> bool:
-    """Whether a completion repeats the last text of the model: it is then removed with it."""
-    for position in range(len(messages) - 1, -1, -1):
-        message = messages[position]
-        texts = [each.text for each in message.parts if each.kind == "text"]
-        if message.role == "assistant" and texts:
-            if texts[-1] == part.text:
-                messages[position] = replace(message, spans=(*message.spans, span))
-            return texts[-1] == part.text
-    return False
+        for index, draft in enumerate(stream.drafts)
+    ]
+    return session(messages, lines, model=model, id=name)
 
 
 def _part(value: dict[str, Any], span: Span) -> Part:

@@ -69,7 +69,8 @@ def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcr
         if role != "assistant" and spans:
             messages.append(Message("assistant", tuple(parts), spans=tuple(spans)))
             parts, spans = [], []
-        parts, spans = [*parts, *_parts(value, span)], [*spans, span]
+        parts.extend(_parts(value, span))
+        spans.append(span)
         if value["type"] in _ROLES:
             model = first_string((value.get("model_id"), model))
             is_injected = value.get("synthetic_reason") is not None

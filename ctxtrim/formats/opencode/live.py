@@ -109,7 +109,7 @@ def tail_start(value: Any) -> str | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a message of its own; the answer around it, if any, is split."""
+    """Each new message as a separate message; an answer around it is split."""
     earlier = _home(site.earlier.spans[0]) if site.earlier is not None else None
     later = _home(site.later.spans[0]) if site.later is not None else None
     if site.later is not None and later is not None and earlier == later:

@@ -132,8 +132,9 @@ class Keeper(Protocol):
 
 
 class Recalled(NamedTuple):
-    """The stored summary of a transcript; None if there is none or if `warning` says why it is not
-    used.
+    """The stored summary of a transcript.
+
+    None if there is none or if `warning` says why it is not used.
     """
 
     summary: StoredSummary | None

@@ -120,8 +120,9 @@ _STDIN = Path("/dev/stdin")
 
 
 def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, _Place]]:
-    """The identity of each file: device and inode; for a file that does not exist, those of its
-    folder and its name.
+    """The identity of each file: device and inode.
+
+    A file that does not exist has those of its folder, and its name.
     """
     for name, path in paths:
         try:

@@ -85,8 +85,9 @@ class _Headers:
         return [] if shown else [(start, end)]
 
     def _missing(self, start: int, shown: Sequence[Range]) -> Range | None:
-        """The headers of a line that earlier ranges do not show, or None; only the first if they
-        are apart.
+        """The headers of a line that earlier ranges do not show, or None.
+
+        If they are apart, only the first.
         """
         file, hunk = self._header(self._files, start), self._header(self._hunks, start)
         if hunk and file and hunk[0] < file[0]:

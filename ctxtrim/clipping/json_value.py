@@ -100,8 +100,9 @@ class _Shortener:
     _leaves: dict[int, tuple[Leaf, list[Gap]]] = field(default_factory=dict)
 
     def clip(self, size: int) -> str | None:
-        """The text with about `size` characters; None if it is much too long or shows nothing of
-        its value.
+        """The text with about `size` characters.
+
+        None if it is much too long or shows nothing of its value.
         """
         (start, end), text = self.span, self.cut.text
         pieces, total = [text[:start]], 0
@@ -186,8 +187,9 @@ class _Shortener:
         return ranges, list(accumulate((stop for _, stop, _ in ranges), max))
 
     def _kept_in(self, begin: int, end: int) -> list[Range]:
-        """The ranges in `keep` that overlap a range, most important first; there may be thousands
-        of others.
+        """The ranges in `keep` that overlap a range, most important first.
+
+        There may be thousands of others.
         """
         ranges, reach = self._sorted_keep
         near = ranges[bisect_right(reach, begin) : bisect_left(ranges, (end,))]

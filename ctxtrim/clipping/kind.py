@@ -23,8 +23,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of text. `clip` returns None if a text cannot be cut in this way; the next kind is
-    tried then.
+    """A kind of text. `clip` returns None if a text cannot be cut in this way.
+
+    The next kind is tried then.
     """
 
     name: str

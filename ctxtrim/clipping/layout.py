@@ -176,8 +176,9 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
 
 
 def whole(scale: Scale, ranges: Iterable[Range], most: int) -> Iterable[Range]:
-    """Ranges extended to good positions; ranges longer than `most` characters are cut to their
-    beginning.
+    """Ranges extended to good positions.
+
+    Ranges longer than `most` characters are cut to their beginning.
     """
     for start, stop in ranges:
         begin, end = scale.before(start, most), scale.after(stop, most)

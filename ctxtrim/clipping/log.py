@@ -43,8 +43,9 @@ _SAMPLE = 1 << 16  # characters at either end to check
 
 
 def _matching_lines(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterator[Range]:
-    """The lines that contain one of some hints and match a pattern, in order; a traceback counts as
-    one line.
+    """The lines that contain one of some hints and match a pattern, in order.
+
+    A traceback counts as one line.
     """
     position = 0
     for hint in merge(*(_positions(text, word) for word in words)):
@@ -128,8 +129,9 @@ def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
 
 
 def _end_of(text: str, start: int, stop: int, most: int) -> int:
-    """The start of the last lines of a range that have at most `most` characters together; at least
-    one line.
+    """The start of the last lines of a range that have at most `most` characters together.
+
+    There is at least one line.
     """
     if stop - start <= most:
         return start

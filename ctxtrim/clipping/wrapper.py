@@ -54,8 +54,9 @@ def _start(text: str) -> tuple[int, set[str]]:
 
 
 def _end(text: str, start: int, end: int, opened: set[str]) -> int:
-    """The start of the lines after an output; a line that closes an unopened tag is not one of
-    them.
+    """The start of the lines after an output.
+
+    A line that closes an unopened tag is not one of them.
     """
     position = end
     for _ in range(_MOST):

@@ -49,8 +49,9 @@ def recent_from(
 
 
 def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> int:
-    """The position of the first of the newest exchanges that are not prompts; 0 if
-    there are fewer.
+    """The position of the first of the newest exchanges that are not prompts.
+
+    0 if there are fewer.
     """
     homes = [
         position

@@ -74,8 +74,9 @@ _RANGE = re.compile(r"line|offset|limit|range|start|end$|head|tail|page|chunk|le
 
 
 def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
-    """The kind of a tool by its name; for multi-purpose tools by the arguments of the call (JSON
-    text).
+    """The kind of a tool by its name.
+
+    Multi-purpose tools are classified by the arguments of the call (JSON text).
     """
     bare = _bare(re.split(r"__|[.:/]", name or "")[-1])
     if bare in _EDITORS:
@@ -87,8 +88,9 @@ def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
 
 
 def paths_of(call: Part) -> tuple[str, ...]:
-    """The files that a call names in its arguments, in order; empty if the arguments are neither
-    JSON nor a patch.
+    """The files that a call names in its arguments, in order.
+
+    Empty if the arguments are neither JSON nor a patch.
     """
     return tuple(dict.fromkeys(path for path, _ in accesses(call)))
 
@@ -137,8 +139,9 @@ def command_of(call: Part) -> str | None:
 
 
 def strings(arguments: str) -> list[str]:
-    """The strings in the arguments of a call, in order, without keys; the text itself if it is not
-    JSON.
+    """The strings in the arguments of a call, in order, without keys.
+
+    The text itself if it is not JSON.
     """
     tree = _tree(arguments)
     if tree is None:

@@ -98,8 +98,9 @@ def _file(block: Block) -> Media:
 
 
 def _document(block: Block) -> Media | None:
-    """Anthropic: a PDF unless its source names another type; None for a source of
-    text or blocks.
+    """Anthropic: a PDF unless its source names another type.
+
+    None for a source of text or blocks.
     """
     source = block.get("source")
     if not isinstance(source, Mapping):

@@ -1,5 +1,6 @@
-"""Signals that end the program: exceptions, so that temporary files are removed; delayed while a
-file is replaced.
+"""Signals that end the program: exceptions, so that temporary files are removed.
+
+They are delayed while a file is replaced.
 """
 
 import signal

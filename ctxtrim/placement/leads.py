@@ -137,8 +137,9 @@ def can_lead(message: Message, adds_texts: bool) -> bool:
 
 
 def _text_position(message: Message) -> int | None:
-    """The position of the first editable text of a prompt or an answer, with no call before it;
-    None for none.
+    """The position of the first editable text of a prompt or an answer, with no call before it.
+
+    None if there is none.
     """
     if message.role not in ("user", "assistant"):
         return None

@@ -86,8 +86,9 @@ def cut_off(
 def _entries(
     taken: Sequence[Step], digests: Digests, costs: Sequence[int], most: int, is_compaction: bool
 ) -> tuple[list[tuple[Step, DigestEntry]], list[str]]:
-    """The digest of each step, or one digest of all steps with the last step; and why an LLM did
-    not write some.
+    """The digest of each step, or one digest of all steps with the last step.
+
+    Also returns why an LLM did not write some.
     """
     entries: list[tuple[Step, DigestEntry]] = []
     troubles: dict[str, None] = {}

@@ -308,8 +308,9 @@ def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message
 
 
 def _covered_messages(message: Message) -> int:
-    """The number of messages that one message replaces; digests and the messages that they replace
-    count zero.
+    """The number of messages that one message replaces.
+
+    Digests and the messages that they replace count zero.
     """
     text = "\n".join(part.text for part in message.parts)
     if message.is_summary:

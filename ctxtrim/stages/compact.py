@@ -77,8 +77,9 @@ class Compact:
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """If the session is compacted, changes name every message; a finding names the rule that
-        decided.
+        """If the session is compacted, changes name every message.
+
+        A finding names the rule that decided.
         """
         trigger = self.trigger(transcript)
         verdict = "compaction is due" if trigger.is_due else "no compaction"

@@ -45,8 +45,9 @@ class Trigger:
 
 
 def rough(message: Message) -> int:
-    """The tokens of a message, estimated from the characters of texts, reasoning and calls; 0 if
-    hidden.
+    """The tokens of a message, estimated from the characters of texts, reasoning and calls.
+
+    0 if hidden.
     """
     if not message.agent_visible:
         return 0

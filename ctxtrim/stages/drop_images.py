@@ -43,8 +43,9 @@ class DropImages:
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """The transcript without old images; the changes name every message that has an image or a
-        document.
+        """The transcript without old images.
+
+        The changes name every message that has an image or a document.
         """
         messages = transcript.messages
         shape = self.counter.shape(messages)

@@ -113,8 +113,9 @@ class KeepRules:
         return active
 
     def _judged(self, result: ToolResult, evidence: "_Evidence", counter: Counter) -> Kept:
-        """The first reason, in order of the cost to find it; the ranges do not depend on the
-        reason.
+        """The first reason, in order of the cost to find it.
+
+        The ranges do not depend on the reason.
         """
         position, is_loose = result.position, self.errors == "loose"
         has_failed = is_error(result.message, is_loose)

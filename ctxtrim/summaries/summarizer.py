@@ -77,8 +77,9 @@ FALLBACK = "facts"
 def summarized(
     request: SummaryRequest, summarizer: Summarizer | None, fallback: Callable[[], str]
 ) -> Summary:
-    """The summary by a summarizer; the fallback if there is none, it fails, or its answer breaks a
-    limit.
+    """The summary by a summarizer.
+
+    The fallback if there is none, it fails, or its answer breaks a limit.
     """
     if summarizer is None:
         return Summary(fallback(), FALLBACK)

@@ -30,8 +30,9 @@ def _is_plain(text: str, position: int) -> bool:
 
 
 def _around(text: str, position: int) -> tuple[int, int]:
-    """The start and end of the cluster around a position; twice the position if a cluster ends
-    there.
+    """The start and end of the cluster around a position.
+
+    Twice the position if a cluster ends there.
     """
     cluster = _patterns()[1]
     start = _start(text, position)

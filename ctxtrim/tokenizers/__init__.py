@@ -41,8 +41,9 @@ def _encoding(name: str) -> Callable[[bool], Encoding]:
 
 
 def _claude(name: str, version: str) -> Callable[[bool], Tokenizer]:
-    """Claude's tokens as ctok counts them for a model version; their upper bound if ctok is not
-    installed.
+    """Claude's tokens as ctok counts them for a model version.
+
+    Their upper bound if ctok is not installed.
     """
     return lambda is_light: (
         Reconstructed(name, version) if available() else TOKENIZERS[f"{name}-bound"](is_light)

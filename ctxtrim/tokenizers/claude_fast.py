@@ -183,8 +183,9 @@ class Texts:
         return self.pieces.tiles(run)
 
     def _strange(self, span: str) -> int:
-        """The tokens of any other span, cut at blanks and unmarked characters; ctok writes the
-        chunks.
+        """The tokens of any other span, cut at blanks and unmarked characters.
+
+        The chunks are written by ctok.
         """
         parts = _CUTS.split(span)
         cuts = ["", *parts[1::2], ""]

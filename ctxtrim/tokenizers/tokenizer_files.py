@@ -42,8 +42,9 @@ def is_path(name: str) -> bool:
 
 @dataclass(frozen=True)
 class TokenizerFile:
-    """The tokenizer in a file; a `UsageError` for an invalid file, a `TokenizerError` without
-    gigatoken.
+    """The tokenizer in a file.
+
+    A `UsageError` for an invalid file, a `TokenizerError` without gigatoken.
     """
 
     path: str

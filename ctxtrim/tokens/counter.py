@@ -213,8 +213,9 @@ class Counter:
         )
 
     def cost(self, message: Message, fan: int) -> Cost:
-        """The cost of a message whose exchange makes `fan` parallel calls; 0 for a
-        hidden message.
+        """The cost of a message whose exchange makes `fan` parallel calls.
+
+        0 for a hidden message.
         """
         is_parallel = fan > 1
         cached = self._costs.get((id(message), is_parallel))

@@ -27,8 +27,9 @@ class _NoToolError(Exception):
 
 
 def render(tools: str) -> str | None:
-    """Tool schemas (JSON text) as a model reads them; None if they are not a list of named
-    functions.
+    """Tool schemas (JSON text) as a model reads them.
+
+    None if they are not a list of named functions.
     """
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]

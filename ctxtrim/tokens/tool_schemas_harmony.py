@@ -13,8 +13,9 @@ _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean"
 
 
 def render(tools: str) -> str | None:
-    """Tool schemas (JSON text) as gpt-oss reads them; None if they are not a list of named
-    functions.
+    """Tool schemas (JSON text) as gpt-oss reads them.
+
+    None if they are not a list of named functions.
     """
     try:
         declarations = [_declaration(tool.get("function", tool)) for tool in json.loads(tools)]

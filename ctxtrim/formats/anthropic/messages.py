@@ -227,8 +227,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 
 def _element(message: Message | None) -> Span | None:
-    """The span of the element that contains a message; None for the system prompt, which is outside
-    the list.
+    """The span of the element that contains a message.
+
+    None for the system prompt, which is outside the list.
     """
     if message is None or message.spans[0].path[-1:] == ("system",):
         return None

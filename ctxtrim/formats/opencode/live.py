@@ -186,8 +186,9 @@ def _shared(role: str, near: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(before: Any, content: str, position: Any, number: int) -> str:
-    """An id that sorts after the one before it; without one, before all ids, which start with a
-    time.
+    """An id that sorts after the one before it.
+
+    Without one, it sorts before all ids, which start with a time.
     """
     first = before if isinstance(before, str) else "msg_000000000000"
     digest = sha256(f"{first} {content}".encode(errors="surrogatepass")).hexdigest()[:8]

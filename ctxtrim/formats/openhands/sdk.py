@@ -30,8 +30,9 @@ def is_event(value: object) -> bool:
 
 
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
-    """The contents of an event that the model reads; None if there are none or the
-    kind is unknown.
+    """The contents of an event that the model reads.
+
+    None if there are none or the kind is unknown.
     """
     kind = value.get("kind")
     if kind == "SystemPromptEvent":

@@ -93,8 +93,9 @@ def _model(entry: PiEntry) -> str | None:
 def _usages(
     entries: Sequence[PiEntry], thread: Thread, messages: Sequence[Message]
 ) -> Iterator[Usage]:
-    """The usages since the newest compaction; older ones counted a context that no
-    longer exists.
+    """The usages since the newest compaction.
+
+    Older ones counted a context that no longer exists.
     """
     answers = {
         message.spans[0]: index

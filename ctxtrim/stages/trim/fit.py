@@ -206,8 +206,9 @@ class Fit:
         return True
 
     def _widen(self) -> None:
-        """Lengthen shortened messages into the free room; results that are repeated later come
-        last.
+        """Lengthen shortened messages into the free room.
+
+        Results that are repeated later come last.
         """
         shortened = [position for unit in self.candidates for position in reversed(unit.positions)]
         shortened = [

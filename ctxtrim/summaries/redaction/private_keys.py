@@ -42,8 +42,9 @@ def without_private_keys(text: str) -> str:
 
 
 def _start_of_key(text: str, floor: int, end: int) -> int:
-    """The start of the lines of Base64 before `end`, not before `floor`; `end` if
-    there are none.
+    """The start of the lines of Base64 before `end`, not before `floor`.
+
+    `end` if there are none.
     """
     first = max(floor, end - _LONGEST)
     breaks = list(_BREAK.finditer(text, first, end))

@@ -30,7 +30,7 @@ def kind_of(start: bytes) -> Kind | None:
 
 
 def kind_named(path: PurePath) -> Kind | None:
-    """The compression for a file name, None for none."""
+    """The compression for a file name, None if there is none."""
     return SUFFIXES.get(path.suffix.lower())
 
 

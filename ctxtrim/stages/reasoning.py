@@ -65,7 +65,7 @@ def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinki
 
 
 def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int | None:
-    """The position from which reasoning is removed; None for none."""
+    """The position from which reasoning is removed; None if there is none."""
     if mode == "keep" or (before.messages is after.messages and mode == "strip-after-edit"):
         return None
     if mode != "strip-after-edit":

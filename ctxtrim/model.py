@@ -4,7 +4,7 @@ Locations do not take part in equality: two transcripts are equal when a model w
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -28,7 +28,7 @@ SMALLEST = 100
 MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
-class _Readable(Struct, frozen=True, eq=False):
+class _Readable(Struct, frozen=True, eq=False, gc=False):
     """A value that equals another if a model reads the same in both."""
 
     def _read(self) -> tuple[object, ...]:
@@ -45,7 +45,7 @@ class _Readable(Struct, frozen=True, eq=False):
         return hash(self._read())
 
 
-class Media(Struct, frozen=True):
+class Media(Struct, frozen=True, gc=False):
     """One attachment. A field is None where it is unknown; the attachment then costs the most that
     it can.
 
@@ -85,7 +85,7 @@ class Line(NamedTuple):
     number: int  # the line of the file at which the value starts, counted from 1
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True, order=True, gc=False):
     """The location of a value: the index of its line and its JSON path, `()` for the whole line."""
 
     line: int
@@ -219,14 +219,17 @@ class Message(_Readable, frozen=True, eq=False):
         return self.agent_visible, self.user_visible, self.kind
 
     @property
-    def calls(self) -> Iterator[Part]:
+    def calls(self) -> list[Part]:
         """The tool calls of the message, in order."""
-        return (part for part in self.parts if part.kind == "tool_call")
+        return [part for part in self.parts if part.kind == "tool_call"]
 
     @property
     def result(self) -> Part | None:
         """The first tool result part (all of them share one call id), or None."""
-        return next((part for part in self.parts if part.kind == "tool_result"), None)
+        for part in self.parts:
+            if part.kind == "tool_result":
+                return part
+        return None
 
 
 class OutputFormat(Struct, frozen=True):

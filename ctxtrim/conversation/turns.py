@@ -66,23 +66,10 @@ def shape(messages: Sequence[Message]) -> Shape:
     for position, message in enumerate(messages):
         home, answers, width = position, None, 0
         role = message.role if message.agent_visible else None
-        if closing and role is not None and role != "tool":
-            _close(waiting, closing)
-        if message.action is not None and role == "assistant":
-            steps += not any(message.calls)
-            acting = position
-        elif role is not None and (
-            role != "tool" or message.result is None or message.result.call_id is not None
-        ):
-            acting = None
-        if role in ("assistant", "user"):
-            calls = list(message.calls)
-            width = len(calls)
-            steps += width > 0 and role == "assistant"
-            turns += role == "user"
-            _open(waiting, position, calls)
-        elif role == "tool":
+        if role == "tool":
             result = message.result
+            if result is None or result.call_id is not None:
+                acting = None
             open_calls = waiting.get(result.call_id) if result else None
             if open_calls:
                 home, answers = _nearest(open_calls)
@@ -92,6 +79,16 @@ def shape(messages: Sequence[Message]) -> Shape:
             elif acting is not None:
                 home, answers, width = acting, messages[acting].action, 1
                 acting = None
+        elif role is not None:
+            _close(waiting, closing)
+            calls = [] if role == "system" else message.calls
+            width = len(calls)
+            acts = role == "assistant" and message.action is not None
+            acting = position if acts else None
+            steps += acts or (width > 0 and role == "assistant")
+            turns += role == "user"
+            for call in calls:
+                waiting.setdefault(call.call_id, []).append((position, call))
         turns = turns if message.turn is None else message.turn
         step.append(step[home] if home < position else steps)
         turn.append(turns)
@@ -111,14 +108,6 @@ def shape(messages: Sequence[Message]) -> Shape:
         tuple(unanswered),
         steps,
     )
-
-
-def _open(
-    waiting: dict[str | None, list[tuple[int, Part]]], home: int, calls: Sequence[Part]
-) -> None:
-    """Add the calls of a message to those that wait for a result."""
-    for call in calls:
-        waiting.setdefault(call.call_id, []).append((home, call))
 
 
 def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -> None:

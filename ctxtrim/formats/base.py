@@ -169,17 +169,19 @@ def _with_marks(transcript: Transcript) -> Transcript:
     Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
     the agent.
     """
-    messages = tuple(map(_with_mark, transcript.messages))
-    if all(new is old for new, old in zip(messages, transcript.messages, strict=True)):
+    messages = list(transcript.messages)
+    is_changed = False
+    for position, message in enumerate(transcript.messages):
+        if message.role == "user" and message.parts:
+            messages[position] = _with_mark(message)
+            is_changed |= messages[position] is not message
+    if not is_changed:
         return transcript
-    return replace(
-        transcript, messages=messages, source=replace(transcript.source, messages=messages)
-    )
+    found = tuple(messages)
+    return replace(transcript, messages=found, source=replace(transcript.source, messages=found))
 
 
 def _with_mark(message: Message) -> Message:
-    if message.role != "user" or not message.parts:
-        return message
     if _is_ours(message):
         is_summary = message.is_summary or is_only_summary(message.parts[0].text)
         return replace(message, is_injected=True, is_summary=is_summary)

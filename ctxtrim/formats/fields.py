@@ -35,4 +35,5 @@ def role_in(value: Any, key: str, roles: Mapping[object, Role]) -> Role | None:
 
 def metadata_in(value: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """The metadata that a stage wrote next to a tool result."""
-    return tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+    found = [key for key in METADATA if key in value]
+    return tuple([(key, value[key]) for key in found if type(value[key]) is int])

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import (
@@ -46,7 +47,7 @@ _HEAD = 8  # elements inspected to detect a dialect
 Tells = Callable[[Any], bool]
 
 
-class Element(NamedTuple):
+class Element(Struct, frozen=True, gc=False):
     """One element of a message list: its value, its span, and the span to remove with it."""
 
     value: Any
@@ -328,14 +329,13 @@ def _is_element(span: Span) -> bool:
     return not span.path or isinstance(span.path[-1], int)
 
 
-def _elements(line: int, place: Place) -> Iterator[Element]:
-    span = Span(line, place.path)
+def _elements(line: int, place: Place) -> list[Element]:
+    path = place.path
     if isinstance(place.items, str):
-        yield Element(place.items, span, span)
-        return
-    for index, item in enumerate(place.items):
-        item_span = span.inside(index)
-        yield Element(item, item_span, item_span)
+        span = Span(line, path)
+        return [Element(place.items, span, span)]
+    spans = [Span(line, (*path, index)) for index in range(len(place.items))]
+    return list(map(Element, place.items, spans, spans))
 
 
 def _pointer(lists: Sequence[Place]) -> Path:

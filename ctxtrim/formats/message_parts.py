@@ -42,22 +42,27 @@ def result_parts(
     is_error: bool | None = None,
 ) -> tuple[Part, ...]:
     """The parts of a tool result: its texts, at least one, and its attachments."""
-    if all(part.media for part in parts):
-        parts = (Part("text"), *parts)
-    return tuple(
-        replace(part, call_id=call_id, name=name)
-        if part.media
-        else Part(
-            "tool_result",
-            part.text,
-            call_id,
-            name,
-            is_error,
-            span=part.span,
-            block=part.block,
-        )
-        for part in parts
-    )
+    found = []
+    has_text = False
+    for part in parts:
+        if part.media is not None:
+            found.append(replace(part, call_id=call_id, name=name))
+        else:
+            has_text = True
+            found.append(
+                Part(
+                    "tool_result",
+                    part.text,
+                    call_id,
+                    name,
+                    is_error,
+                    span=part.span,
+                    block=part.block,
+                )
+            )
+    if not has_text:
+        found.insert(0, Part("tool_result", "", call_id, name, is_error))
+    return tuple(found)
 
 
 def text_of(parts: Iterable[Part]) -> str:

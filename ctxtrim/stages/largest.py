@@ -14,7 +14,7 @@ def largest(
     """The largest visible messages, each with its tokens and the line that describes it."""
     messages = transcript.messages
     costs = [cost.total for cost in counter.costs(messages)]
-    order = sorted(visible(messages), key=lambda position: (-costs[position], position))
+    order = sorted(visible(messages), key=costs.__getitem__, reverse=True)
     exactness = counter.exactness(transcript)
     for position in order[:number]:
         message, tokens = messages[position], costs[position]

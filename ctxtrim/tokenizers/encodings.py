@@ -9,7 +9,7 @@ import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import category
@@ -74,10 +74,15 @@ class Encoding:
     exactness: Exactness = "exact"
     is_light: bool = False
 
-    def count(self, text: str) -> int:
-        """The tokens of a text. Special tokens count as text."""
-        count = _engine(self.name, self.is_light)
-        return count(text) if len(text) <= _PIECE else sum(map(count, pieces(text)))
+    @cached_property
+    def count(self) -> Callable[[str], int]:
+        """The function that counts the tokens of a text. Special tokens count as text."""
+        engine = _engine(self.name, self.is_light)
+
+        def count(text: str) -> int:
+            return engine(text) if len(text) <= _PIECE else sum(map(engine, pieces(text)))
+
+        return count
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text."""

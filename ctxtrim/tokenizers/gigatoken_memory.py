@@ -1,9 +1,10 @@
-"""Limits the memory of gigatoken, which caches every word, and locks it: it is not thread-safe."""
+"""Limits the memory of gigatoken, which caches every word, and shares it between threads."""
 
 from collections.abc import Callable
 from mmap import PAGESIZE
 from pathlib import Path
 from threading import Lock
+from time import sleep
 from typing import Any
 
 # Linux: memory of this process in pages; the second number is the resident set
@@ -11,51 +12,80 @@ _SIZES = Path("/proc/self/statm")
 _ROOM = 80_000_000  # bytes by which the process may grow before a rebuild
 _WORST = 10  # bytes that the cache takes for a character, at most
 _LOOK = 4_000_000  # characters between two measurements
+_WAIT = 0.001  # seconds between two attempts while another thread counts
 _BLIND = 64_000_000  # characters before a rebuild if memory cannot be measured
 
 
 def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
     """A counting function with such a tokenizer."""
     tokens_of = bounded_encode(make)
-    return lambda text: int(tokens_of(text).size)
+    return lambda text: len(tokens_of(text))
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
-    """The token ids of a text, as an array, from a gigatoken tokenizer that is rebuilt when its
-    cache grows too large.
+    """The token ids of a text, as an array, from such a tokenizer.
+
+    Exceptions of `make` are raised at once.
+    """
+    return _Bounded(make).encode
+
+
+class _Bounded:
+    """A gigatoken tokenizer that is rebuilt when its cache grows too large.
 
     Ordinary text repeats its words: the 1.3 million different words that gigatoken's authors found
     in a gigabyte of web pages fit. Texts of only new words would take ten times their size. The
     tokenizer does not report the size of its cache, so the growth of the process is measured; what
-    exceeds ten times the characters is something else. A lone surrogate counts as U+FFFD.
-    Exceptions of `make` are raised at once.
+    exceeds ten times the characters is something else.
     """
-    encode: Callable[[str], Any] | None = make().backend.encode
-    least = _resident()
-    counted = 0  # characters since the last measurement
-    fed = 0  # characters since the tokenizer was built
-    lock = Lock()
 
-    def tokens_of(text: str) -> Any:
-        nonlocal encode, counted, fed, least
-        with lock:
-            if encode is None:
-                encode, least, fed = make().backend.encode, _resident(), 0
-            try:
-                tokens = encode(text)
-            except TypeError:  # gigatoken rejects lone surrogates
-                tokens = encode(printable(text))
-            counted += len(text)
-            if counted >= (_LOOK if least else _BLIND):
-                fed += counted
-                counted = 0
-                size = _resident()
-                least = max(min(least, size), size - _WORST * fed)
-                if not size or size - least > _ROOM:
-                    encode = None  # frees its memory before the next one is built
-            return tokens
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._build()
+        self._counted = 0  # characters since the last measurement
 
-    return tokens_of
+    def _build(self) -> None:
+        self._encode: Callable[[str], Any] | None = self._make().backend.encode
+        self._least = _resident()
+        self._fed = 0  # characters since the tokenizer was built
+
+    def encode(self, text: str) -> Any:
+        """The token ids of a text. A lone surrogate counts as U+FFFD."""
+        try:
+            tokens = self._encode(text)  # type: ignore[misc]  # None is a TypeError, too
+        except (TypeError, RuntimeError):
+            tokens = self._encode_with_lock(text)
+        self._counted += len(text)
+        if self._counted >= _LOOK:
+            self._measure()
+        return tokens
+
+    def _encode_with_lock(self, text: str) -> Any:
+        """The token ids of a text with a lone surrogate, after a rebuild, or when another thread
+        has finished: the tokenizer raises a `RuntimeError` while it works for one.
+        """
+        with self._lock:
+            if self._encode is None:
+                self._build()
+            while True:
+                try:
+                    return self._encode(printable(text))  # type: ignore[misc]
+                except RuntimeError as error:
+                    if "borrowed" not in str(error):
+                        raise
+                    sleep(_WAIT)
+
+    def _measure(self) -> None:
+        """Drop the tokenizer if its cache is too large; the next text builds another."""
+        with self._lock:
+            self._fed += self._counted
+            self._counted = 0
+            size = _resident()
+            self._least = max(min(self._least, size), size - _WORST * self._fed)
+            is_unknown = not size and self._fed >= _BLIND
+            if is_unknown or size - self._least > _ROOM:
+                self._encode = None  # frees its memory before the next one is built
 
 
 def printable(text: str) -> str:

@@ -25,22 +25,17 @@ Messages = tuple[Message, ...]
 K = TypeVar("K")
 T = TypeVar("T")
 _QUOTED = partial(json.dumps, ensure_ascii=False)
+_PLAIN = ("text", "reasoning", "tool_result")  # kinds that cost no more than their text
 _TEXTS = 8_000_000  # characters of cached texts
 _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
-class Cost(Struct, frozen=True):
-    """The tokens of one message: of its parts, in order, of the frame around them, and in total.
-
-    `addends` splits the same tokens by purpose. For a call, `call_names` and `arguments` are the
-    tokens of its name and of its argument frames; for a result, `escapes` are those of its
-    escaping.
-    """
+class Cost(Struct, frozen=True, gc=False):
+    """The tokens of one message: of its parts, in order, of the frame around them, and in total."""
 
     parts: tuple[int, ...]
     frame: int
     total: int
-    addends: Addends
 
 
 @dataclass(frozen=True)
@@ -90,13 +85,14 @@ class Counter:
     """A tokenizer and a framing. Caches the costs of messages for its lifetime.
 
     One counter serves one transcript, so that the cache does not outlive its messages. `names`,
-    `tools` and `texts` cache tool names, schemas and texts, which recur in other transcripts; all
-    counters of a model share them.
+    `frames`, `tools` and `texts` cache tool names, frames, schemas and texts, which recur in other
+    transcripts; all counters of a model share them.
     """
 
     tokenizer: Tokenizer
     framing: Framing
     names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    frames: dict[tuple[object, ...], int] = field(default_factory=dict, repr=False, compare=False)
     tools: dict[str, Addends] = field(default_factory=dict, repr=False, compare=False)
     texts: "TextCounts" = field(default_factory=lambda: TextCounts(), repr=False, compare=False)
     _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(
@@ -112,7 +108,9 @@ class Counter:
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
-        return Counter(self.tokenizer, self.framing, self.names, self.tools, self.texts)
+        return Counter(
+            self.tokenizer, self.framing, self.names, self.frames, self.tools, self.texts
+        )
 
     def bound(self) -> "Counter":
         """A counter that never counts less than this one and does not load a vocabulary."""
@@ -124,20 +122,19 @@ class Counter:
 
     def shape(self, messages: Messages) -> Shape:
         """The shape of a conversation, computed once."""
-        return self._look(messages)[1]
+        return self._look(messages).shape
 
     def costs(self, messages: Messages) -> list[Cost]:
         """The cost of each message, given the messages around it."""
-        return self._look(messages)[2]
+        return self._look(messages).costs
 
     def _look(self, messages: Messages) -> "_Seen":
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            costs = [
-                self.cost(message, fan) for message, fan in zip(messages, shape.fan, strict=True)
-            ]
-            seen = self._seen[id(messages)] = (messages, shape, costs)
+            costs = list(map(self.cost, messages, shape.fan))
+            total = sum([cost.total for cost in costs])
+            seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total)
         return seen
 
     def fixed(self, transcript: Transcript) -> int:
@@ -148,7 +145,7 @@ class Counter:
 
     def tokens(self, transcript: Transcript) -> int:
         """The tokens of the whole request."""
-        return self.fixed(transcript) + sum(cost.total for cost in self.costs(transcript.messages))
+        return self.fixed(transcript) + self._look(transcript.messages).total
 
     def exactness(self, transcript: Transcript) -> Exactness:
         """The exactness of this transcript's count. Only plain messages are exact."""
@@ -160,9 +157,8 @@ class Counter:
 
     def _exactness(self, transcript: Transcript) -> Exactness:
         sent = [message for message in transcript.messages if message.agent_visible]
-        if transcript.uncounted or any(
-            _is_guessed(part) for message in sent for part in message.parts
-        ):
+        parts = [part for message in sent for part in message.parts]
+        if transcript.uncounted or any(map(_is_guessed, parts)):
             return "estimated"
         overhead = self.beside(transcript)
         request = self.framing.request.exactness(transcript.options, overhead)
@@ -185,16 +181,18 @@ class Counter:
         by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
         by_tool: dict[str, int] = {}
         framing = self.framing.priming
-        for index, cost in enumerate(self.costs(transcript.messages)):
-            message = transcript.messages[index]
+        messages, costs = transcript.messages, self.costs(transcript.messages)
+        for message, cost, call in zip(messages, costs, shape.call, strict=True):
             if not message.agent_visible:
                 continue
             framing += cost.frame
+            role = message.role
             for part, tokens in zip(message.parts, cost.parts, strict=True):
-                by_role[message.role] += tokens
-                by_kind[part.kind] += tokens
-                if message.role == "tool" or part.kind == "tool_call":
-                    tool = tool_name(part, shape.call[index])
+                kind = part.kind
+                by_role[role] += tokens
+                by_kind[kind] += tokens
+                if role == "tool" or kind == "tool_call":
+                    tool = tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
         overhead = self.beside(transcript)
         schemas = sum(overhead.values()) - self.framing.priming
@@ -218,17 +216,28 @@ class Counter:
         0 for a hidden message.
         """
         is_parallel = fan > 1
-        cached = self._costs.get((id(message), is_parallel))
-        if cached is None:
-            cached = self._costs[id(message), is_parallel] = (
-                message,
-                self._price(message, is_parallel),
-            )
+        key = (id(message), is_parallel)
+        cached = self._costs.get(key)
+        if cached is None:  # storing the message keeps its id unique
+            cached = self._costs[key] = (message, self._price(message, is_parallel))
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
-        """The addends of a message's cost that are not 0; `fan` as for `cost`."""
-        return {name: tokens for name, tokens in self.cost(message, fan).addends.items() if tokens}
+        """The tokens of a message by purpose, without those that are 0; `fan` as for `cost`.
+
+        For a call, `call_names` and `arguments` are the tokens of its name and of its argument
+        frames; for a result, `escapes` are those of its escaping.
+        """
+        if not message.agent_visible:
+            return {}
+        is_parallel = fan > 1
+        quoted = self._quoted(message, is_parallel)
+        addends: Addends = {}
+        for part in message.parts:
+            for name, tokens in self._part(part, quoted).items():
+                addends[name] = addends.get(name, 0) + tokens
+        addends |= self.framing.around(message, is_parallel, self._name)
+        return {name: tokens for name, tokens in addends.items() if tokens}
 
     def beside(self, transcript: Transcript) -> Addends:
         """The tokens outside of messages by purpose: priming, tool schemas, and other request
@@ -248,16 +257,30 @@ class Counter:
         )
 
     def _price(self, message: Message, is_parallel: bool) -> Cost:
-        """The cost of a message, summed from its addends; 0 for a hidden message."""
+        """The cost of a message; 0 for a hidden message."""
         if not message.agent_visible:
-            return Cost((0,) * len(message.parts), 0, 0, {})
+            return Cost((0,) * len(message.parts), 0, 0)
         quoted = self._quoted(message, is_parallel)
-        addends: Addends = {}
-        parts = tuple([self._part(part, quoted, addends) for part in message.parts])
-        around = self.framing.around(message, is_parallel, self._name)
-        addends |= around
-        frame = sum(around.values())
-        return Cost(parts, frame, sum(parts) + frame, addends)
+        parts = []
+        for part in message.parts:
+            if part.kind in _PLAIN and quoted is None and part.media is None and not part.sealed:
+                text = part.text if part.wrapper is None else part.spelled
+                parts.append(self.texts.count(text, self.tokenizer))
+            else:
+                parts.append(sum(self._part(part, quoted).values()))
+        frame = self._frame(message, is_parallel)
+        return Cost(tuple(parts), frame, sum(parts) + frame)
+
+    def _frame(self, message: Message, is_parallel: bool) -> int:
+        """The tokens around the parts of a message, which many messages have in common."""
+        framing = self.framing
+        line_breaks = framing.line_breaks(message)
+        key = framing.frame_key(message, is_parallel)
+        tokens = self.frames.get(key)
+        if tokens is None:
+            around = framing.around(message, is_parallel, self._name)
+            tokens = keep(self.frames, key, sum(around.values()) - line_breaks)
+        return tokens + line_breaks
 
     def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
         """The function that escapes texts if the API sends them as JSON strings, or None."""
@@ -267,8 +290,8 @@ class Counter:
             return json.dumps
         return _QUOTED if self.framing.quotes_results else None
 
-    def _part(self, part: Part, quoted: Callable[[str], str] | None, addends: Addends) -> int:
-        """The tokens of a part, which are also added to the addends of its message."""
+    def _part(self, part: Part, quoted: Callable[[str], str] | None) -> Addends:
+        """The tokens of a part, by purpose."""
         if part.kind == "tool_call":
             costs = self._call(part)
         elif part.media is not None:
@@ -285,9 +308,7 @@ class Counter:
                 costs["document"] = self.framing.document
         if part.sealed:
             costs["sealed"] = ceil(part.sealed * self.framing.sealed)
-        for name, tokens in costs.items():
-            addends[name] = addends.get(name, 0) + tokens
-        return sum(costs.values())
+        return costs
 
     def _call(self, part: Part) -> Addends:
         """The tokens of a call's arguments and name."""
@@ -308,7 +329,13 @@ class Counter:
         return keep(self.names, name, self.tokenizer.count(name)) if tokens is None else tokens
 
 
-_Seen = tuple[Messages, Shape, list[Cost]]
+class _Seen(Struct, frozen=True):
+    """The shape of some messages, their costs, and the sum of those."""
+
+    messages: Messages
+    shape: Shape
+    costs: list[Cost]
+    total: int
 
 
 def keep(cache: dict[K, T], key: K, value: T) -> T:
@@ -324,10 +351,10 @@ def _is_guessed(part: Part) -> bool:
     unknown length.
     """
     media = part.media
-    if part.sealed:
-        return True
-    if media is None or media.kind == "image":
+    if media is None or part.sealed:
+        return part.sealed > 0
+    if media.kind == "image":
         return False
-    return (
-        media.pages if media.kind == "pdf" else media.seconds if media.kind == "audio" else None
-    ) is None
+    if media.kind == "pdf":
+        return media.pages is None
+    return media.kind != "audio" or media.seconds is None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ctxtrim.model import Message, Part
+from ctxtrim.model import Message
 from ctxtrim.tokens.media.policies import POLICIES, Policy
 from ctxtrim.tokens.request import Addends, RequestFraming
 
@@ -77,26 +77,37 @@ class Framing:
             addends["assistant"] = self.assistant
             calls = [part for part in message.parts if part.kind == "tool_call"]
             if self.preamble is not None and calls:
-                if any(part.kind == "text" and part.text for part in message.parts):
+                if _has_text(message):
                     addends["preamble"] = self.preamble
                 else:
                     addends["frame"] = addends["assistant"] = 0
             if is_parallel:
                 addends["parallel"] = self.parallel
             if calls:
-                addends |= self._around_calls(calls)
+                addends["call_frame"] = self.call * len(calls)
+                addends["line_breaks"] = self.line_breaks(message)
             if self.reasoning and len(calls) < len(message.parts):
                 reasoning = sum(part.kind == "reasoning" for part in message.parts)
                 if reasoning:
                     addends["reasoning_frame"] = self.reasoning * reasoning
         return addends
 
-    def _around_calls(self, calls: list[Part]) -> Addends:
-        addends = {"call_frame": self.call * len(calls)}
-        texts = [part.text for part in calls if self.multiline and "\\" in part.text]
-        if texts:
-            addends["line_breaks"] = self.multiline * sum(map(_multiline_arguments, texts))
-        return addends
+    def frame_key(self, message: Message, is_parallel: bool) -> tuple[object, ...]:
+        """What the tokens of `around` depend on, except `line_breaks`."""
+        kinds = tuple([part.kind for part in message.parts])
+        has_text = self.preamble is None or _has_text(message)
+        return message.role, message.name, is_parallel, kinds, has_text
+
+    def line_breaks(self, message: Message) -> int:
+        """The tokens of line breaks in the arguments of a message's calls."""
+        if not self.multiline or message.role != "assistant":
+            return 0
+        texts = [part.text for part in message.parts if part.kind == "tool_call"]
+        return self.multiline * sum([_multiline_arguments(text) for text in texts if "\\" in text])
+
+
+def _has_text(message: Message) -> bool:
+    return any(part.kind == "text" and part.text for part in message.parts)
 
 
 def argument_values(arguments: str) -> list[tuple[str, str]] | None:

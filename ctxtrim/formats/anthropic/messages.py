@@ -49,7 +49,8 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
     start = len(found.messages)
     before: list[Span] = []
-    for value, span, whole in elements:
+    for element in elements:
+        value, span, whole = element.value, element.span, element.whole
         message, role, keys = inner(value)
         if role not in ROLES:
             found.uncounted += role is not None
@@ -233,14 +234,14 @@ def _element(message: Message | None) -> Span | None:
     """
     if message is None or message.spans[0].path[-1:] == ("system",):
         return None
-    line, path = message.spans[0]
+    line, path = message.spans[0].line, message.spans[0].path
     home = owner(path[:-1]) if path[-2:-1] == ("content",) else None
     return message.spans[0] if home is None else Span(line, home)
 
 
 def _first(system: Message) -> Span:
     """The span of the first element, for a conversation with only a system prompt."""
-    line, path = system.spans[0]
+    line, path = system.spans[0].line, system.spans[0].path
     return Span(line, (*path[:-1], "messages", 0))
 
 

@@ -50,7 +50,8 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
 
     Partial events of a streamed message are skipped; the full one follows.
     """
-    for value, span, whole in elements:
+    for element in elements:
+        value, span, whole = element.value, element.span, element.whole
         inner, home = _content(value, span)
         if inner is None:
             continue

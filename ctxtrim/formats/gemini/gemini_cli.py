@@ -76,7 +76,8 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
                 _take(message, calls, answered, found)
         else:
             found.uncounted += kind not in _SCREEN and "content" in value
-    headers = (value for value, _, _ in elements if isinstance(value, dict) and "id" not in value)
+    values = (element.value for element in elements)
+    headers = (value for value in values if isinstance(value, dict) and "id" not in value)
     found.id = next(
         (value["sessionId"] for value in headers if isinstance(value.get("sessionId"), str)), None
     )

@@ -34,7 +34,8 @@ class LoggedMessage:
 def replayed(elements: Sequence[Element]) -> list[LoggedMessage]:
     """The final messages of a log. The elements of a list are returned as they are."""
     entries: dict[object, LoggedMessage] = {}
-    for number, (value, span, whole) in enumerate(elements):
+    for number, element in enumerate(elements):
+        value, span, whole = element.value, element.span, element.whole
         if not isinstance(value, dict):
             continue
         name = value.get("id")

@@ -7,7 +7,7 @@ Messages with other roles are not read and stay unchanged.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, metadata_in, role_in, string
@@ -31,7 +31,8 @@ ROLES: dict[object, Role] = {
 }
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta")  # notes of mini-swe-agent and hermes, never sent
-_BLOCK = re.compile(r"^```mswea_bash_command\n(.*?)\n?```", re.DOTALL | re.MULTILINE)
+_BLOCK_START = "```mswea_bash_command\n"
+_BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
@@ -56,10 +57,10 @@ def _is_foreign(block: object) -> bool:
 
 def is_foreign(value: object) -> bool:
     """Whether a message has Anthropic's calls or results, which edits as text would separate."""
-    blocks = elements(value.get("content")) if isinstance(value, dict) else ()
-    return any(
+    content = value.get("content") if isinstance(value, dict) else None
+    return isinstance(content, list) and any(
         isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
-        for block in blocks
+        for block in content
     )
 
 
@@ -68,38 +69,44 @@ def read(items: Sequence[Element], found: ListContents) -> None:
 
     The usage on user messages is skipped: it counts a simulated user's prompt.
     """
-    before: dict[str, Any] = {}
-    for value, span, whole in items:
+    last_action: Part | None = None  # the action of the message before
+    for element in items:
+        value = element.value
         role = role_in(value, "role", ROLES)
         if role is None:
             name = value.get("role") if isinstance(value, dict) else None
             found.uncounted += name is not None and name not in _ASIDE
             continue
-        if role == "user" and _is_observation(value, before):
+        if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
-        before = value
+        last_action = _action(value) if role == "assistant" else None
+        index = len(found.messages)
         if role == "assistant" and "usage" in value and is_complete(value):
-            usage = openai_usage(value["usage"], len(found.messages))
+            usage = openai_usage(value["usage"], index)
             found.usages += [usage] if usage else []
-        found.messages.append(_message(role, value, span, whole, len(found.messages)))
+        found.messages.append(_message(role, element, index, last_action))
 
 
-def _is_observation(value: dict[str, Any], before: dict[str, Any]) -> bool:
-    """Whether a user message is the output of the action before it (SWE-agent and mini-swe-agent).
+def _may_be_observation(value: dict[str, Any]) -> bool:
+    """Whether a user message may be the output of the action before it (SWE-agent and
+    mini-swe-agent).
 
     Its text is not checked, because a stage may have replaced it.
     """
-    is_typed = value.get("message_type", "observation") != "observation" or value.get("is_demo")
-    return not is_typed and _action(before) is not None
+    is_observation = value.get("message_type", "observation") == "observation"
+    return is_observation and not value.get("is_demo")
 
 
 def _action(value: dict[str, Any]) -> Part | None:
     """The command in the text of a SWE-agent or mini-swe-agent message, as a call of a shell."""
-    action, content = value.get("action"), value.get("content")
     if value.get("role") != "assistant" or value.get("tool_calls"):
         return None
-    if action is None and isinstance(content, str) and (block := _BLOCK.search(content)):
-        return Part("tool_call", block[1], name="bash")
+    action, content = value.get("action"), value.get("content")
+    if action is None:
+        block = None
+        if isinstance(content, str) and _BLOCK_START in content:
+            block = _BLOCK.search(content)
+        return Part("tool_call", block[1], name="bash") if block else None
     is_agent = "thought" in value or value.get("message_type") == "action"
     return Part("tool_call", action, name="bash") if is_agent and isinstance(action, str) else None
 
@@ -178,35 +185,38 @@ def choice(envelope: dict[str, Any]) -> str | None:
     return string(choice)
 
 
-def _message(role: Role, value: dict[str, Any], span: Span, whole: Span, index: int) -> Message:
-    name = string(value.get("name"))
+def _message(role: Role, element: Element, index: int, action: Part | None) -> Message:
+    value, span, spans = element.value, element.span, (element.whole,)
     parts = content_parts(value.get("content"), span.inside("content"), _block)
+    if len(value) == 2 and parts and role != "tool":  # a role and a content, as in most messages
+        return Message(role, parts, index=index, spans=spans, action=action)
+    name = string(value.get("name"))
     if role == "tool":
         is_error = bool(value["error"]) if "error" in value else None
         parts = result_parts(parts, _result_call_id(value), name, is_error)
-        metadata = metadata_in(value)
-        return Message(role, parts, name, metadata=metadata, index=index, spans=(whole,))
+        return Message(role, parts, name, metadata=metadata_in(value), index=index, spans=spans)
     if role == "assistant" or "tool_calls" in value:
-        parts = (*_reasoning(value, span), *parts)
-        if isinstance(value.get("refusal"), str):
-            parts = (*parts, Part("text", value["refusal"]))
-        parts = (*parts, *_calls(value, span))
+        refusal = value.get("refusal")
+        refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
+        parts = (*_reasoning(value, span), *parts, *refusals, *_calls(value, span))
     is_demo = value.get("is_demo") is True
-    action = _action(value) if role == "assistant" else None
     return Message(
-        role, parts, name, is_demo, index=index, spans=(whole,), action=action, is_demo=is_demo
+        role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
     )
 
 
-def _reasoning(value: dict[str, Any], span: Span) -> Iterator[Part]:
+def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
     """The reasoning of an answer, encrypted first."""
-    sealed = _sealed(value.get("reasoning_details"))
-    if sealed:
-        yield Part("reasoning", sealed=sealed)
+    parts = []
+    details = value.get("reasoning_details")
+    if details and (sealed := _sealed(details)):
+        parts.append(Part("reasoning", sealed=sealed))
     for key in ("reasoning", "reasoning_content"):
-        if isinstance(value.get(key), str):
+        text = value.get(key)
+        if isinstance(text, str):
             home = span.inside(key)
-            yield Part("reasoning", value[key], span=home, block=home)
+            parts.append(Part("reasoning", text, span=home, block=home))
+    return parts
 
 
 def _sealed(details: Any) -> int:
@@ -234,25 +244,32 @@ def _result_call_id(value: dict[str, Any]) -> str | None:
 
     SWE-agent writes a list of ids, tau2 the message's own id.
     """
+    if "tool_call_id" in value:
+        return string(value["tool_call_id"])
     ids = elements(value.get("tool_call_ids"))
-    return string(value.get("tool_call_id", ids[0] if ids else value.get("id")))
+    return string(ids[0] if ids else value.get("id"))
 
 
-def _calls(value: dict[str, Any], span: Span) -> Iterator[Part]:
+def _calls(value: dict[str, Any], span: Span) -> list[Part]:
+    parts = []
     for index, call in enumerate(elements(value.get("tool_calls"))):
         if isinstance(call, dict):
-            block = span.inside("tool_calls", index)
-            inner = next(
-                (key for key in ("function", "custom") if isinstance(call.get(key), dict)), None
-            )
-            # inspect and others write name and arguments next to the id
-            function, home = (call[inner], block.inside(inner)) if inner else (call, block)
-            key = "input" if inner == "custom" else "arguments"
-            yield _call(function, key, call.get("id"), home, block)
+            parts.append(_tool_call(call, span.inside("tool_calls", index)))
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
         block = span.inside("function_call")
-        yield _call(legacy, "arguments", None, block, block)
+        parts.append(_call(legacy, "arguments", None, block, block))
+    return parts
+
+
+def _tool_call(call: dict[str, Any], block: Span) -> Part:
+    """A call; inspect and others write its name and arguments next to its id."""
+    call_id = call.get("id")
+    for inner, key in (("function", "arguments"), ("custom", "input")):
+        function = call.get(inner)
+        if isinstance(function, dict):
+            return _call(function, key, call_id, block.inside(inner), block)
+    return _call(call, "arguments", call_id, block, block)
 
 
 def _call(function: dict[str, Any], key: str, call_id: object, span: Span, block: Span) -> Part:

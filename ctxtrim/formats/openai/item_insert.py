@@ -43,7 +43,7 @@ def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
 
 def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, Any] | None:
     """The call with an id, searched backwards from an item or its line."""
-    line, path = neighbour
+    line, path = neighbour.line, neighbour.path
     places = (
         (Span(line, (*path[:-1], index)) for index in range(int(path[-1]), -1, -1))
         if path and isinstance(path[-1], int)

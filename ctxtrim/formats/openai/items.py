@@ -93,7 +93,7 @@ def after(kind: Kind) -> State:
 
 def home(element: Element) -> Span | None:
     """The array that contains an item; None for a line. An answer never spans two arrays."""
-    line, path = element.span
+    line, path = element.span.line, element.span.path
     return Span(line, path[:-1]) if path and isinstance(path[-1], int) else None
 
 
@@ -134,7 +134,11 @@ def read_items(elements: Sequence[Element], found: ListContents) -> None:
             continue
         index = len(found.messages)
         if kind == "text":
-            parts = tuple(part for element in together for part in answer_parts(*element))
+            parts = tuple(
+                part
+                for element in together
+                for part in answer_parts(element.value, element.span, element.whole)
+            )
             spans = tuple(element.whole for element in together)
             found.messages.append(Message("assistant", parts, index=index, spans=spans))
         else:
@@ -148,7 +152,7 @@ def _other_message(element: Element, index: int) -> Message:
 
     A string is a user text, except for instructions.
     """
-    value, span, whole = element
+    value, span, whole = element.value, element.span, element.whole
     if isinstance(value, str):
         role: Role = "system" if span.path[-1] in ("instructions", "text") else "user"
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
@@ -187,7 +191,7 @@ def _opening(value: dict[str, Any]) -> str:
 
 
 def _result(element: Element, index: int) -> Message:
-    value, span, whole = element
+    value, span, whole = element.value, element.span, element.whole
     name, metadata = string(value.get("name")), metadata_in(value)
     key = next((key for key in _OUTPUTS if key in value), "output")
     parts = tuple(output(value.get(key), span.inside(key), call_id(value), name))

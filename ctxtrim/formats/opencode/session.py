@@ -34,7 +34,7 @@ def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the summary of the last compaction, and the messages that opencode still sends."""
     known = [item for item in items if knows(item.value)]
     found.uncounted += sum(
-        isinstance(info_of(value).get("role"), str) and not knows(value) for value, _, _ in items
+        isinstance(info_of(item.value).get("role"), str) and not knows(item.value) for item in items
     )
     sent = SentMessages([item.value for item in known])
     if sent.summary is not None:
@@ -105,7 +105,7 @@ def _pieces(value: Any, span: Span) -> Iterator[tuple[Any, Span]]:
 
 def _add_prompt(item: Element, found: ListContents) -> None:
     """Add a user message. opencode writes its synthetic texts, and does not send ignored ones."""
-    value, span, whole = item
+    value, span, whole = item.value, item.span, item.whole
     sent = [
         (piece, part)
         for piece, inner in _pieces(value, span)
@@ -149,7 +149,7 @@ def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:
 
 def _add_answer(item: Element, found: ListContents, *, has_usage: bool) -> None:
     """Add the steps of an answer, each followed by its results."""
-    value, span, _ = item
+    value, span = item.value, item.span
     steps = _steps(list(_pieces(value, span)))
     for number, step in enumerate(steps):
         finished = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]

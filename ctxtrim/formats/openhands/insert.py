@@ -49,7 +49,7 @@ def _last(message: Message | None) -> Span:
 
 def _element(span: Span, site: Site, is_after: bool) -> Span:
     """The event at a position, or its pair if the position is on the outer side of the pair."""
-    line, path = span
+    line, path = span.line, span.path
     while path and not isinstance(path[-1], int):
         path = path[:-1]
     is_inside = len(path) > 1 and isinstance(path[-2], int)
@@ -75,7 +75,7 @@ def _idle(message: Message, site: Site) -> Span | None:
 
 def _event(span: Span, site: Site) -> dict[str, Any]:
     """The event that contains a span."""
-    line, path = span
+    line, path = span.line, span.path
     while path and not isinstance(path[-1], int):
         path = path[:-1]
     value = site.value_of(Span(line, path))

@@ -4,6 +4,7 @@ findings as values.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, field, fields
+from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -230,6 +231,7 @@ def seam() -> Any:
     return field(default=None, metadata={"seam": True}, compare=False)
 
 
+@cache
 def seams_of(stage: type[Stage]) -> tuple[str, ...]:
     """The names of the fields that the pipeline passes to a stage."""
     return tuple(item.name for item in fields(stage) if "seam" in item.metadata)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, ArchiveError, SelfCheckError
@@ -54,8 +55,7 @@ class Job:
     on_event: Callable[[str, int, Event], object] | None = None
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """The result of one chunk: bytes read, bytes to write (None: left out), rows and findings.
 
     `is_lossy`: a transcript was left out, so the file must not be replaced.

@@ -43,6 +43,9 @@ def is_only_instructions(message: Message) -> bool:
     """Whether a user message consists of such files only, so that no person typed it."""
     if message.role != "user" or not message.parts:
         return False
+    first = message.parts[0]
+    if first.kind != "text" or not _BEGINS.match(first.text):
+        return False
     return all(part.kind == "text" and _is_file(part.text) for part in message.parts)
 
 

@@ -229,7 +229,10 @@ class _Lists:
         return self._holds(items, dialect.admits or dialect.knows)
 
     def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
-        return not any(map(self._is_foreign, items)) and any(map(tells, items))
+        is_foreign = self._dialect.is_foreign
+        if is_foreign is not None and any(map(is_foreign, items)):
+            return False
+        return any(map(tells, items))
 
     def _is_foreign(self, value: object) -> bool:
         return self._dialect.is_foreign is not None and self._dialect.is_foreign(value)

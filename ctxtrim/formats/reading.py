@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import accumulate, chain, islice
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.errors import InputError, too_large
@@ -27,8 +28,7 @@ HEAD_BYTES = 1 << 22
 _BLOCK = 1 << 10  # lines of a document that are read at a time
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """Some lines, their transcripts, findings about the lines, and their format.
 
     `error`: the unexpected exception that ended the reading of these lines, if any.
@@ -172,7 +172,8 @@ def _votes(
 
 
 def _is_line(data: bytes) -> bool:
-    return b"\n" not in data.strip()
+    position = data.find(b"\n")
+    return position in (-1, len(data) - 1) or b"\n" not in data.strip()
 
 
 def _records(lines: Iterator[bytes], max_size: int) -> Iterator[JsonRecord]:

@@ -1,8 +1,8 @@
 """Rows of a report, from the results of the stages."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
@@ -11,8 +11,7 @@ from ctxtrim.reports.model import Explained, Row
 from ctxtrim.stage import Change, Finding
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The file of a transcript, its format, and its position among the transcripts of its lines."""
 
     path: str

@@ -5,12 +5,11 @@ The effect of one edit can thus be measured without a recount of the rest.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.conversation.turns import Shape
@@ -31,15 +30,18 @@ _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
 class Cost(Struct, frozen=True, gc=False):
-    """The tokens of one message: of its parts, in order, of the frame around them, and in total."""
+    """The tokens of one message: of its parts, in order, of the frame around them, and in total.
+
+    `is_guessed`: the cost of a part is an assumption.
+    """
 
     parts: tuple[int, ...]
     frame: int
     total: int
+    is_guessed: bool = False
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(Struct, frozen=True):
     """The tokens of a transcript, in total and by role, kind and tool.
 
     `tokens` = `by_role` + `framing` + `tools_schema`. `beside` has the tokens outside of messages
@@ -80,8 +82,7 @@ class TextCounts:
         return tokens
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(Struct, frozen=True, eq=False):
     """A tokenizer and a framing. Caches the costs of messages for its lifetime.
 
     One counter serves one transcript, so that the cache does not outlive its messages. `names`,
@@ -91,20 +92,26 @@ class Counter:
 
     tokenizer: Tokenizer
     framing: Framing
-    names: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
-    frames: dict[tuple[object, ...], int] = field(default_factory=dict, repr=False, compare=False)
-    tools: dict[str, Addends] = field(default_factory=dict, repr=False, compare=False)
-    texts: "TextCounts" = field(default_factory=lambda: TextCounts(), repr=False, compare=False)
-    _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    _seen: dict[int, "_Seen"] = field(default_factory=dict, repr=False, compare=False)
-    _overheads: dict[int, tuple[Transcript, Addends]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _labels: dict[int, tuple[Transcript, Exactness]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    names: dict[str, int] = field(default_factory=dict)
+    frames: dict[tuple[object, ...], int] = field(default_factory=dict)
+    tools: dict[str, Addends] = field(default_factory=dict)
+    texts: TextCounts = field(default_factory=TextCounts)
+    _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(default_factory=dict)
+    _seen: dict[int, "_Seen"] = field(default_factory=dict)
+    _overheads: dict[int, tuple[Transcript, Addends]] = field(default_factory=dict)
+    _labels: dict[int, tuple[Transcript, Exactness]] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Counter) and (self.tokenizer, self.framing) == (
+            other.tokenizer,
+            other.framing,
+        )
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # Struct has its own
+
+    def __hash__(self) -> int:
+        return hash((self.tokenizer, self.framing))
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
@@ -156,9 +163,8 @@ class Counter:
         return cached[1]
 
     def _exactness(self, transcript: Transcript) -> Exactness:
-        sent = [message for message in transcript.messages if message.agent_visible]
-        parts = [part for message in sent for part in message.parts]
-        if transcript.uncounted or any(map(_is_guessed, parts)):
+        costs = self.costs(transcript.messages)
+        if transcript.uncounted or any(cost.is_guessed for cost in costs):
             return "estimated"
         overhead = self.beside(transcript)
         request = self.framing.request.exactness(transcript.options, overhead)
@@ -167,29 +173,24 @@ class Counter:
         if self.tokenizer.exactness != "exact":
             # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
-        is_plain = transcript.tools is None and all(
-            message.role != "tool"
-            and all(part.kind == "text" and part.span for part in message.parts)
-            for message in sent
-        )
+        is_plain = transcript.tools is None and all(map(_is_plain, transcript.messages))
         return request if is_plain and self.framing.is_verified else "bounded"
 
     def count(self, transcript: Transcript) -> Count:
         """The tokens of the whole request, in total and by role, kind and tool."""
-        shape = self.shape(transcript.messages)
+        seen = self._look(transcript.messages)
         by_role: dict[str, int] = dict.fromkeys(ROLES, 0)
         by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
         by_tool: dict[str, int] = {}
         framing = self.framing.priming
-        messages, costs = transcript.messages, self.costs(transcript.messages)
-        for message, cost, call in zip(messages, costs, shape.call, strict=True):
+        for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
             if not message.agent_visible:
                 continue
             framing += cost.frame
             role = message.role
+            by_role[role] += cost.total - cost.frame
             for part, tokens in zip(message.parts, cost.parts, strict=True):
                 kind = part.kind
-                by_role[role] += tokens
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
                     tool = tool_name(part, call)
@@ -262,25 +263,28 @@ class Counter:
             return Cost((0,) * len(message.parts), 0, 0)
         quoted = self._quoted(message, is_parallel)
         parts = []
+        is_guessed = False
         for part in message.parts:
             if part.kind in _PLAIN and quoted is None and part.media is None and not part.sealed:
                 text = part.text if part.wrapper is None else part.spelled
                 parts.append(self.texts.count(text, self.tokenizer))
             else:
                 parts.append(sum(self._part(part, quoted).values()))
+                is_guessed = is_guessed or _is_guessed(part)
         frame = self._frame(message, is_parallel)
-        return Cost(tuple(parts), frame, sum(parts) + frame)
+        return Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
 
     def _frame(self, message: Message, is_parallel: bool) -> int:
         """The tokens around the parts of a message, which many messages have in common."""
-        framing = self.framing
-        line_breaks = framing.line_breaks(message)
-        key = framing.frame_key(message, is_parallel)
+        key = self.framing.frame_key(message, is_parallel)
         tokens = self.frames.get(key)
         if tokens is None:
-            around = framing.around(message, is_parallel, self._name)
-            tokens = keep(self.frames, key, sum(around.values()) - line_breaks)
-        return tokens + line_breaks
+            around = self.framing.around(message, is_parallel, self._name)
+            tokens = sum(around.values()) - around.get("line_breaks", 0)
+            keep(self.frames, key, tokens)
+        if self.framing.multiline and message.role == "assistant":
+            return tokens + self.framing.line_breaks(message)
+        return tokens
 
     def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
         """The function that escapes texts if the API sends them as JSON strings, or None."""
@@ -344,6 +348,13 @@ def keep(cache: dict[K, T], key: K, value: T) -> T:
         cache.clear()
     cache[key] = value
     return value
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether a message, if the model reads it, has only texts of the file and is no result."""
+    return not message.agent_visible or (
+        message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
+    )
 
 
 def _is_guessed(part: Part) -> bool:

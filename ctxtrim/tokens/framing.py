@@ -94,14 +94,13 @@ class Framing:
 
     def frame_key(self, message: Message, is_parallel: bool) -> tuple[object, ...]:
         """What the tokens of `around` depend on, except `line_breaks`."""
-        kinds = tuple([part.kind for part in message.parts])
+        parts = message.parts
+        kinds = parts[0].kind if len(parts) == 1 else tuple([part.kind for part in parts])
         has_text = self.preamble is None or _has_text(message)
         return message.role, message.name, is_parallel, kinds, has_text
 
     def line_breaks(self, message: Message) -> int:
         """The tokens of line breaks in the arguments of a message's calls."""
-        if not self.multiline or message.role != "assistant":
-            return 0
         texts = [part.text for part in message.parts if part.kind == "tool_call"]
         return self.multiline * sum([_multiline_arguments(text) for text in texts if "\\" in text])
 

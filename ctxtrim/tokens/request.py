@@ -19,6 +19,9 @@ _AUTO = (None, "auto")
 _ANY = ("any", "required")
 
 
+_NO_OPTIONS = RequestOptions()
+
+
 @dataclass(frozen=True)
 class RequestFraming:
     """The tokens of a request besides its messages.
@@ -77,9 +80,12 @@ class RequestFraming:
             costs |= schemas(transcript.tools) | self._choice(transcript.tool_choice, count)
             if "tool_prompt" in costs and transcript.tool_choice not in (*_AUTO, "none"):
                 costs["tool_prompt"] = self._forced_prompt()
-        answers = sum(
-            message.role == "assistant" and message.agent_visible for message in transcript.messages
-        )
+        answers = 0
+        if options != _NO_OPTIONS or self.kept:
+            answers = sum(
+                message.role == "assistant" and message.agent_visible
+                for message in transcript.messages
+            )
         if options.output is not None and self.writes_output is not None:
             costs["output_format"] = count(self.writes_output(options.output)) + self._output(
                 options

@@ -81,7 +81,7 @@ def read(items: Sequence[Element], found: ListContents) -> None:
             role = "tool"
         last_action = _action(value) if role == "assistant" else None
         index = len(found.messages)
-        if role == "assistant" and "usage" in value and is_complete(value):
+        if "usage" in value and role == "assistant" and is_complete(value):
             usage = openai_usage(value["usage"], index)
             found.usages += [usage] if usage else []
         found.messages.append(_message(role, element, index, last_action))

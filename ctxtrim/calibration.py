@@ -145,7 +145,7 @@ def anchor(counter: Counter, transcript: Transcript, usable: Recorded) -> tuple[
     note = Finding(
         "anchored", "info", text, transcript.line_of(transcript.messages[position]), tokens=tokens
     )
-    return replace(counter, tokenizer=tokenizer, framing=framing), note
+    return Counter(tokenizer, framing, texts=counter.texts), note
 
 
 def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list[Answer]:

@@ -48,7 +48,9 @@ def _has_long_integer(data: bytes) -> bool:
     """
     for start in range(0, len(data), _WINDOW):
         end = start + _WINDOW + len(_LONG)
-        if b"000000" in data[start:end:_STRIDE].translate(_DIGITS) and _has_integer(data, start, end):
+        if b"000000" in data[start:end:_STRIDE].translate(_DIGITS) and _has_integer(
+            data, start, end
+        ):
             return True
     return False
 

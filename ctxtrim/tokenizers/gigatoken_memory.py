@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from mmap import PAGESIZE
 from pathlib import Path
-from threading import Lock
-from time import sleep
+from threading import Event, Lock
 from typing import Any
 
 # Linux: memory of this process in pages; the second number is the resident set
@@ -74,7 +73,7 @@ class _Bounded:
                 except RuntimeError as error:
                     if "borrowed" not in str(error):
                         raise
-                    sleep(_WAIT)
+                    Event().wait(_WAIT)
 
     def _measure(self) -> None:
         """Drop the tokenizer if its cache is too large; the next text builds another."""

@@ -18,6 +18,7 @@ from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.tokens.framing import Framing, argument_values
 from ctxtrim.tokens.request import Addends
+from ctxtrim.tokens.text_counts import TextCounts
 
 Messages = tuple[Message, ...]
 
@@ -25,7 +26,6 @@ K = TypeVar("K")
 T = TypeVar("T")
 _QUOTED = partial(json.dumps, ensure_ascii=False)
 _PLAIN = ("text", "reasoning", "tool_result")  # kinds that cost no more than their text
-_TEXTS = 8_000_000  # characters of cached texts
 _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
@@ -56,30 +56,6 @@ class Count(Struct, frozen=True):
     framing: int
     tools_schema: int
     beside: Addends
-
-
-class TextCounts:
-    """The tokens of texts that recur, such as the common start of logged requests.
-
-    It holds texts of at most eight million characters in total; a full cache is cleared.
-    """
-
-    def __init__(self) -> None:
-        self._tokens: dict[str, int] = {}
-        self._size = 0
-
-    def count(self, text: str, tokenizer: Tokenizer) -> int:
-        """The tokens of a text."""
-        tokens = self._tokens.get(text)
-        if tokens is None:
-            tokens = tokenizer.count(text)
-            self._size += len(text)
-            if self._size > _TEXTS:
-                self._tokens.clear()
-                self._size = len(text)
-            if len(text) <= _TEXTS:
-                self._tokens[text] = tokens
-        return tokens
 
 
 class Counter(Struct, frozen=True, eq=False):

@@ -106,6 +106,10 @@ class SelfCheckError(CtxtrimError):
     """An edited transcript does not read back as intended."""
 
 
+class NotEditableError(SelfCheckError):
+    """A transcript is not to be edited; the text says why, and what to do."""
+
+
 def source_name(path: str) -> str:
     """The name of an input in messages: its path, or `<stdin>`."""
     return "<stdin>" if path == STDIN else path

@@ -305,12 +305,13 @@ class Transcript(_Readable, frozen=True, eq=False):
 
     `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only allowed tool or
     a word like `none`. `model` is the last model that answered, `id` the conversation's id in the
-    file. `pointer` is the JSON path of the conversation inside a larger document, `()` for the
-    whole line. `uncounted` is the number of messages with an unknown role; they are kept unchanged.
-    `usages` are the recorded usages of the answers, in order. `hides`: the format can mark a
-    message as hidden; otherwise stages drop it. `must_alternate`: user and assistant messages have
-    to alternate. `adds_texts`: the format can add a text to an existing message. `options` are the
-    other request fields that cost tokens.
+    file. `first_line` is the index of the line with the conversation, `pointer` its JSON path
+    inside a larger document, `()` for the whole line. `locked` says why no stage may edit the
+    transcript; it is empty if stages may. `uncounted` is the number of messages with an unknown
+    role; they are kept unchanged. `usages` are the recorded usages of the answers, in order.
+    `hides`: the format can mark a message as hidden; otherwise stages drop it. `must_alternate`:
+    user and assistant messages have to alternate. `adds_texts`: the format can add a text to an
+    existing message. `options` are the other request fields that cost tokens.
     """
 
     messages: tuple[Message, ...]
@@ -320,6 +321,8 @@ class Transcript(_Readable, frozen=True, eq=False):
     model: str | None = None
     id: str | None = None
     pointer: Path = ()
+    first_line: int = 0
+    locked: str = ""
     uncounted: int = 0
     usages: tuple[Usage, ...] = ()
     records_calls: bool = True
@@ -339,7 +342,7 @@ class Transcript(_Readable, frozen=True, eq=False):
     @property
     def line(self) -> int:
         """The line of the file at which the transcript starts, counted from 1."""
-        return self.line_at(Span(0, self.pointer))
+        return self.line_at(Span(self.first_line, self.pointer))
 
     def without_companions(self) -> "Transcript":
         """The same transcript without companions: dropping a message removes no extra lines."""

@@ -17,11 +17,15 @@ from writers import (
     gemini_cli,
     grok,
     kimi,
+    langfuse,
+    langsmith,
+    litellm,
     llamafactory,
     openai_chat,
     openai_responses,
     opencode,
     openhands,
+    opentelemetry,
     pi,
     qwen,
     sharegpt,
@@ -135,6 +139,12 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openhands, old": openhands.resolver,
     "sharegpt": sharegpt.conversation,
     "llamafactory": llamafactory.conversation,
+    "opentelemetry": opentelemetry.conversation,
+    "langfuse": langfuse.generation,
+    "langfuse, traces": langfuse.trace,
+    "langsmith": langsmith.run,
+    "langsmith, chains": langsmith.nested,
+    "litellm": litellm.payload,
 }
 """By format: a plain conversation and its number in the file, as a JSON value."""
 

@@ -13,7 +13,10 @@ from ctxtrim.structure import PROFILES
 from ctxtrim.summaries import markers
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
-NAMES = ("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini")
+NAMES = (
+    *("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini"),
+    *("opentelemetry", "langfuse", "langsmith", "litellm"),
+)
 """The formats that can hold the whole conversation; others lack ids, text next to a call, or calls.
 """
 FORMS = {

@@ -215,9 +215,11 @@ def _thinking(values: Values) -> Thinking | None:
 
 
 def _formats(values: Values) -> tuple[Format, ...]:
-    """The formats to detect, with message lists at `--messages-path` if it is given."""
+    """The formats to detect, as `--messages-path` and `--each-request` change them."""
     name, path = values["format"], values["messages_path"]
     known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
+    if values["each_request"]:
+        known = tuple(form.each_request or form for form in known)
     if path is None:
         return known
     placed = tuple(form.placed(path) for form in known if form.placed is not None)

@@ -71,6 +71,11 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             metavar="PATH",
         ),
         Option(
+            "each_request",
+            "Read each request of a trace as a transcript, not each conversation.",
+            False,
+        ),
+        Option(
             "max_size",
             "Refuse longer lines and documents, after decompression. [default: 1GiB]",
             MAX_SIZE,

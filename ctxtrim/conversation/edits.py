@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.model import VISIBLE, Message, Part, Span, Transcript
 
 
@@ -113,8 +113,12 @@ def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:
 
 
 def check(transcript: Transcript, stage: str) -> None:
-    """Raise a `SelfCheckError` if a stage made an edit that the format cannot write."""
+    """Raise a `SelfCheckError` if a stage made an edit that the format cannot write, or a
+    `NotEditableError` if the transcript is locked.
+    """
     read = transcript.source.messages
+    if transcript.locked and transcript.messages != read:
+        raise NotEditableError(transcript.locked)
     for message in transcript.messages:
         original = None if message.index is None else read[message.index]
         if message is original or message == original:

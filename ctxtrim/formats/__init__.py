@@ -16,6 +16,7 @@ from ctxtrim.formats.openai import responses as openai_responses
 from ctxtrim.formats.opencode import session as opencode
 from ctxtrim.formats.openhands import history as openhands
 from ctxtrim.formats.pi import session as pi
+from ctxtrim.formats.traces import langfuse, langsmith, litellm, opentelemetry
 
 FORMATS: dict[str, Format] = {
     dialect.name: dialect
@@ -29,6 +30,10 @@ FORMATS: dict[str, Format] = {
         droid.FORMAT,
         pi.FORMAT,
         grok.FORMAT,
+        opentelemetry.FORMAT,
+        langfuse.FORMAT,
+        langsmith.FORMAT,
+        litellm.FORMAT,
         list_format(context.DIALECT),
         list_format(gemini_cli.DIALECT),
         list_format(opencode.DIALECT),

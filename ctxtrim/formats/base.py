@@ -114,7 +114,8 @@ class Format:
     messages (as read, as edited), the members that record their visibility and kind, with the spans
     of their objects; None if the format cannot record it. `must_alternate`: user and assistant
     messages have to alternate. `text_block`: a text as a content block; None if messages have no
-    blocks.
+    blocks. `each_request`: the same format with a transcript for each request; None for formats
+    without logged requests.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Format:
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
+    each_request: "Format | None" = None
 
     def transcripts(
         self, records: Sequence[JsonRecord], lines: tuple[Line, ...]

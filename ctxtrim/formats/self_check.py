@@ -1,6 +1,6 @@
 """The self-check: written bytes must read back as the edited transcripts, or nothing is written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -21,18 +21,14 @@ def written_chunk(
 
     Also returns the transcripts as they read back, by position; none if nothing was edited. A
     document or line with several transcripts cannot be written in part: if one fails, all are left
-    out.
+    out. So are all if a line contains values of a failed transcript and of another.
     """
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return None, {}
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
-    lost = {
-        span.line
-        for transcript, is_lost in zip(out, failed, strict=True)
-        for message in transcript.source.messages
-        for span in message.spans
-        if is_lost
-    }
+    lost = _lines(transcript for transcript, is_lost in zip(out, failed, strict=True) if is_lost)
+    if lost and not lost.isdisjoint(_lines(kept)):
+        return None, {}
     is_same = not lost and all(
         transcript.messages == transcript.source.messages for transcript in kept
     )
@@ -46,6 +42,16 @@ def written_chunk(
         if transcript.messages and not is_lost
     ]
     return b"".join(pieces), dict(zip(places, found, strict=True))
+
+
+def _lines(transcripts: Iterable[Transcript]) -> set[int]:
+    """The indices of the lines with messages of some transcripts."""
+    return {
+        span.line
+        for transcript in transcripts
+        for message in transcript.source.messages
+        for span in message.spans
+    }
 
 
 def check(

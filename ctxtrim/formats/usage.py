@@ -62,6 +62,17 @@ def kimi_usage(value: Any, message: int | None, model: str | None) -> Usage | No
     return _usage(value, parts, "output", message, model, totals=())
 
 
+def langfuse_usage(value: Any, model: str | None) -> Usage | None:
+    """`{input, input_…, …_input_tokens, output}`: counters of input that do not overlap."""
+    if not isinstance(value, dict):
+        return None
+    counts = {key: count for key, count in value.items() if type(count) is int}
+    prompt = sum(count for key, count in counts.items() if "input" in key)
+    if not prompt:
+        return openai_usage(value)
+    return Usage(prompt, counts.get("output", 0), model=model)
+
+
 def gemini_usage(value: Any, message: int | None = None) -> Usage | None:
     """`{promptTokenCount, candidatesTokenCount, thoughtsTokenCount}`, also in snake case.
 

@@ -22,11 +22,11 @@ from ctxtrim.conversation.edits import (
     check,
     message_edits,
 )
-from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import value_of
+from ctxtrim.text.records import value_in, value_of
 from ctxtrim.text.splice import splice
 
 
@@ -58,6 +58,7 @@ class _Values(Sequence[Any]):
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
         self._value = cache(lambda index: value_of(lines[index].data))
+        self._inside = cache(value_in)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -66,11 +67,11 @@ class _Values(Sequence[Any]):
         return self._value(range(len(self.lines))[index])
 
     def at(self, span: Span) -> Any:
-        """The value at a span; None if there is none."""
+        """The value at a span, also inside a string that contains JSON; None if there is none."""
         value = self._value(span.line)
         for key in span.path:
             try:
-                value = value[key]
+                value = (self._inside(value) if isinstance(value, str) else value)[key]
             except (KeyError, IndexError, TypeError):
                 return None
         return value
@@ -265,6 +266,8 @@ def _edited(dialect: Format, source: _Values, index: int, edit: _LineEdit) -> by
     add: dict[Path, list[tuple[str, str]]] = {}
     for path, members in edit.members.items():
         members_before = source.at(Span(index, path))
+        if not isinstance(members_before, dict):
+            raise NotEditableError(f"line {line.number} takes no debug keys; leave out --metadata")
         for key, value in members.items():
             if key in members_before:
                 replace[*path, key] = spell(value)

@@ -4,7 +4,7 @@ import traceback
 
 from msgspec.structs import replace
 
-from ctxtrim.errors import ArchiveError, CtxtrimError, SelfCheckError, unexpected
+from ctxtrim.errors import ArchiveError, CtxtrimError, NotEditableError, SelfCheckError, unexpected
 from ctxtrim.formats.defects import malformed
 from ctxtrim.formats.reading import Chunk
 from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
@@ -17,12 +17,12 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
     """
     if isinstance(error, CtxtrimError) and not isinstance(error, SelfCheckError):
         raise error
-    is_self_check = isinstance(error, SelfCheckError)
-    text = str(error) if is_self_check else f"cannot be handled: {unexpected(error)}"
+    code = NOT_HANDLED
+    if isinstance(error, SelfCheckError):
+        code = NOT_EDITABLE if isinstance(error, NotEditableError) else SELF_CHECK
+    text = f"cannot be handled: {unexpected(error)}" if code == NOT_HANDLED else str(error)
     frames = "".join(traceback.format_exception(error)).splitlines() if shows_traceback else ()
-    return Finding(
-        SELF_CHECK if is_self_check else NOT_HANDLED, "error", text, line, details=tuple(frames)
-    )
+    return Finding(code, "error", text, line, details=tuple(frames))
 
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:

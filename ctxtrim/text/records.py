@@ -207,6 +207,19 @@ def value_of(data: bytes) -> Any:
     return (document(data) or split(data, 1)[0]).value
 
 
+def value_in(text: str) -> Any:
+    """The object or array that a string contains as JSON; None for other strings."""
+    if text.lstrip()[:1] not in ("[", "{"):
+        return None
+    try:
+        record = document(text.encode())
+    except UnicodeEncodeError:
+        return None
+    if record is not None and text.count("[") + text.count("{") > DEEPEST:
+        give_up_if_deep(record)
+    return record.value if record and isinstance(record.value, (dict, list)) else None
+
+
 def _document_reason(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return "the document ends in the middle of a value"

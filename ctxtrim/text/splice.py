@@ -1,8 +1,9 @@
 """Replaces, removes and inserts values inside a JSON text, and leaves every other character as it
 is.
 
-The text is scanned for the spans of the values at the given paths; nothing else is encoded again.
-If an object contains a key twice, the last one counts, as in JSON parsers.
+A path may continue inside a string that contains JSON. The text is scanned for the spans of the
+values at the given paths; nothing else is encoded again. If an object contains a key twice, the
+last one counts, as in JSON parsers.
 """
 
 import json
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Member, Members, members, skip, value_end
+from ctxtrim.text.json_spans import Leaf, Member, Members, members, skip, value_end
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
@@ -78,9 +79,25 @@ def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch])
     if wish.replacement is not None:
         patches.append((start, value_end(text, start), wish.replacement))
     elif wish.inside or wish.added or wish.inserted or wish.cuts:
+        if text[start] == '"':
+            patches += _in_string(text, start, wish, path)
+            return
         if text[start] not in "[{":
             raise KeyError(path)
         _container(text, start, wish, path, patches)
+
+
+def _in_string(text: str, start: int, wish: _Wish, path: Path) -> Iterator[Patch]:
+    """The patches for the JSON inside the string at `start`, escaped once more."""
+    leaf = Leaf(text[start + 1 : value_end(text, start) - 1])
+    inner: list[Patch] = []
+    try:
+        _value(leaf.value, skip(leaf.value, 0), wish, path, inner)
+    except (ValueError, IndexError):
+        raise KeyError(path) from None
+    for begin, end, new in inner:
+        escaped = json.dumps(new, ensure_ascii=text.isascii())[1:-1]
+        yield start + 1 + leaf.spelled(begin), start + 1 + leaf.spelled(end), escaped
 
 
 def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
@@ -168,7 +185,10 @@ def _insertions(
 
 
 def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
-    """The positions in a JSON text at which the values at some paths start."""
+    """The positions in a JSON text at which the values at some paths start.
+
+    A value inside a string that contains JSON has the position of the string.
+    """
     root = _Wish()
     for path in paths:
         _at(root, path).replacement = ""
@@ -180,7 +200,10 @@ def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
 def _locate(text: str, start: int, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
     if wish.replacement is not None:
         found[path] = start
-    if wish.inside and text[start] in "[{":
+    if wish.inside and text[start] == '"':
+        for key, inner in wish.inside.items():
+            _locate(text, start, inner, (*path, key), found)
+    elif wish.inside and text[start] in "[{":
         values = _values(members(text, start))
         for key, inner in wish.inside.items():
             begin = values.get(key)

@@ -8,7 +8,8 @@ from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtrim.text.splice import splice
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.splice import locate, splice
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")
@@ -152,3 +153,34 @@ def _home(value: Any, path: tuple[Any, ...]) -> Any:
     for key in path[:-1]:
         value = value[key]
     return value
+
+
+def test_a_path_continues_inside_a_string_with_json() -> None:
+    inner = '[{"text": "caf\\u00e9 \\"x\\""}, {"text": "b"}, {"text": "c"}]'
+    text = '{"a": ' + json.dumps(inner) + ', "b": "\\u0041"}'
+    paths: list[Path] = [("a", 0, "text"), ("a", 1)]
+    out = splice(text, {paths[0]: '"new \\"y\\""'}, [paths[1]], insert={("a",): [(3, '{"d": 1}')]})
+    assert out.endswith(', "b": "\\u0041"}')
+    assert json.loads(json.loads(out)["a"]) == [{"text": 'new "y"'}, {"text": "c"}, {"d": 1}]
+    assert "caf" not in out
+    only = splice(text, remove=[("a", 1)])
+    assert only == text.replace(', {\\"text\\": \\"b\\"}', "")
+
+
+def test_json_in_a_string_may_contain_strings_with_json() -> None:
+    deep = json.dumps({"x": json.dumps({"y": ["é", "z"]}, ensure_ascii=False)}, ensure_ascii=False)
+    text = json.dumps([deep], ensure_ascii=False)
+    out = splice(text, {(0, "x", "y", 1): '"ü\\n"'})
+    assert json.loads(json.loads(json.loads(out)[0])["x"]) == {"y": ["é", "ü\n"]}
+    assert out == text.replace("z", "ü" + "\\" * 4 + "n")
+
+
+@pytest.mark.parametrize("text", ['["no json"]', '["[1"]', '[""]', "[3]"])
+def test_a_path_into_a_string_without_json_does_not_exist(text: str) -> None:
+    with pytest.raises(KeyError):
+        splice(text, {(0, 1): "2"})
+
+
+def test_a_value_inside_a_string_has_the_position_of_the_string() -> None:
+    text = '{"a": 1, "b": "[{}]"}'
+    assert locate(text, [("b", 0), ("a",)]) == {("b", 0): 14, ("a",): 6}

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import members, role_in
 from ctxtrim.formats.message_parts import text_of
@@ -109,7 +110,10 @@ def tail_start(value: Any) -> str | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each new message as a separate message; an answer around it is split."""
+    """Each new message as a separate message; an answer around it is split.
+
+    Raises a `NotEditableError` before the summary of a compaction, which opencode sends first.
+    """
     earlier = _home(site.earlier.spans[0]) if site.earlier is not None else None
     later = _home(site.later.spans[0]) if site.later is not None else None
     if site.later is not None and later is not None and earlier == later:
@@ -117,6 +121,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     span = later or earlier or _home(site.any.spans[0])
     is_after = later is None
     neighbour = members(site.value_of(span))
+    if not is_after and info_of(neighbour).get("summary") is True:
+        raise NotEditableError("no message can come before the summary of a compaction")
     before = neighbour if is_after else members(_previous(span, site))
     return [
         Insertion(_new(message, neighbour, before, number), span, is_after)

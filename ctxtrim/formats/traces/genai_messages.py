@@ -1,0 +1,150 @@
+"""Messages of OpenTelemetry's GenAI conventions: `{"role", "parts": [{"type", "content"}]}`.
+
+Each `tool_call_response` is a tool result; each run of other parts is a message.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents
+from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.model import Kind, Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import dump
+
+ROLES: dict[object, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+}
+_TEXTS = ("text", "reasoning", "thinking")
+_MODALITIES = {"image": "image", "audio": "audio", "video": "video", "document": "document"}
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a message with typed parts."""
+    if role_in(value, "role", ROLES) is None:
+        return False
+    parts = members(value).get("parts")
+    return isinstance(parts, list) and all(
+        isinstance(members(part).get("type"), str) for part in parts
+    )
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read the messages of each element; none of an element without parts."""
+    for value, span, whole in items:
+        role = role_in(value, "role", ROLES)
+        if role is None:
+            found.uncounted += "role" in members(value)
+            continue
+        runs = list(_runs(elements(value.get("parts")), span.inside("parts")))
+        for is_result, blocks, parts in runs:
+            kind: Role = "tool" if is_result else "user" if role == "tool" else role
+            spans = (whole,) if len(runs) == 1 else tuple(blocks)
+            home = value if len(runs) == 1 else value["parts"][blocks[0].path[-1]]
+            metadata = metadata_in(home) if is_result else ()
+            index = len(found.messages)
+            found.messages.append(
+                Message(kind, tuple(parts), metadata=metadata, index=index, spans=spans)
+            )
+
+
+def _runs(parts: Sequence[Any], span: Span) -> Iterator[tuple[bool, list[Span], list[Part]]]:
+    """The parts of each message: whether it is a result, the spans of its parts, and the parts."""
+
+    def message_of(index: int) -> int:
+        """The same number for the parts of a message."""
+        return index if _is_result(parts[index]) else -1
+
+    for number, run in groupby(range(len(parts)), message_of):
+        indices = list(run)
+        blocks = [span.inside(index) for index in indices]
+        if number >= 0:
+            yield True, blocks, list(_result(members(parts[number]), blocks[0]))
+        else:
+            yield False, blocks, [_part(parts[index], span.inside(index)) for index in indices]
+
+
+def _is_result(part: Any) -> bool:
+    return members(part).get("type") == "tool_call_response"
+
+
+def _result(part: dict[str, Any], block: Span) -> Sequence[Part]:
+    """The parts of a tool result. Only a text can be edited."""
+    key = "response" if "response" in part else "result"
+    value = part.get(key)
+    text = value if isinstance(value, str) else "" if value is None else dump(value)
+    span = block.inside(key) if isinstance(value, str) else None
+    return result_parts([Part("text", text, span=span)], string(part.get("id")))
+
+
+def parts_of(content: Any, span: Span) -> tuple[Part, ...]:
+    """The parts of system instructions: a text, or a list of parts."""
+    return content_parts(content, span, _part)
+
+
+def _part(value: Any, block: Span) -> Part:
+    part = members(value)
+    kind, content = part.get("type"), part.get("content")
+    if kind in _TEXTS and isinstance(content, str):
+        name: Kind = "text" if kind == "text" else "reasoning"
+        return Part(name, content, span=block.inside("content"), block=block)
+    if kind == "tool_call":
+        arguments = block.inside("arguments")
+        return call_part(part.get("arguments"), part.get("id"), part.get("name"), arguments, block)
+    if kind in ("blob", "uri", "file", "file_data"):
+        mime = part.get("mime_type")
+        modality = _MODALITIES.get(str(part.get("modality")))
+        inline = {"inlineData": {"mimeType": mime, "data": content}}
+        plain = {"type": modality, "data": content}
+        media = media_of(plain if modality and not isinstance(mime, str) else inline)
+        return Part("attachment", media=media, block=block, text_block=_text_part)
+    return Part("text", dump(value), block=block)
+
+
+def _text_part(text: str) -> dict[str, Any]:
+    return {"type": "text", "content": text}
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with its last part."""
+    return array[:-1] if array[-1] == "parts" else None
+
+
+def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
+    """Each message as an element; an element that contains both neighbours is split."""
+    before, after = _element(site.earlier), _element(site.later)
+    if site.later is not None and before is not None and before == after:
+        block = site.later.spans[0]
+        return [Insertion(_json_value(message), block, cuts=True) for message in run]
+    if after is not None and not site.follows(run):
+        return [Insertion(_json_value(message), after) for message in run]
+    place = before or _element(site.any) or site.any.spans[0]
+    return [Insertion(_json_value(message), place, is_after=True) for message in run]
+
+
+def _element(message: Message | None) -> Span | None:
+    """The element with a message."""
+    if message is None:
+        return None
+    line, path = message.spans[0]
+    return Span(line, path[:-2] if path[-2:-1] == ("parts",) else path)
+
+
+def _json_value(message: Message) -> dict[str, Any]:
+    text, result = text_of(message.parts), message.result
+    if result is None:
+        return {"role": message.role, "parts": [_text_part(text)]}
+    part = {"type": "tool_call_response", "id": result.call_id, "response": text}
+    return {"role": "tool", "parts": [part]}
+
+
+DIALECT = Dialect("opentelemetry", knows, read, insert, owner=owner)

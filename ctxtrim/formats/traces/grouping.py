@@ -1,0 +1,110 @@
+"""Groups the requests of a trace: requests that repeat a growing prefix are one conversation.
+
+::
+
+    system user                      answer 1      repeated by the next request
+    system user answer-1 tool        answer 2      the longest request: one transcript
+    system user answer-1 tool user   answer 3 ─┐
+    other-system user                answer 4 ─┴── transcripts; the third request repeats the second
+
+A request belongs to a longer one that begins with the same messages and continues with its answer.
+The comparison ignores reasoning, which clients do not always send back, and white space in answers.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from ctxtrim.formats.traces.requests import LoggedRequest
+from ctxtrim.model import Message
+
+
+@dataclass
+class Conversation:
+    """The longest request of a conversation, and the shorter requests that it repeats."""
+
+    request: LoggedRequest
+    repeated: list[LoggedRequest] = field(default_factory=list)
+
+
+@dataclass
+class _Node:
+    """A sequence of messages: the conversations that begin with it, by what comes next.
+
+    `after` has the first conversation for each answer that follows, `first` the first
+    conversation of all.
+    """
+
+    children: dict[Hashable, "_Node"] = field(default_factory=dict)
+    after: dict[Hashable, Conversation] = field(default_factory=dict)
+    first: Conversation | None = None
+
+
+def conversations(requests: Sequence[LoggedRequest]) -> list[Conversation]:
+    """The conversations of a trace, in the order of their longest requests in the file."""
+    found: list[tuple[int, Conversation]] = []
+    root = _Node()
+    for position, request in sorted(enumerate(requests), key=_longest_first):
+        node = _node(root, request)
+        answer = _answer_key(request.messages[request.answer :])
+        longer = node.first if answer is None else node.after.get(answer)
+        if longer is not None and not _may_differ(request, longer.request):
+            longer.repeated.append(request)
+            continue
+        conversation = Conversation(request)
+        found.append((position, conversation))
+        _add(root, conversation)
+    return [conversation for _, conversation in sorted(found, key=lambda item: item[0])]
+
+
+def _may_differ(request: LoggedRequest, other: LoggedRequest) -> bool:
+    """Whether requests that look the same may have different images of the same size."""
+    is_longer = other.answer > request.answer
+    return not is_longer and any(
+        part.kind == "attachment" for message in request.messages for part in message.parts
+    )
+
+
+def _longest_first(item: tuple[int, LoggedRequest]) -> tuple[int, bool, int]:
+    """A key that sorts requests: more messages first, then requests with an answer."""
+    position, request = item
+    return -request.answer, len(request.messages) == request.answer, position
+
+
+def _node(root: _Node, request: LoggedRequest) -> _Node:
+    """The node of the messages that were sent with a request."""
+    node = root
+    for message in request.messages[: request.answer]:
+        node = node.children.setdefault(_key(message), _Node())
+    return node
+
+
+def _add(root: _Node, conversation: Conversation) -> None:
+    """Register a conversation at each of its messages."""
+    messages = conversation.request.messages
+    node = root
+    for position, message in enumerate(messages):
+        key = _answer_key(messages[position : position + 1])
+        if message.role == "assistant" and key is not None:
+            node.after.setdefault(key, conversation)
+        node.first = node.first or conversation
+        node = node.children.setdefault(_key(message), _Node())
+    node.first = node.first or conversation
+
+
+def _key(message: Message) -> Hashable:
+    """What is equal in two copies of a message."""
+    return message.role, tuple(part for part in message.parts if part.kind != "reasoning")
+
+
+def _answer_key(messages: Sequence[Message]) -> Hashable | None:
+    """What is equal in an answer, the first of some messages, and its copy: its calls, else its
+    words. None if it is empty.
+    """
+    parts = messages[0].parts if messages else ()
+    calls = tuple(
+        part.call_id or (part.name, part.text) for part in parts if part.kind == "tool_call"
+    )
+    if calls:
+        return calls
+    words = tuple(word for part in parts if part.kind == "text" for word in part.text.split())
+    return words or None

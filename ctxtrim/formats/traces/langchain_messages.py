@@ -1,0 +1,156 @@
+"""Messages of LangChain, serialized (`lc`, `id`, `kwargs`) or as objects with a `type`.
+
+::
+
+    {"lc": 1, "type": "constructor", "id": [ …, "HumanMessage"], "kwargs": {"content": …}}
+    {"type": "human", "content": …}
+    {"type": "human", "data": {"content": …}}
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
+from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.usage import responses_usage
+from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "human": "user",
+    "ai": "assistant",
+    "AIMessageChunk": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_CLASSES: dict[str, Role] = {
+    "SystemMessage": "system",
+    "HumanMessage": "user",
+    "AIMessage": "assistant",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
+_NAMES: dict[Role, tuple[str, str]] = {
+    "system": ("system", "SystemMessage"),
+    "user": ("human", "HumanMessage"),
+    "assistant": ("ai", "AIMessage"),
+    "tool": ("tool", "ToolMessage"),
+}
+"""The type and the class of a message by its role."""
+_CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta")
+"""Blocks that repeat a call."""
+
+
+def _role(value: dict[str, Any]) -> Role | None:
+    if "lc" in value:
+        names = elements(value.get("id"))
+        name = names[-1] if names and isinstance(names[-1], str) else ""
+        return _CLASSES.get(name.removesuffix("Chunk"))
+    kind = value.get("type")
+    return _ROLES.get(kind) if isinstance(kind, str) and "role" not in value else None
+
+
+def _body(value: dict[str, Any], span: Span) -> tuple[dict[str, Any], Span]:
+    """The object with the content of a message."""
+    key = next((key for key in ("kwargs", "data") if isinstance(value.get(key), dict)), None)
+    return (value, span) if key is None else (value[key], span.inside(key))
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a message of LangChain."""
+    if not isinstance(value, dict) or _role(value) is None:
+        return False
+    return "content" in _body(value, Span(0))[0]
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read one message per element."""
+    for value, span, whole in items:
+        role = _role(members(value))
+        if role is None:
+            found.uncounted += 1
+            continue
+        body, home = _body(value, span)
+        content = content_parts(body.get("content"), home.inside("content"), _block)
+        parts = tuple(part for part in content if part.kind != "tool_call")
+        if role == "tool":
+            status = body.get("status")
+            is_error = status == "error" if isinstance(status, str) else None
+            name = string(body.get("name"))
+            parts = result_parts(parts, string(body.get("tool_call_id")), name, is_error)
+        usage = responses_usage(body.get("usage_metadata"), len(found.messages))
+        if usage is not None and role == "assistant":
+            found.usages.append(usage)
+        metadata = metadata_in(value) if role == "tool" else ()
+        index = len(found.messages)
+        found.messages.append(
+            Message(
+                role, (*parts, *_calls(body, home)), metadata=metadata, index=index, spans=(whole,)
+            )
+        )
+
+
+def _block(value: Any, span: Span) -> Part:
+    block = members(value)
+    kind = block.get("type")
+    if isinstance(value, str):
+        return Part("text", value, span=span, block=span)
+    if kind == "text" and isinstance(block.get("text"), str):
+        return Part("text", block["text"], span=span.inside("text"), block=span)
+    if kind in ("thinking", "reasoning") and isinstance(block.get(kind), str):
+        return Part("reasoning", block[kind], block=span)
+    if kind in _CALLS:
+        return Part("tool_call")
+    return block_part(value, span)
+
+
+def _calls(body: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The calls of an answer; in older versions those of the provider."""
+    calls = members(body.get("additional_kwargs")).get("tool_calls")
+    home = span.inside("additional_kwargs", "tool_calls")
+    if "tool_calls" in body:
+        calls, home = body["tool_calls"], span.inside("tool_calls")
+    for index, call in enumerate(map(members, elements(calls))):
+        block = home.inside(index)
+        if "function" in call:
+            function, place = members(call["function"]), block.inside("function", "arguments")
+            arguments, name = function.get("arguments"), function.get("name")
+            yield call_part(arguments, call.get("id"), name, place, block)
+        else:
+            yield call_part(call.get("args"), call.get("id"), call.get("name"), None, block)
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with the last block of its content."""
+    if array[-1] != "content":
+        return None
+    return array[:-2] if array[-2:-1] in (("kwargs",), ("data",)) else array[:-1]
+
+
+def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
+    """Each message in the form of its neighbours."""
+    neighbour = members(site.value_of(site.any.spans[0]))
+    return insert_elements(run, site, lambda message: _json_value(message, neighbour))
+
+
+def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
+    kind, name = _NAMES[message.role]
+    body: dict[str, Any] = {"content": text_of(message.parts)}
+    if message.result is not None:
+        body["tool_call_id"] = message.result.call_id
+    if "lc" in neighbour:
+        names = [*elements(neighbour.get("id"))[:-1], name]
+        return {
+            "lc": neighbour["lc"],
+            "type": "constructor",
+            "id": names,
+            "kwargs": body | {"type": kind},
+        }
+    return {"type": kind} | ({"data": body} if "data" in neighbour else body)
+
+
+DIALECT = Dialect("langchain", knows, read, insert, owner=owner)

@@ -1,0 +1,57 @@
+"""Exports of Langfuse: observations, of which those of type GENERATION are requests.
+
+Observations come from the API (`{"data": […]}`, `traceId`), the export of tables and the storage
+integration (`trace_id`), or a trace (`{"id", "observations": […]}`). `input` and `output` are
+values, or JSON in a string.
+"""
+
+from typing import Any
+
+from ctxtrim.formats.fields import first_string, members
+from ctxtrim.formats.message_lists import Envelope
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
+from ctxtrim.formats.traces.traces import record_format
+from ctxtrim.formats.usage import langfuse_usage
+from ctxtrim.model import Span
+from ctxtrim.text.records import dump
+
+_KINDS = (
+    "GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR",
+    "EMBEDDING", "GUARDRAIL",
+)  # fmt: skip
+_INSIDE = ("data", "observations", "trace")
+
+
+def _is_observation(value: dict[str, Any]) -> bool:
+    is_traced = isinstance(value.get("traceId", value.get("trace_id")), str)
+    return is_traced and value.get("type") in _KINDS and ("input" in value or "output" in value)
+
+
+def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
+    """The request of a generation."""
+    if value["type"] != "GENERATION":
+        return None
+    sent = Field(value.get("input"), span.inside("input"))
+    settings = members(opened(Field(_either(value, "modelParameters"), span)).value)
+    tools = members(opened(sent).value).get("tools") or settings.get("tools")
+    usage = next(
+        (found for key in ("usageDetails", "usage") if (found := _either(value, key))), None
+    )
+    model = first_string((value.get("model"), _either(value, "providedModelName")))
+    facts = Envelope(
+        tools=dump(tools) if isinstance(tools, list | dict) else None,
+        model=model,
+        id=first_string((value.get("id"),)),
+        usage=langfuse_usage(opened(Field(usage, span)).value, model),
+    )
+    received = Field(value.get("output"), span.inside("output"))
+    return logged_request(span, _either(value, "traceId"), (sent,), received, facts)
+
+
+def _either(value: dict[str, Any], name: str) -> Any:
+    """The value under a name in camel or snake case."""
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    return value.get(name, value.get(snake))
+
+
+FORMAT = record_format("langfuse", _INSIDE, _is_observation, _request)

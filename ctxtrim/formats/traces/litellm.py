@@ -1,0 +1,44 @@
+"""Standard logging payloads of LiteLLM: `{"id", "trace_id", "call_type", "messages", "response"}`.
+
+A payload is a line or a document, alone or under `standard_logging_object`. `messages` are those of
+the request, also of Anthropic's and the Responses API.
+"""
+
+from typing import Any
+
+from ctxtrim.formats.fields import first_string, members
+from ctxtrim.formats.message_lists import Envelope
+from ctxtrim.formats.openai.chat import choice
+from ctxtrim.formats.request_options import chat_options
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request
+from ctxtrim.formats.traces.traces import record_format
+from ctxtrim.formats.usage import openai_usage
+from ctxtrim.model import Span
+from ctxtrim.text.records import dump
+
+_INSIDE = ("kwargs", "standard_logging_object")
+
+
+def _is_payload(value: dict[str, Any]) -> bool:
+    keys = {"call_type", "messages", "response"}
+    return keys <= value.keys() and isinstance(value["call_type"], str)
+
+
+def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
+    settings = members(value.get("model_parameters"))
+    tools = settings.get("tools")
+    facts = Envelope(
+        tools=dump(tools) if isinstance(tools, list | dict) else None,
+        tool_choice=choice(settings),
+        model=first_string((value.get("model"),)),
+        id=first_string((value.get("id"),)),
+        usage=openai_usage(value),
+        options=chat_options(settings),
+    )
+    sent = Field(value["messages"], span.inside("messages"))
+    received = Field(value["response"], span.inside("response"))
+    trace = first_string((value.get("trace_id"),))
+    return logged_request(span, trace, (sent,), received, facts)
+
+
+FORMAT = record_format("litellm", _INSIDE, _is_payload, _request)

@@ -1,0 +1,142 @@
+"""Spans and events of OpenTelemetry with the messages of a request, as OTLP JSON or as the SDKs
+print them.
+
+::
+
+    {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId", "attributes": [{key, value}]}]}]}]}
+    {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"traceId", "attributes": [ … ]}]}]}]}
+    {"name", "context": {"trace_id"}, "attributes": {key: value}}         console exporters of SDKs
+
+A message list is an attribute of the span or of one of its events: a value, or JSON in a string.
+Older instrumentations write an attribute for each field of a message (`flat_messages`), or an event
+for each message (`message_events`).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, first_string, members
+from ctxtrim.formats.message_lists import Envelope
+from ctxtrim.formats.traces import genai_messages
+from ctxtrim.formats.traces.attributes import Attributes
+from ctxtrim.formats.traces.flat_messages import flat_request
+from ctxtrim.formats.traces.message_events import event_request, message_name
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, nested, opened
+from ctxtrim.formats.traces.traces import trace_format
+from ctxtrim.formats.usage import responses_usage
+from ctxtrim.model import Message, Span
+from ctxtrim.text.records import dump
+
+_SENT = ("gen_ai.input.messages", "gen_ai.prompt")
+_RECEIVED = ("gen_ai.output.messages", "gen_ai.completion")
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+_TOKENS = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+)
+_INSIDE = (
+    "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans",
+    "resourceLogs", "scopeLogs", "logRecords",
+)  # fmt: skip
+
+
+def is_record(value: object) -> bool:
+    """Whether a value is an export or a span."""
+    if isinstance(value, list):
+        return bool(value) and _is_span(value[0])
+    return isinstance(value, dict) and (
+        isinstance(value.get("resourceSpans", value.get("resourceLogs")), list) or _is_span(value)
+    )
+
+
+def _is_span(value: Any) -> bool:
+    """Whether a value is a span or an event with attributes and the id of its trace."""
+    if not isinstance(value, dict) or not isinstance(value.get("attributes"), dict | list):
+        return False
+    return isinstance(_trace(value), str)
+
+
+def _trace(value: dict[str, Any]) -> Any:
+    context = members(value.get("context", value.get("spanContext")))
+    return first_string(
+        each.get(key) for each in (value, context) for key in ("traceId", "trace_id")
+    )
+
+
+def _id(value: dict[str, Any]) -> Any:
+    context = members(value.get("context", value.get("spanContext")))
+    return first_string(each.get(key) for each in (value, context) for key in ("spanId", "span_id"))
+
+
+def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
+    """The requests of an export."""
+    messages: dict[object, list[Field]] = {}
+    for record in nested(value, span, _INSIDE):
+        name = message_name(record.value)
+        if name is not None:
+            messages.setdefault((_trace(record.value), _id(record.value)), []).append(record)
+        request = _request(*record) if name is None and _is_span(record.value) else None
+        if request is not None:
+            yield request
+    for together in messages.values():  # log records: the messages of a request
+        first = together[0]
+        facts = Envelope(id=_id(first.value))
+        request = event_request(first.span, _trace(first.value), together, facts)
+        if request is not None:
+            yield request
+
+
+def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
+    """The request of a span, or of an event with all messages."""
+    found = Attributes()
+    found.add(value["attributes"], span.inside("attributes"))
+    events = [
+        Field(members(event), span.inside("events", index))
+        for index, event in enumerate(elements(value.get("events")))
+    ]
+    for event in events:
+        found.add(event.value.get("attributes"), event.span.inside("attributes"))
+    facts, trace, nothing = _facts(found, _id(value)), _trace(value), Field(None, span)
+    sent, received = _field(found, _SENT), _field(found, _RECEIVED)
+    if sent is None and received is None:
+        return flat_request(span, trace, found, facts) or event_request(span, trace, events, facts)
+    request = logged_request(span, trace, (sent or nothing,), received or nothing, facts)
+    if request is None:
+        return None
+    return replace(request, messages=tuple(map(found.located, request.messages)))
+
+
+def _facts(found: Attributes, own: str | None) -> Envelope:
+    """What the attributes say about a request with an id."""
+    model = first_string(found.get(name) for name in _MODELS)
+    counts = [next((n for name in names if (n := found.get(name))), None) for names in _TOKENS]
+    usage = responses_usage(dict(zip(("input_tokens", "output_tokens"), counts, strict=True)))
+    tools = opened(Field(found.get("gen_ai.tool.definitions"), Span(0))).value
+    return Envelope(
+        tools=dump(tools) if isinstance(tools, list | dict) else None,
+        model=model,
+        id=own,
+        usage=usage and replace(usage, model=model),
+        preamble=_instructions(found),
+    )
+
+
+def _field(found: Attributes, names: tuple[str, ...]) -> Field | None:
+    """The first attribute with one of some names."""
+    name = next((name for name in names if found.get(name) is not None), None)
+    return None if name is None else Field(*found.by_name[name][:2])
+
+
+def _instructions(found: Attributes) -> tuple[Message, ...]:
+    """The system instructions, a list of parts, as the first message."""
+    field = _field(found, ("gen_ai.system_instructions",))
+    if field is None:
+        return ()
+    value, span = opened(field)
+    parts = genai_messages.parts_of(value, span)
+    return (Message("system", parts, index=0, spans=(span,)),) if parts else ()
+
+
+FORMAT = trace_format("opentelemetry", is_record, requests)

@@ -1,0 +1,190 @@
+"""Formats of logged requests: a transcript for each conversation of a trace, or for each request.
+
+A trace with several requests repeats its messages. An edit would have to change all copies alike,
+so such a transcript is locked; with `--each-request` each request is edited alone.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace as with_fields
+from functools import partial
+from itertools import chain, islice
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.base import Format, Insertion, Layout, Site
+from ctxtrim.formats.traces.grouping import Conversation, conversations
+from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
+from ctxtrim.model import Line, Message, Source, Span, Transcript
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import JsonRecord
+
+_HEAD = 64  # objects inspected to detect a format
+
+Requests = Callable[[Any, Span], Iterator[LoggedRequest]]
+"""The requests in a JSON value, which starts at a span."""
+
+
+def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests) -> Format:
+    """The format of a program's logs.
+
+    `is_record`: whether a value is an export of the program, with or without requests to models.
+    """
+
+    def sniff(value: object, layout: Layout) -> Layout | None:
+        return layout if is_record(value) else None
+
+    each = Format(
+        name,
+        partial(sniff, layout="conversation"),
+        partial(_read_each, requests),
+        owner,
+        insert,
+    )
+    return with_fields(
+        each,
+        sniff=partial(sniff, layout="events"),
+        read=partial(_read_traces, requests),
+        each_request=each,
+    )
+
+
+def record_format(
+    name: str,
+    inside: Sequence[str],
+    is_record: Callable[[dict[str, Any]], bool],
+    request: Callable[[dict[str, Any], Span], LoggedRequest | None],
+) -> Format:
+    """The format of logs in which each record is an object.
+
+    `inside`: members that contain records. `request`: the request of a record; None for a record of
+    something else.
+    """
+
+    def has_records(value: Any) -> bool:
+        if not isinstance(value, dict | list):
+            return False
+        first = islice(nested(value, Span(0), inside), _HEAD)
+        return any(is_record(each.value) for each in first)
+
+    def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
+        records = (each for each in nested(value, span, inside) if is_record(each.value))
+        return (found for each in records if (found := request(*each)) is not None)
+
+    return trace_format(name, has_records, requests)
+
+
+def _logged(requests: Requests, records: Sequence[JsonRecord]) -> Iterator[LoggedRequest]:
+    return chain.from_iterable(
+        requests(record.value, Span(line)) for line, record in enumerate(records)
+    )
+
+
+def _read_each(
+    requests: Requests, records: Sequence[JsonRecord], lines: tuple[Line, ...]
+) -> list[Transcript]:
+    """A transcript for each request."""
+    return [
+        _transcript(Conversation(request), request.envelope.id or request.trace, "", lines)
+        for request in _logged(requests, records)
+    ]
+
+
+def _read_traces(
+    requests: Requests, records: Sequence[JsonRecord], lines: tuple[Line, ...]
+) -> list[Transcript]:
+    """A transcript for each conversation of a trace, in the order of the longest requests."""
+    traces: dict[Hashable, list[LoggedRequest]] = {}
+    order: dict[int, int] = {}
+    for number, request in enumerate(_logged(requests, records)):
+        traces.setdefault(request.trace or number, []).append(request)
+        order[id(request)] = number
+    found: list[tuple[int, Transcript]] = []
+    for name, together in traces.items():
+        locked = ""
+        if len(together) > 1:
+            locked = (
+                f"trace {name} has {len(together)} requests, which repeat their messages; "
+                "--each-request edits each request"
+            )
+        talks = conversations(together)
+        for talk in talks:
+            request = talk.request
+            own = request.trace if len(talks) == 1 else request.envelope.id
+            transcript = _transcript(talk, own or request.trace, locked, lines)
+            found.append((order[id(request)], transcript))
+    return [transcript for _, transcript in sorted(found, key=lambda item: item[0])]
+
+
+def _transcript(
+    talk: Conversation, own: str | None, locked: str, lines: tuple[Line, ...]
+) -> Transcript:
+    """The transcript of a conversation: the messages of its longest request."""
+    request, envelope = talk.request, talk.request.envelope
+    messages = request.messages
+    if talk.repeated and messages:  # a transcript that is left out takes all its requests along
+        spans = (*messages[-1].spans, *(each.span for each in talk.repeated))
+        messages = (*messages[:-1], replace(messages[-1], spans=spans))
+    others = (usage for each in talk.repeated for usage in each.usages)
+    usages = {usage.message or 0: usage for usage in (*others, *request.usages)}
+    return Transcript(
+        messages,
+        Source(lines, messages),
+        tools=envelope.tools,
+        tool_choice=envelope.tool_choice,
+        model=envelope.model,
+        id=own,
+        pointer=request.span.path,
+        first_line=request.span.line,
+        locked=locked,
+        uncounted=request.uncounted,
+        usages=tuple(usages[answer] for answer in sorted(usages)),
+        options=envelope.options,
+    )
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with the last block of its content, a list of calls with its last call.
+
+    LangChain keeps an empty list of calls: without one, a copy of the calls counts.
+    """
+    is_langchain = array[-2:-1] in (("kwargs",), ("data",))
+    if array[-1] == "tool_calls":
+        return None if is_langchain else array
+    if array[-1] not in ("content", "parts"):
+        return None
+    return array[:-2] if is_langchain else array[:-1]
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message in the dialect of its request, among the messages that were sent.
+
+    Raises a `NotEditableError` if these are no list.
+    """
+    home = next((_list(message) for message in site.messages if _list(message)), None)
+    if home is None:
+        raise NotEditableError("a request that is a text takes no new message")
+    sent = [message for message in site.messages if _list(message) == home]
+    depth = len(home.path) + 1
+    dialect = dialect_of(
+        [site.value_of(Span(home.line, message.spans[0].path[:depth])) for message in sent], {}
+    )
+    if dialect is None:
+        raise NotEditableError(
+            "a request whose messages are attributes or events takes no new message"
+        )
+    earlier, later = (
+        each if each is not None and _list(each) == home else None
+        for each in (site.earlier, site.later)
+    )
+    return dialect.insert(run, with_fields(site, earlier=earlier, later=later, messages=sent))
+
+
+def _list(message: Message) -> Span | None:
+    """The list with a message; None for a message that is no element of a list."""
+    path = message.spans[0].path
+    if not path or isinstance(path[-1], str):
+        return None
+    is_block = path[-2:-1] in (("content",), ("parts",))
+    return Span(message.spans[0].line, path[:-3] if is_block else path[:-1])

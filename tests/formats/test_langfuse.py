@@ -1,0 +1,128 @@
+"""Observations of Langfuse: the forms of input and output, usage, and containers."""
+
+import json
+from typing import Any
+
+import pytest
+from harness import read, run
+from writers import langfuse
+from writers.openai_chat import openai_message
+
+from ctxtrim.formats import FORMATS
+from ctxtrim.model import Transcript
+
+LONG = "the ferry sails at noon " * 200
+TALK: list[dict[str, Any]] = [
+    {"role": "user", "texts": [LONG]},
+    {"role": "assistant", "texts": ["Thank you."], "calls": []},
+    {"role": "user", "texts": ["When does the ferry sail?"]},
+    {"role": "assistant", "texts": ["At noon."], "calls": []},
+]
+HELLO = {"role": "user", "content": "Hello."}
+HI = {"role": "assistant", "content": "Hi."}
+MESSAGES = [openai_message(message) for message in TALK]
+
+
+def observation(sent: Any, received: Any = None, **more: Any) -> dict[str, Any]:
+    value = {"id": "o", "traceId": "t", "type": "GENERATION", "input": sent, "output": received}
+    return value | more
+
+
+def line(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+
+
+def only(data: bytes) -> Transcript:
+    (transcript,) = [each for chunk in read(data) for each in chunk.transcripts]
+    return transcript
+
+
+def texts(value: Any) -> list[tuple[str, str]]:
+    return [
+        (message.role, "".join(part.text for part in message.parts))
+        for message in only(line(value)).messages
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        ([HELLO], HI),
+        ({"messages": [HELLO]}, [HI]),
+        (HELLO, {"content": "Hi."}),
+        ("Hello.", "Hi."),
+        (json.dumps([HELLO]), json.dumps(HI)),
+        ({"input": "Hello."}, {"output": [{"type": "message"} | HI]}),
+        (
+            {"contents": [{"role": "user", "parts": [{"text": "Hello."}]}]},
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi."}]}}]},
+        ),
+        (
+            {"messages": [HELLO], "model": "claude-opus-4-6"},
+            {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+        ),
+    ],
+)  # fmt: skip
+def test_every_form_of_input_and_output_is_read(sent: Any, received: Any) -> None:
+    assert texts(observation(sent, received)) == [("user", "Hello."), ("assistant", "Hi.")]
+
+
+def test_the_system_prompt_of_anthropic_is_a_message() -> None:
+    sent = {"system": "Be brief.", "messages": [{"role": "user", "content": "Hello."}]}
+    assert texts(observation(sent)) == [("system", "Be brief."), ("user", "Hello.")]
+
+
+def test_messages_of_an_unknown_form_are_reported_as_not_counted() -> None:
+    transcript = only(line(observation([{"speaker": "me", "line": "Hello."}])))
+    assert (transcript.messages, transcript.uncounted) == ((), 1)
+    assert run(line(observation([{"speaker": "me"}]))).data == line(
+        observation([{"speaker": "me"}])
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"usageDetails": {"input": 30, "input_cached_tokens": 12, "output": 5}}, (42, 5)),
+        ({"usage": {"input": 30, "output": 5, "total": 35, "unit": "TOKENS"}}, (30, 5)),
+        ({"usage_details": '{"input": 30, "output": 5}'}, (30, 5)),
+        ({"usage": {"prompt_tokens": 30, "completion_tokens": 5}}, (30, 5)),
+    ],
+)  # fmt: skip
+def test_usage_in_every_form(usage: Any, expected: tuple[int, int]) -> None:
+    value = observation(MESSAGES[:3], MESSAGES[3], **usage)
+    (found,) = only(line(value)).usages
+    assert (found.prompt_tokens, found.completion_tokens, found.message) == (*expected, 3)
+
+
+def test_no_usage_without_an_answer() -> None:
+    value = observation(MESSAGES[:3], None, usage={"input": 30})
+    assert only(line(value)).usages == ()
+
+
+@pytest.mark.parametrize("container", ["data", "observations"])
+def test_observations_in_containers_are_read(container: str) -> None:
+    value = {"id": "t", container: [observation(MESSAGES[:3], MESSAGES[3]), {"type": "SPAN"}]}
+    assert only(line(value)).pointer == (container, 0)
+    assert len(only(line([observation(MESSAGES[:3])])).messages) == 3
+
+
+def test_a_string_with_json_keeps_its_other_characters() -> None:
+    """Escapes that a writer need not use are not written again."""
+    inner = json.dumps(MESSAGES[:3], indent=1).replace("Thank", "\\u0054hank").replace("/", "\\/")
+    outer = json.dumps(observation(inner, MESSAGES[3])).replace("ferry", "\\u0066erry")
+    data = outer.encode() + b"\n"
+    out = run(data, [("trim", {})], limit=60).data or b""
+    assert out == data.replace(data[data.index(b"{\\n  \\") : data.rindex(b"{\\n  \\")], b"", 1)
+    assert len(only(out).messages) == 2
+
+
+def test_observations_stay_of_their_format_next_to_openai_items() -> None:
+    tool = {"id": "x", "traceId": "t", "type": "TOOL", "input": MESSAGES, "model": "gpt-4o"}
+    chunk, *_ = read(line(tool) * 3 + line(observation(MESSAGES[:3], MESSAGES[3])))
+    assert chunk.format is FORMATS["langfuse"]
+    assert [len(each.messages) for each in chunk.transcripts] == [4]
+
+
+def test_the_tools_are_those_of_the_input() -> None:
+    assert "bash" in (only(line(langfuse.generation(TALK, 1))).tools or "")

@@ -1,0 +1,69 @@
+"""Standard logging payloads of LiteLLM."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness import read, run
+from writers import litellm
+
+from ctxtrim.model import Transcript, Usage
+
+TALK: list[dict[str, Any]] = [
+    {"role": "user", "texts": ["Is the bridge open? " * 50]},
+    {"role": "assistant", "texts": ["It is."], "calls": []},
+    {"role": "user", "texts": ["And tonight?"]},
+    {"role": "assistant", "texts": ["It closes at ten."], "calls": []},
+]
+
+
+def line(value: Any) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def only(data: bytes) -> Transcript:
+    (transcript,) = [each for chunk in read(data) for each in chunk.transcripts]
+    return transcript
+
+
+def format_of(data: bytes) -> str:
+    (chunk,) = read(data)
+    return chunk.format.name if chunk.format else ""
+
+
+def test_a_payload_is_read_with_its_usage_model_and_tools() -> None:
+    transcript = only(line(litellm.payload(TALK)))
+    assert [message.role for message in transcript.messages] == [each["role"] for each in TALK]
+    assert transcript.usages == (Usage(40, 2, 3),)
+    assert (transcript.model, transcript.id) == ("gpt-4o", "t0")
+    assert "bash" in (transcript.tools or "")
+
+
+def test_a_payload_inside_the_arguments_of_a_callback_is_read() -> None:
+    value = {"kwargs": {"standard_logging_object": litellm.payload(TALK)}}
+    assert only(line(value)).pointer == ("kwargs", "standard_logging_object")
+
+
+def test_a_failed_request_has_no_answer() -> None:
+    value = litellm.payload(TALK) | {"status": "failure", "response": {}}
+    assert [message.role for message in only(line(value)).messages] == ["user", "assistant", "user"]
+    assert only(line(value)).usages == ()
+
+
+def test_messages_and_response_alone_are_chat_completions() -> None:
+    value = litellm.payload(TALK)
+    del value["call_type"]
+    assert format_of(line(value)) == "openai-chat"
+
+
+def test_only_the_dropped_messages_change() -> None:
+    (payload, *_) = [json.loads(text) for text in _lines("fixtures/litellm.jsonl")]
+    payload["messages"] = [*litellm.payload(TALK)["messages"], *payload["messages"]]
+    out = run(line(payload), [("trim", {})], limit=220).data or b""
+    kept = json.loads(out)
+    assert 2 <= len(kept["messages"]) < len(payload["messages"])
+    assert kept | {"messages": []} == payload | {"messages": []}
+
+
+def _lines(name: str) -> list[str]:
+    return Path(name).read_text().splitlines()

@@ -38,7 +38,7 @@ def read(records: Any, lines: Any) -> Any:
     return transcripts
 
 
-def early(*words: Any) -> Any:
+def early(*words: Any, **options: Any) -> Any:
     fail(os.environ["FAILS_EARLY"], "")
 
 

@@ -16,6 +16,7 @@ META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}
 NAMES = (
     *("openai-chat", "anthropic", "openai-responses", "claude-code", "codex", "pi", "gemini"),
     *("opentelemetry", "langfuse", "langsmith", "litellm"),
+    *("goose", "crush"),
 )
 """The formats that can hold the whole conversation; others lack ids, text next to a call, or calls.
 """

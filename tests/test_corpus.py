@@ -11,6 +11,8 @@ from conftest import Run
 from harness import Ran, read, run
 
 from ctxtrim.conversation.turns import shape
+from ctxtrim.io.containers import eval_log
+from ctxtrim.io.inputs import Input, reading
 from ctxtrim.model import Transcript
 from ctxtrim.text.records import split
 
@@ -30,6 +32,7 @@ TIER_1 = [
     for path in FILES
     if path.parent.name in FOLDERS or path in (*ANTHROPIC, *ITEMS, *OPENHANDS)
 ]
+EVALS = [path for path in FILES if path.suffix == ".eval"]
 WHY = "no corpus of real transcripts beside the checkout (../shared/corpus)"
 
 
@@ -103,6 +106,33 @@ def _compare(data: bytes, ran: Ran, budget: int) -> None:
 
 
 @needs_corpus
+@files(EVALS)
+@pytest.mark.parametrize("budget", [100, 2000, 8000])
+def test_samples_of_inspect_logs_fit_the_budget_as_in_a_json_log(path: Path, budget: int) -> None:
+    lines = list(eval_log.lines(path, 1 << 30))
+    data = b"".join(lines)
+    assert run(data).data == data
+    ran = run(data, [("trim", {})], limit=budget, tokenizer="auto")
+    assert len(ran.rows) == len(lines)
+    assert all(row.fits for row in ran.rows) or budget == 100
+    if ran.data is not None:
+        assert run(ran.data, [("trim", {})], limit=budget, tokenizer="auto").data == ran.data
+    log = json.dumps({"samples": [json.loads(line) for line in lines]}).encode()
+    counts = [row.count.tokens for row in run(log, tokenizer="auto").rows]
+    assert [row.count.tokens for row in run(data, tokenizer="auto").rows] == counts
+
+
+@needs_corpus
+@files([path for path in EVALS if "theory-of-mind" in path.name])
+def test_prompts_of_inspect_logs_count_as_their_provider_counted(path: Path) -> None:
+    for line in eval_log.lines(path, 1 << 30):
+        sample = json.loads(line)
+        prompt = json.dumps({"model": "gpt-4o-mini", "messages": sample["messages"][:-1]})
+        (row,) = run(prompt.encode(), tokenizer="auto").rows
+        assert row.count.tokens == sample["output"]["usage"]["input_tokens"]
+
+
+@needs_corpus
 @files(TIER_1)
 def test_locality_lines_without_an_edit_keep_their_bytes(path: Path) -> None:
     data = path.read_bytes()
@@ -134,7 +164,7 @@ def test_idempotence_truncating_twice_equals_truncating_once(path: Path) -> None
 SAMPLE = [
     path
     for number, path in enumerate(path for path in FILES if path.stat().st_size < 400_000)
-    if number % 12 == 0
+    if number % 12 == 0 or path in EVALS
 ]
 UNDONE = (("--preset", "rolling"), ("-s", "truncate", "-s", "trim", "--budget", "2000"))
 
@@ -148,7 +178,8 @@ def test_reversal_every_file_is_restored_from_its_output(
     archive = ("--archive", tmp_path / "a")
     ran = ctxtrim("run", *words, "--quiet", *archive, path, "-o", tmp_path / "out")
     if (tmp_path / "out").exists():
-        assert ctxtrim("restore", tmp_path / "out", *archive).out == path.read_bytes()
+        with reading(Input(str(path), path.name), 1 << 30) as lines:
+            assert ctxtrim("restore", tmp_path / "out", *archive).out == b"".join(lines)
     else:
         assert ran.code in (1, 3)  # no part of it could fit, or it has no transcript
 

@@ -77,7 +77,8 @@ OUTSIDE = {
     "platformdirs": {"archive"},
     "tomllib": {"config"},
     "zstandard": {"io"},
-    "sqlite3": {"archive"},
+    "sqlite3": {"archive", "io"},
+    "zipfile": {"io"},
     "importlib": {"cli", "tokenizers", "__init__"},
 }
 NEVER = {"logging", "random", "socket", "urllib", "http", "requests", "datetime"}

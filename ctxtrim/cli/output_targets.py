@@ -56,6 +56,12 @@ def resolve_targets(
         raise UsageError("--in-place and -o cannot be combined; give one of them")
     if in_place and any(source.is_stdin for source in sources):
         raise UsageError(f"--in-place needs files; {source_name(STDIN)} cannot be replaced")
+    for source in sources if in_place else ():
+        if source.container is not None:
+            raise UsageError(
+                f"{source.name} cannot be edited in place: {source.container.name} is only read; "
+                "write its transcripts with -o x.jsonl"
+            )
     if not writes:
         return Targets(writes=False)
     if in_place:
@@ -150,7 +156,7 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
             raise UsageError(
                 f"-o {text}: {sources[0].name} has no file name; give the path of a file"
             )
-        return {sources[0].path: output / sources[0].relative if is_folder else output}
+        return {sources[0].path: output / sources[0].written if is_folder else output}
     mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
         raise UsageError(f"-o {text}: expected a folder for several inputs, found a file")
@@ -161,7 +167,7 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
             raise UsageError(
                 f"-o {text}: {source.name} has no file name; read it in a separate run"
             )
-        target = output / source.relative
+        target = output / source.written
         if taken.get(target) == source.path:
             raise UsageError(f"{source.path} is named twice; name it once")
         if target in taken:

@@ -77,13 +77,14 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     values = {**values, **config.values}
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
-    listing = inputs(values["files"] or (), skip)
+    in_place = bool(values.get("in_place"))
+    listing = inputs(values["files"] or (), skip, in_place=in_place)
     sources = listing.inputs
     targets = resolve_targets(
         sources,
         writes=writes and not values.get("dry_run"),
         output=output,
-        in_place=bool(values.get("in_place")),
+        in_place=in_place,
     )
     report = Path(path) if path not in (None, "-") else None
     archive = _archive(values, writes, targets, config.preset)

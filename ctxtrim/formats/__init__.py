@@ -2,7 +2,7 @@
 
 from ctxtrim.formats import llamafactory, sharegpt
 from ctxtrim.formats import numbered_turns as context
-from ctxtrim.formats.agents import copilot, droid, grok, kimi
+from ctxtrim.formats.agents import copilot, crush, droid, goose, grok, kimi
 from ctxtrim.formats.anthropic import claude_code
 from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Format
@@ -37,6 +37,8 @@ FORMATS: dict[str, Format] = {
         list_format(context.DIALECT),
         list_format(gemini_cli.DIALECT),
         list_format(opencode.DIALECT),
+        list_format(goose.DIALECT),
+        list_format(crush.DIALECT),
         list_format(openhands.DIALECT),
         list_format(anthropic.DIALECT),
         list_format(openai_responses.DIALECT),

@@ -121,6 +121,7 @@ class Dialect:
 
     `knows`: whether a value is an element of such a list. `read`: adds the messages of some
     elements to a `ListContents`. `envelope`: the fields of the object around a list, at a span.
+    `header`: the fields at the top of the whole value, if those around the list lack them.
     `places`: the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether
     elements and their envelope certainly belong to this dialect; for dialects whose `knows` also
     accepts elements of others. `is_foreign`: whether an element shows that its whole list belongs
@@ -153,6 +154,7 @@ class Dialect:
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
+    header: Callable[[object], Envelope] = lambda value: Envelope()
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
@@ -258,7 +260,7 @@ class _Lists:
             is_element = dialect.admits is not None and dialect.knows(value)
             found = [] if is_element else list(self._conversations(value, self._is_ours))
             for lists in found:
-                envelope = Envelope()
+                envelope = dialect.header(value)
                 for place in lists:
                     envelope |= dialect.envelope(place.envelope, Span(line, place.home))
                 elements = [element for place in lists for element in _elements(line, place)]

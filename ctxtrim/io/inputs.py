@@ -1,4 +1,4 @@
-"""Inputs: paths, folders and standard input, compressed or not.
+"""Inputs: paths, folders and standard input: text, compressed text, and containers.
 
 Only this module and `outputs` open files.
 """
@@ -17,9 +17,11 @@ from typing import BinaryIO
 
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
+from ctxtrim.io.containers import LONGEST, Container, container_of
 
-SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".eval")
 """The suffixes of transcripts in walked folders; suffixes of compressed files may follow."""
+_READ_ONLY = ".eval"
 
 _PIECE = 1 << 20  # bytes that are read at a time
 
@@ -48,9 +50,26 @@ class Input:
         return not self.is_stdin and stat.S_ISREG(mode_of(Path(self.path)))
 
     @property
+    def container(self) -> Container | None:
+        """The container that it is; None if it is none, or cannot be read or read again."""
+        if not self.is_regular:
+            return None
+        try:
+            with Path(self.path).open("rb") as file:
+                return container_of(file.read(LONGEST))
+        except OSError:  # reported when it is read
+            return None
+
+    @property
+    def written(self) -> str:
+        """The path of its output in a folder of outputs. That of a container has JSON lines."""
+        return self.relative if self.container is None else f"{self.relative}.jsonl"
+
+    @property
     def size(self) -> int | None:
         """The size in bytes, None if it is unknown before reading."""
-        if kind_named(Path(self.path)) is not None or not self.is_regular:
+        is_packed = kind_named(Path(self.path)) is not None or self.container is not None
+        if is_packed or not self.is_regular:
             return None
         return Path(self.path).stat().st_size
 
@@ -63,10 +82,13 @@ class InputList:
     skipped: tuple[tuple[str, str], ...]
 
 
-def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> InputList:
+def inputs(
+    paths: Iterable[str], skip: Collection[Path] = (), *, in_place: bool = False
+) -> InputList:
     """The files at some paths.
 
-    Folders are walked, without hidden folders and the folders of `skip`.
+    Folders are walked, without hidden folders and the folders of `skip`. To edit files in place,
+    containers in a folder are skipped.
 
     In a walked folder symbolic links are not followed, and pipes, sockets and devices are not read.
     A path that the user names may be any of these. Without paths, standard input is the input.
@@ -77,7 +99,7 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> InputList:
         if path == STDIN and any(other.is_stdin for other in found):
             raise UsageError(f"{source_name(STDIN)} is named twice; it can be read once")
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
-            inside = list(_walk(Path(path), skip, skipped))
+            inside = list(_walk(Path(path), skip, skipped, in_place))
             kinds = " or ".join(SUFFIXES)
             found += inside or [
                 Input(path, "", f"the folder has no {kinds} file; name files or another folder")
@@ -87,7 +109,9 @@ def inputs(paths: Iterable[str], skip: Collection[Path] = ()) -> InputList:
     return InputList(tuple(found), tuple(skipped))
 
 
-def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) -> Iterator[Input]:
+def _walk(
+    folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]], in_place: bool
+) -> Iterator[Input]:
     """The transcripts of a folder, sorted by name, before those of its subfolders."""
     left_out = {_resolved(path) for path in skip}
     waiting = [folder]
@@ -109,6 +133,8 @@ def _walk(folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]]) 
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith(".") and _resolved(path) not in left_out:
                     folders.append(path)
+            elif in_place and entry.name.endswith(_READ_ONLY):
+                skipped.append((str(path), "skipped: it cannot be edited in place; use -o"))
             elif _is_transcript(entry.name):
                 if entry.is_file(follow_symlinks=False):
                     yield Input(str(path), str(path.relative_to(folder)))
@@ -166,22 +192,40 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
         return
     try:
         with Path(source.path).open("rb") as file:
-            yield _lines(file, max_size)
+            yield _lines(file, max_size, Path(source.path) if source.is_regular else None)
     except OSError as error:
         if error.filename != source.path:  # not of this file: of whatever was done with it
             raise
         raise InputError(f"cannot be read: {reason(error)}") from error
 
 
-def _lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
+def _lines(file: BinaryIO, max_size: int, path: Path | None = None) -> Iterator[bytes]:
+    """The lines of an open file; its path if it can be opened again."""
     try:
-        kind = kind_of(file.peek(4)[:4]) if isinstance(file, BufferedReader) else None
-        if kind is None:
-            yield from _bounded_lines(file, max_size)
-        else:
+        start = file.peek(LONGEST) if isinstance(file, BufferedReader) else b""
+        kind, container = kind_of(start), container_of(start)
+        if container is not None:
+            with _on_disk(file, path) as place:
+                yield from container.lines(place, max_size)
+        elif kind is not None:
             yield from _packed_lines(file, kind, max_size)
+        else:
+            yield from _bounded_lines(file, max_size)
     except OSError as error:
         raise InputError(f"cannot be read: {reason(error)}") from error
+
+
+@contextmanager
+def _on_disk(file: BinaryIO, path: Path | None) -> Iterator[Path]:
+    """The path of an open file, or of a temporary copy if it has none."""
+    if path is not None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder, "copy")
+        with copied.open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+        yield copied
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:

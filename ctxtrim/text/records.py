@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 BLANK: Final = object()
@@ -167,6 +168,17 @@ def give_up_if_deep(record: JsonRecord) -> None:
         if not level:
             return
     record.value, record.problem = NOT_JSON, "nested too deeply to read"
+
+
+def one_line(data: bytes) -> bytes:
+    """A JSON text on one line, without white space between its values, which keep their spelling.
+
+    What is only valid for Python's parser, or for none, keeps the white space inside its lines.
+    """
+    try:
+        return msgspec.json.format(data.removeprefix(BOM), indent=-1)
+    except (msgspec.DecodeError, RecursionError):
+        return b"".join(line.strip() for line in data.removeprefix(BOM).split(b"\n"))
 
 
 def dump(value: object) -> str:

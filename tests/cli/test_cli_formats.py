@@ -74,8 +74,3 @@ def test_an_option_that_does_not_match_the_file_is_one_clear_line(
     assert ran.code == code
     assert error in ran.err
     assert code == 1 or ran.out == b""
-
-
-def test_a_zip_archive_is_recognized(ctxtrim: Run) -> None:
-    ran = ctxtrim("count", stdin=b"PK\x03\x04\x14\x00\xff\xff")
-    assert (ran.code, "a zip archive: unpack it first" in ran.err) == (1, True)

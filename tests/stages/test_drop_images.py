@@ -30,6 +30,7 @@ NONE = (
     "context",
     "copilot-cli",
     "copilot-cli, compacted",
+    "crush, as shown",
     "droid-exec",
     "openhands, old",
     "openhands, pairs",

@@ -39,7 +39,8 @@ def restore(
 ) -> int:
     """Restore the input of a run, byte for byte, from its output and an archive.
 
-    A compressed input is restored uncompressed. Undo two runs in a row one at a time.
+    A compressed input is restored uncompressed, a container as JSON lines.
+    Undo two runs in a row one at a time.
     """
     opened = open_archive(archive)
     most = SHARED["max_size"].parse("--max-size", max_size)

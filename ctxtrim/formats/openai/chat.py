@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, metadata_in, role_in, string
+from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
@@ -118,11 +118,17 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(
         dump(tools) if isinstance(tools, (list, dict)) else None,
         choice(value),
-        string(value.get("model")),
+        # the second: inspect
+        string(value.get("model")) or string(members(value.get("output")).get("model")),
         string(value.get("id")),
         openai_usage(value.get("usage")),
         options=chat_options(value),
     )
+
+
+def header(value: object) -> Envelope:
+    """The model of an inspect log, for its samples without an answer."""
+    return Envelope(model=string(members(members(value).get("eval")).get("model")))
 
 
 def owner(array: Path) -> Path | None:
@@ -165,6 +171,7 @@ DIALECT = Dialect(
     read,
     each_as(_json_value),
     envelope=envelope,
+    header=header,
     owner=owner,
     places=PLACES,
     takes_empty=True,

@@ -1,0 +1,100 @@
+"""Messages of typed blocks, as Goose and Crush store them.
+
+An element may contain several messages: each result is a message, and so is each run of other
+blocks. Blocks that are not sent belong to a message next to them. An element without any message is
+not sent.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import members, metadata_in
+from ctxtrim.formats.ids import event_id
+from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.formats.message_parts import text_of
+from ctxtrim.model import Message, Part, Role, Span
+
+Piece = tuple[Any, Span]
+"""A block as read, and its span."""
+
+
+def add_messages(
+    role: Role,
+    pieces: Sequence[Piece],
+    found: ListContents,
+    part: Callable[[Any, Span], Part | None],
+    result: Callable[[Any, Span], tuple[Part, ...]],
+) -> None:
+    """Add the messages of an element.
+
+    `part` returns what is sent of a block, `result` the parts of a result; none of another block.
+    """
+    first = len(found.messages)
+    parts: list[Part] = []
+    spans: list[Span] = []  # of the blocks since the last message
+
+    def end(kind: Role, sent: Sequence[Part], **fields: Any) -> None:
+        index = len(found.messages)
+        found.messages.append(Message(kind, tuple(sent), index=index, spans=tuple(spans), **fields))
+        parts.clear()
+        spans.clear()
+
+    for value, span in pieces:
+        answer = result(value, span)
+        if answer:
+            if parts:
+                end(role, parts)
+            spans.append(span)
+            end("tool", answer, metadata=metadata_in(value))
+        else:
+            spans.append(span)
+            sent = part(value, span)
+            parts += [] if sent is None else [sent]
+    if parts:
+        end(role, parts)
+    elif spans and len(found.messages) > first:
+        last = found.messages[-1]
+        found.messages[-1] = replace(last, spans=(*last.spans, *spans))
+
+
+def insert_blocks(
+    run: Sequence[Message],
+    site: Site,
+    key: str,
+    spell: Callable[[Message, Mapping[str, Any], str | None], Any],
+) -> list[Insertion]:
+    """Each message as an element, in the form of a neighbour and with a new id if that has an id.
+
+    `key` is the member with the blocks. An element around new messages is split; its second half
+    gets a new id too.
+    """
+    earlier, later = site.earlier, site.later
+    before = None if earlier is None else _element(earlier.spans[-1], key)
+    after = None if later is None else _element(later.spans[0], key)
+    is_after = site.follows(run) or after is None
+    span = (before if is_after else after) or _element(site.any.spans[0], key)
+    neighbour = members(site.value_of(span))
+    made = []
+    for number, message in enumerate(run):
+        name = _new_id(neighbour, text_of(message.parts), number)
+        made.append(Insertion(spell(message, neighbour, name), span, is_after))
+    if later is None or before != after:
+        return made
+    cut = later.spans[0]
+    reopened = {name: value for name, value in neighbour.items() if name != key}
+    again = _new_id(neighbour, str(cut.path), len(run))
+    reopened |= {} if again is None else {"id": again}
+    return [Insertion(each.value, cut, cuts=True, reopened=reopened) for each in made]
+
+
+def _element(span: Span, key: str) -> Span:
+    """The element that contains a block."""
+    return Span(span.line, span.path[:-2]) if span.path[-2:-1] == (key,) else span
+
+
+def _new_id(neighbour: Mapping[str, Any], content: str, number: int) -> str | None:
+    """An id for a new element, None if its neighbour has none."""
+    return event_id(neighbour["id"], content, number) if "id" in neighbour else None

@@ -1,0 +1,194 @@
+"""Crush: sessions in its database, one per line, and what `crush session show --json` writes.
+
+::
+
+    {"session": {"id", …}, "messages": [message, …]}        from the database
+    {"meta": {"uuid", …}, "messages": [message, …]}         shown: parts without `data`
+
+    message   {"id", "role", "parts": [{"type", "data": {…}}], "model"?, "is_summary_message"?, …}
+    part      text {"text"}                     reasoning {"thinking", "signature"}
+              tool_call {"id", "name", "input"} tool_result {"tool_call_id", "content", "is_error"}
+              binary {"Path", "MIMEType", "Data"} | image_url {"url"} | shell_command {"command",
+              "output", "exit_code"} | finish {"reason"}
+
+Source: `internal/message/content.go`, `internal/agent/agent.go` and `internal/cmd/session.go` of
+charmbracelet/crush (2026). Crush sends the last summary as a user message, and the messages after
+it.
+"""
+
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.media_blocks import block_part, media_of, text_block
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import call_part, result_parts, text_of
+from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import dump
+
+_ROLES: dict[object, Role] = {
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "tool": "user",
+}
+_KINDS = (
+    "text", "reasoning", "tool_call", "tool_result", "binary", "image_url", "finish",
+    "shell_command",
+)  # fmt: skip
+_UNSENT = ("finish", "_meta")
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a message with parts that have a type and data, or with shown parts."""
+    parts = members(value).get("parts")
+    if not isinstance(parts, list) or role_in(value, "role", _ROLES) is None or not parts:
+        return False
+    is_shown = all(isinstance(members(value).get(key), str) for key in ("id", "created"))
+    return any(map(_is_known, parts)) and all(_is_part(part, is_shown) for part in parts)
+
+
+def _is_known(part: object) -> bool:
+    return members(part).get("type") in _KINDS
+
+
+def _is_part(part: Any, is_shown: bool) -> bool:
+    is_typed = isinstance(members(part).get("type"), str)
+    return is_typed and (isinstance(part.get("data"), dict) or (is_shown and "data" not in part))
+
+
+def _fields(part: Any, span: Span) -> tuple[dict[str, Any], Span]:
+    """The fields of a part and the span of the object that holds them."""
+    data = part.get("data")
+    return (data, span.inside("data")) if isinstance(data, dict) else (part, span)
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read the messages of each element that Crush sends."""
+    known = [item for item in items if knows(item.value)]
+    found.uncounted += sum(
+        isinstance(value, dict) and "role" in value and not knows(value) for value, _, _ in items
+    )
+    summaries = [at for at, item in enumerate(known) if item.value.get("is_summary_message")]
+    start = summaries[-1] if summaries else 0
+    for position, (value, span, whole) in enumerate(known[start:], start):
+        is_summary = position == start and bool(summaries)
+        role: Role = "user" if is_summary else _ROLES[value["role"]]
+        parts = [(part, span.inside("parts", at)) for at, part in enumerate(value["parts"])]
+        first = len(found.messages)
+        add_messages(role, parts, found, _part, _result)
+        if is_summary and len(found.messages) > first:
+            before = tuple(item.whole for item in known[:start])
+            found.messages[first] = replace(
+                found.messages[first],
+                is_injected=True,
+                is_summary=True,
+                spans=(whole, *before),
+            )
+        if role == "assistant":
+            found.model = string(value.get("model")) or found.model
+
+
+def _part(value: Any, span: Span) -> Part | None:
+    """What Crush sends of a part; None for the end of an answer."""
+    kind, (data, home) = value["type"], _fields(value, span)
+    spell = text_block if home == span else _text_block
+    if kind in _UNSENT:
+        return None
+    if kind == "text" and isinstance(data.get("text"), str):
+        return Part("text", data["text"], span=home.inside("text"), block=span)
+    if kind == "reasoning" and isinstance(data.get("thinking"), str):
+        return Part("reasoning", data["thinking"], block=span)
+    if kind == "tool_call":
+        call = data.get("id", data.get("tool_call_id"))
+        return call_part(data.get("input"), call, data.get("name"), home.inside("input"), span)
+    if kind == "binary":
+        return _file(data, span, spell)
+    if kind == "shell_command":
+        output, code = data.get("output"), data.get("exit_code")
+        return Part("text", f"$ {data.get('command')}\n{output}\n(exit code {code})", block=span)
+    is_image = kind == "image_url"
+    return block_part({"type": kind, "image_url": data} if is_image else value, span, spell)
+
+
+def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any]) -> Part:
+    """A file: the text of a text file, else an attachment that `spell` replaces by a text."""
+    mime, content = string(data.get("MIMEType", data.get("mime_type"))) or "", data.get("Data")
+    if mime.startswith("text/"):
+        return Part(
+            "text",
+            f"<file path='{data.get('Path')}'>\n\n{_decoded(content)}\n</file>\n",
+            block=span,
+        )
+    media = media_of({"inlineData": {"data": content, "mimeType": mime}})
+    return Part("attachment", media=media, block=span, text_block=spell)
+
+
+def _decoded(content: Any) -> str:
+    try:
+        return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
+    except Base64Error:
+        return str(content)
+
+
+def _result(value: Any, span: Span) -> tuple[Part, ...]:
+    """The parts of a result; none of another part."""
+    if value["type"] != "tool_result":
+        return ()
+    data, home = _fields(value, span)
+    text = data.get("content")
+    is_error = data["is_error"] if isinstance(data.get("is_error"), bool) else None
+    parts = [
+        Part("text", text, span=home.inside("content"))
+        if isinstance(text, str)
+        else Part("text", dump(text))
+    ]
+    if data.get("data") and not is_error:
+        media = media_of({"inlineData": {"data": data["data"], "mimeType": data.get("mime_type")}})
+        parts.append(Part("attachment", media=media, block=home.inside("data")))
+    call, name = string(data.get("tool_call_id")), string(data.get("name"))
+    return result_parts(parts, call, name, is_error)
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "data": {"text": text}}
+
+
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id of the session. Its messages name the model."""
+    name = members(value.get("session")).get("id", members(value.get("meta")).get("uuid"))
+    return Envelope(id=string(name))
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with the last of its parts."""
+    return array[:-1] if array[-1] == "parts" else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a message with one part. See `insert_blocks`."""
+    return insert_blocks(run, site, "parts", _json_value)
+
+
+def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    part, result = _text_block(text_of(message.parts)), message.result
+    if result is not None:
+        about = {"tool_call_id": result.call_id, "name": result.name, "is_error": result.is_error}
+        data = {key: value for key, value in about.items() if value is not None}
+        part = {"type": "tool_result", "data": data | {"content": text_of(message.parts)}}
+    if "created" in neighbour:  # as shown
+        part = {"type": part["type"], **part["data"]}
+    shared = ("session_id", "created", "created_at", "updated_at")
+    value: dict[str, Any] = {} if name is None else {"id": name}
+    value |= {key: neighbour[key] for key in shared if key in neighbour}
+    return value | {"role": message.role, "parts": [part]}
+
+
+DIALECT = Dialect("crush", knows, read, insert, envelope=envelope, owner=owner)

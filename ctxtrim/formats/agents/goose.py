@@ -1,0 +1,179 @@
+"""Goose: exported sessions, sessions in its database, and older session files.
+
+::
+
+    {"id", "working_dir", …, "model_config"?, "conversation": [message, …]}     an export
+    {"working_dir", "description", …}\\n{message}\\n…                             an older file
+
+    message   {"role": "user" | "assistant", "created", "content": [block, …], "metadata"?}
+    block     text | image | thinking | redactedThinking
+              toolRequest   {"id", "toolCall": {"status", "value": {"name", "arguments"} | "error"}}
+              toolResponse  {"id", "toolResult": {"status", "value": [block] | {"content": [block],
+                             "isError"?} | "error"}}
+
+Source: `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` of block/goose (2026).
+Goose sends no message with `agentVisible: false`, which is how it compacts, and no block whose
+audience is only the user.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import elements, members, role_in, string
+from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import call_part, result_parts, text_of
+from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import dump
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+_UNSENT = (
+    "toolConfirmationRequest", "actionRequired", "systemNotification", "conversationCompacted",
+    "contextLengthExceeded", "summarizationRequested",
+)  # fmt: skip
+_CALLS = ("toolRequest", "frontendToolRequest")
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a message with a time in seconds and blocks, as only Goose writes it."""
+    if not isinstance(value, dict) or role_in(value, "role", _ROLES) is None:
+        return False
+    blocks = value.get("content")
+    if type(value.get("created")) is not int or not isinstance(blocks, list):
+        return False
+    return all(isinstance(members(block).get("type"), str) for block in blocks)
+
+
+def opens(value: object) -> bool:
+    """Whether a value is the first line of an older session file."""
+    keys = members(value).keys()
+    return {"working_dir", "description", "message_count"} <= keys and "conversation" not in keys
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read the messages of each element that Goose sends."""
+    for value, span, _ in items:
+        if not knows(value):
+            found.uncounted += isinstance(value, dict) and "role" in value
+            continue
+        seen = members(value.get("metadata"))
+        if seen.get("agentVisible") is False:
+            continue
+        first = len(found.messages)
+        blocks = [(block, span.inside("content", at)) for at, block in enumerate(value["content"])]
+        add_messages(_ROLES[value["role"]], blocks, found, _part, _result)
+        if seen.get("userVisible") is False:
+            found.messages[first:] = map(_injected, found.messages[first:])
+
+
+def _injected(message: Message) -> Message:
+    """The message, which Goose wrote itself if it is one of the user."""
+    return replace(message, is_injected=True) if message.role == "user" else message
+
+
+def _part(value: Any, span: Span) -> Part | None:
+    """What Goose sends of a block; None for confirmations, notices and texts for the user."""
+    kind = value["type"]
+    if kind in _UNSENT or _is_for_user(value):
+        return None
+    if kind == "thinking" and isinstance(value.get("thinking"), str):
+        return Part("reasoning", value["thinking"], block=span)
+    if kind == "redactedThinking":
+        return Part("reasoning", str(value.get("data", "")), block=span)
+    if kind in _CALLS:
+        call = members(value.get("toolCall"))
+        inner = members(call.get("value"))
+        arguments = inner.get("arguments") if inner else call
+        return call_part(dump(arguments), value.get("id"), inner.get("name"), None, span)
+    return _content(value, span)
+
+
+def _content(value: Any, span: Span) -> Part:
+    """A text, an image or a resource of a message or a result; any other block as its JSON."""
+    kind, block = members(value).get("type"), members(value)
+    if kind == "text" and isinstance(block.get("text"), str):
+        return Part("text", block["text"], span=span.inside("text"), block=span)
+    if kind == "image":
+        data = {"data": block.get("data"), "mimeType": block.get("mimeType")}
+        media = media_of({"inlineData": data})
+        return Part("attachment", media=media, block=span, text_block=text_block)
+    text = members(block.get("resource")).get("text")
+    if kind == "resource" and isinstance(text, str):
+        return Part("text", text, span=span.inside("resource", "text"), block=span)
+    return Part("text", dump(value), block=span)
+
+
+def _result(value: Any, span: Span) -> tuple[Part, ...]:
+    """The parts of a result; none of another block."""
+    if value["type"] != "toolResponse":
+        return ()
+    answer, home = members(value.get("toolResult")), span.inside("toolResult")
+    call = string(value.get("id"))
+    if isinstance(answer.get("error"), str):
+        error = Part("text", answer["error"], span=home.inside("error"))
+        return result_parts([error], call, is_error=True)
+    inner, place = answer.get("value"), home.inside("value")
+    is_error = None
+    if isinstance(inner, dict):
+        is_error = inner["isError"] if isinstance(inner.get("isError"), bool) else None
+        inner, place = inner.get("content"), place.inside("content")
+    blocks = enumerate(elements(inner))
+    parts = [_content(block, place.inside(at)) for at, block in blocks if not _is_for_user(block)]
+    return result_parts(parts, call, is_error=is_error)
+
+
+def _is_for_user(block: Any) -> bool:
+    """Whether the audience of a block is only the user."""
+    audience = members(members(block).get("annotations")).get("audience")
+    return isinstance(audience, list) and bool(audience) and "assistant" not in audience
+
+
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id and the model of the session."""
+    model = members(value.get("model_config")).get("model_name")
+    return Envelope(model=string(model), id=string(value.get("id")))
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with the last block of its content; a result stays without a text."""
+    is_result = array[-2:-1] == ("value",)
+    return array[:-1] if array[-1] == "content" and not is_result else None
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a message with one block. See `insert_blocks`."""
+    return insert_blocks(run, site, "content", _json_value)
+
+
+def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    text = text_block(text_of(message.parts))
+    result = message.result
+    if result is not None:
+        inner: Any = [text]
+        if result.is_error is not None:
+            inner = {"content": inner, "isError": result.is_error}
+        answer = {"status": "success", "value": inner}
+        text = {"type": "toolResponse", "id": result.call_id, "toolResult": answer}
+    value: dict[str, Any] = {} if name is None else {"id": name}
+    value["role"] = "assistant" if message.role == "assistant" else "user"
+    value |= {"created": neighbour.get("created", 0), "content": [text]}
+    if "metadata" in neighbour:
+        value["metadata"] = {"userVisible": True, "agentVisible": True}
+    return value
+
+
+DIALECT = Dialect(
+    "goose",
+    knows,
+    read,
+    insert,
+    envelope=envelope,
+    owner=owner,
+    places=("conversation", "[*].conversation", ""),
+    opens=opens,
+)

@@ -1,0 +1,190 @@
+"""The programs whose databases are read, each with its queries.
+
+::
+
+    opencode   session, message, part   opencode.db   as `opencode export` writes a session
+    Goose      sessions, messages       sessions.db   as `goose session export --format json` does
+    Crush      sessions, messages       crush.db      {"session": {…}, "messages": [{…, "parts"}]}
+
+Columns that hold JSON become JSON, with the spelling of their values. Columns without a value are
+left out. Sources: `packages/opencode/src/session/session.sql.ts` of anomalyco/opencode (2026),
+`crates/goose/src/session/session_manager.rs` of block/goose (schema versions 1 to 9),
+`internal/db` and `internal/message` of charmbracelet/crush (2026).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Raw, json
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program with a database.
+
+    `columns`: tables and columns that only its database has all of. `sessions`: the query for the
+    ids of its sessions with messages. `queries`: those for the rows of a session, by its id.
+    `session`: the session that these rows make.
+    """
+
+    name: str
+    columns: frozenset[tuple[str, str]]
+    sessions: str
+    queries: tuple[str, ...]
+    session: Callable[..., Mapping[str, Any]]
+
+
+def _json(text: Any) -> Any:
+    """A column that holds JSON; a `DecodeError` if it does not. An empty one has no value."""
+    return json.decode(text, type=Raw) if text else None
+
+
+def _members(text: Any) -> dict[str, Raw]:
+    """The members of a column that holds an object."""
+    return json.decode(text, type=dict[str, Raw])
+
+
+def _known(values: Row) -> dict[str, Any]:
+    """The members that have a value."""
+    return {key: value for key, value in values.items() if value not in (None, "", {})}
+
+
+def _opencode(sessions: Sequence[Row], messages: Sequence[Row], parts: Sequence[Row]) -> Row:
+    inside: dict[str, list[Any]] = {}
+    for part in parts:
+        ids = {"id": part["id"], "sessionID": part["session_id"], "messageID": part["message_id"]}
+        inside.setdefault(part["message_id"], []).append(ids | _members(part["data"]))
+    found = [
+        {
+            "info": {"id": row["id"], "sessionID": row["session_id"]} | _members(row["data"]),
+            "parts": inside.get(row["id"], []),
+        }
+        for row in messages
+    ]
+    return {"info": _opencode_info(sessions[0]), "messages": found}
+
+
+def _opencode_info(row: Row) -> Row:
+    times = {key: row.get(f"time_{key}") for key in ("created", "updated", "archived")}
+    return _known(
+        {
+            "id": row["id"],
+            "slug": row.get("slug"),
+            "projectID": row.get("project_id"),
+            "directory": row.get("directory"),
+            "parentID": row.get("parent_id"),
+            "title": row.get("title"),
+            "version": row.get("version"),
+            "time": _known(times),
+            "revert": _json(row.get("revert")),
+            "permission": _json(row.get("permission")),
+        }
+    )
+
+
+OPENCODE = Program(
+    "opencode",
+    frozenset({("session", "id"), ("message", "data"), ("part", "message_id"), ("part", "data")}),
+    """
+    SELECT id FROM session WHERE EXISTS (SELECT 1 FROM message WHERE session_id = session.id)
+    ORDER BY time_created, id
+    """,
+    (
+        "SELECT * FROM session WHERE id = ?",
+        "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id",
+        "SELECT * FROM part WHERE session_id = ? ORDER BY message_id, id",
+    ),
+    _opencode,
+)
+
+
+def _goose(sessions: Sequence[Row], messages: Sequence[Row]) -> Row:
+    row = sessions[0]
+    parsed = ("recipe", "user_recipe_values", "model_config")
+    plain = {key: value for key, value in row.items() if key not in _GOOSE_CHANGED}
+    if "user_set_name" in plain:
+        plain["user_set_name"] = bool(plain["user_set_name"])
+    return {
+        **_known(plain),
+        "name": row.get("name") or row.get("description") or "",
+        "created_at": _goose_time(row["created_at"]),
+        "updated_at": _goose_time(row["updated_at"]),
+        "extension_data": _json(row.get("extension_data")) or {},
+        **_known({key: _json(row.get(f"{key}_json")) for key in parsed}),
+        "conversation": [_goose_message(message) for message in messages],
+        "message_count": len(messages),
+    }
+
+
+_GOOSE_CHANGED = (
+    "name", "description", "created_at", "updated_at", "extension_data", "recipe_json",
+    "user_recipe_values_json", "model_config_json",
+)  # fmt: skip
+
+
+def _goose_time(text: str) -> str:
+    """A time of SQLite, in UTC, as an export writes it."""
+    return f"{text.replace(' ', 'T')}Z" if len(text) == len("2025-01-31 12:00:00") else text
+
+
+def _goose_message(row: Row) -> Row:
+    visible = {"userVisible": True, "agentVisible": True}
+    return _known({"id": row.get("message_id")}) | {
+        "role": row["role"],
+        "created": row["created_timestamp"],
+        "content": _json(row["content_json"]),
+        "metadata": _json(row.get("metadata_json")) or visible,
+    }
+
+
+GOOSE = Program(
+    "Goose",
+    frozenset(
+        {("sessions", "id"), ("messages", "content_json"), ("messages", "created_timestamp")}
+    ),
+    """
+    SELECT id FROM sessions WHERE EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
+    ORDER BY created_at, rowid
+    """,
+    (
+        "SELECT * FROM sessions WHERE id = ?",
+        "SELECT * FROM messages WHERE session_id = ? ORDER BY timestamp, id",
+    ),
+    _goose,
+)
+
+
+def _crush(sessions: Sequence[Row], messages: Sequence[Row]) -> Row:
+    session = sessions[0]
+    return {
+        "session": _known({**session, "todos": _json(session.get("todos"))}),
+        "messages": [_crush_message(row, session.get("summary_message_id")) for row in messages],
+    }
+
+
+def _crush_message(row: Row, summary: str | None) -> Row:
+    """A message. Older versions name a summary in the session alone."""
+    found = _known({**row, "parts": None, "is_summary_message": None})
+    if row.get("is_summary_message") or row["id"] == summary:
+        found["is_summary_message"] = True
+    return found | {"parts": _json(row["parts"])}
+
+
+CRUSH = Program(
+    "Crush",
+    frozenset({("sessions", "id"), ("messages", "parts"), ("messages", "created_at")}),
+    """
+    SELECT id FROM sessions WHERE EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
+    ORDER BY created_at, rowid
+    """,
+    (
+        "SELECT * FROM sessions WHERE id = ?",
+        "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid",
+    ),
+    _crush,
+)
+
+PROGRAMS = (OPENCODE, GOOSE, CRUSH)

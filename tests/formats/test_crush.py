@@ -1,0 +1,121 @@
+"""Crush: messages of typed parts, and the summary that replaces the messages before it."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Message
+
+FIXTURE = Path("fixtures/crush.jsonl")
+
+
+def part(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data}
+
+
+def text(words: str) -> dict[str, Any]:
+    return part("text", text=words)
+
+
+def spoken(role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"id": "m", "role": role, "parts": [*parts, part("finish", reason="stop")]} | more
+
+
+def session(*messages: dict[str, Any]) -> bytes:
+    return json.dumps({"session": {"id": "s"}, "messages": messages}).encode() + b"\n"
+
+
+def messages(*values: dict[str, Any]) -> tuple[Message, ...]:
+    (transcript,) = read(session(*values))[0].transcripts
+    return transcript.messages
+
+
+def test_the_fixture_is_one_conversation() -> None:
+    data = FIXTURE.read_bytes()
+    chunk = read(data)[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    assert (chunk.format.name, transcript.model, transcript.id) == ("crush", "gpt-4o", "ses-mill")
+    assert [message.role for message in transcript.messages] == [
+        *("user", "user", "assistant", "tool", "tool", "assistant", "user"),
+    ]
+    assert [call.text for call in transcript.messages[2].calls][:1] == [
+        '{"command":"cat wheels.txt"}'
+    ]
+    assert [message.parts[0].is_error for message in transcript.messages[3:5]] == [False, True]
+    assert run(data).data == data
+    assert not open_reading(data.splitlines(keepends=True)).is_mixed
+
+
+def test_only_the_last_summary_and_what_follows_are_sent() -> None:
+    found = messages(
+        spoken("user", text("One?")),
+        spoken("assistant", text("First summary."), is_summary_message=True),
+        spoken("user", text("Two?")),
+        spoken("assistant", text("Second summary."), is_summary_message=True),
+        spoken("user", text("Three?")),
+    )
+    assert [(message.role, message.parts[0].text) for message in found] == [
+        ("user", "Second summary."),
+        ("user", "Three?"),
+    ]
+    assert [message.is_summary for message in found] == [True, False]
+
+
+def test_a_dropped_summary_takes_what_it_replaced_with_it() -> None:
+    values = [
+        spoken("user", text("One? " * 50)),
+        spoken("assistant", text("Much is done. " * 50), is_summary_message=True),
+        spoken("user", text("Two?")),
+        spoken("assistant", text("Yes.")),
+        spoken("user", text("Three?")),
+    ]
+    ran = run(session(*values), [("trim", {})], limit=40)
+    assert ran.data is not None
+    assert json.loads(ran.data)["messages"] == values[2:]
+
+
+def test_an_answer_without_content_is_not_sent() -> None:
+    found = messages(spoken("user", text("One?")), spoken("assistant"), spoken("user", text("Two")))
+    assert [message.role for message in found] == ["user", "user"]
+
+
+def test_files_and_commands_of_the_person_are_read_as_they_are_sent() -> None:
+    data = b64encode(b"forty wheels").decode()
+    file = part("binary", Path="mill.txt", MIMEType="text/plain", Data=data)
+    command = part("shell_command", command="ls", output="mill.txt", exit_code=0)
+    (message,) = messages(spoken("user", text("See."), file, command))
+    assert [part.text for part in message.parts] == [
+        *("See.", "<file path='mill.txt'>\n\nforty wheels\n</file>\n"),
+        "$ ls\nmill.txt\n(exit code 0)",
+    ]
+
+
+def test_a_session_as_shown_is_read_too() -> None:
+    finish = {"type": "finish", "reason": "stop"}
+    call = {"type": "tool_call", "tool_call_id": "c", "name": "ls", "input": "{}"}
+    result = {"type": "tool_result", "tool_call_id": "c", "name": "ls", "content": "mill.txt"}
+    talk = [("user", {"type": "text", "text": "List."}), ("assistant", call), ("tool", result)]
+    values = [
+        {"id": "m", "role": role, "created": "2026-01-02T10:00:00Z", "parts": [part, finish]}
+        for role, part in talk
+    ]
+    data = json.dumps({"meta": {"uuid": "s"}, "messages": values}, indent=1).encode()
+    (chunk,) = read(data)
+    (transcript,) = chunk.transcripts
+    assert chunk.format is not None
+    assert (chunk.format.name, transcript.id) == ("crush", "s")
+    assert [[(part.kind, part.call_id) for part in each.parts] for each in transcript.messages] == [
+        *([("text", None)], [("tool_call", "c")], [("tool_result", "c")]),
+    ]
+
+
+def test_parts_of_other_programs_are_not_taken_for_those_of_crush() -> None:
+    parts = [{"type": "text", "text": "Hello."}]
+    for value in ({"role": "user", "parts": parts}, {"id": "1", "role": "user", "parts": parts}):
+        data = json.dumps({"messages": [value]}).encode()
+        assert open_reading([data]).format is None

@@ -1,0 +1,118 @@
+"""Goose: messages of blocks, results inside user messages, and messages that it does not send."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness import read, run
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Message
+
+FIXTURE = Path("fixtures/goose.json")
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words} | more
+
+
+def spoken(role: str, *content: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"role": role, "created": 1767350000, "content": list(content)} | more
+
+
+def call(name: str) -> dict[str, Any]:
+    value = {"name": "developer__shell", "arguments": {"command": "ls"}}
+    return {"type": "toolRequest", "id": name, "toolCall": {"status": "success", "value": value}}
+
+
+def answer(name: str, **result: Any) -> dict[str, Any]:
+    return {"type": "toolResponse", "id": name, "toolResult": result}
+
+
+def session(*conversation: dict[str, Any]) -> bytes:
+    return json.dumps({"id": "s", "working_dir": "/", "conversation": conversation}).encode()
+
+
+def messages(*conversation: dict[str, Any]) -> tuple[Message, ...]:
+    (transcript,) = read(session(*conversation))[0].transcripts
+    return transcript.messages
+
+
+def shown(*conversation: dict[str, Any]) -> list[tuple[str, str]]:
+    found = messages(*conversation)
+    return [(message.role, part.text) for message in found for part in message.parts]
+
+
+def test_the_fixture_is_one_conversation() -> None:
+    data = FIXTURE.read_bytes()
+    chunk = read(data)[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    assert (chunk.format.name, transcript.model, transcript.id) == ("goose", "gpt-4o", "20260102_7")
+    assert [message.role for message in transcript.messages] == [
+        *("user", "user", "assistant", "tool", "tool", "assistant", "user"),
+    ]
+    assert [message.is_injected for message in transcript.messages[:2]] == [True, False]
+    assert [call.call_id for call in transcript.messages[2].calls] == ["call_log", "call_map"]
+    assert [message.parts[0].is_error for message in transcript.messages[3:5]] == [False, True]
+    assert run(data).data == data
+    assert not open_reading(data.splitlines(keepends=True)).is_mixed
+
+
+def test_an_older_file_has_a_header_and_a_message_per_line() -> None:
+    header = {"working_dir": "/bay", "description": "Gulls", "message_count": 2}
+    lines = [header, spoken("user", text("Gulls?")), spoken("assistant", text("Two."))]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    reading = open_reading(data.splitlines(keepends=True))
+    assert reading.format is not None
+    assert (reading.format.name, reading.is_mixed) == ("goose", False)
+    (chunk,) = reading.chunks
+    assert [message.role for message in chunk.transcripts[0].messages] == ["user", "assistant"]
+
+
+def test_messages_hidden_from_the_agent_and_texts_for_the_user_are_not_sent() -> None:
+    hidden = {"metadata": {"userVisible": True, "agentVisible": False}}
+    for_user = {"annotations": {"audience": ["user"]}}
+    notice = {"type": "systemNotification", "notificationType": "inlineMessage", "msg": "full"}
+    assert shown(
+        spoken("user", text("Hidden."), **hidden),
+        spoken("user", text("Ready?"), text("(blink)", **for_user)),
+        spoken("assistant", call("c"), notice),
+        spoken(
+            "user", answer("c", status="success", value=[text("a.txt"), text("A.TXT", **for_user)])
+        ),
+        spoken("assistant", notice),
+    ) == [("user", "Ready?"), ("assistant", '{"command":"ls"}'), ("tool", "a.txt")]
+
+
+def test_results_have_every_form_that_goose_wrote() -> None:
+    blocks = [text("a.txt"), {"type": "resource", "resource": {"uri": "f", "text": "b.txt"}}]
+    found = messages(
+        spoken("assistant", call("1"), call("2"), call("3")),
+        spoken(
+            "user",
+            answer("1", status="success", value=blocks),
+            answer("2", status="success", value={"content": blocks, "isError": True}),
+            answer("3", status="error", error="-32603: broken"),
+            text("Go on."),
+        ),
+    )
+    assert [message.role for message in found] == ["assistant", "tool", "tool", "tool", "user"]
+    assert [[part.text for part in message.parts] for message in found[1:4]] == [
+        *(["a.txt", "b.txt"], ["a.txt", "b.txt"], ["-32603: broken"]),
+    ]
+    assert [message.parts[0].is_error for message in found[1:4]] == [None, True, True]
+
+
+def test_a_message_is_removed_with_its_last_block() -> None:
+    talk = [
+        spoken("user", text("List the files. " * 40)),
+        spoken("assistant", call("1")),
+        spoken("user", answer("1", status="success", value=[text("a.txt " * 90)]), text("And b?")),
+        spoken("assistant", text("No b.")),
+        spoken("user", text("Thanks.")),
+    ]
+    ran = run(session(*talk), [("trim", {})], limit=45)
+    assert ran.data is not None
+    left = json.loads(ran.data)["conversation"]
+    assert left == [{**talk[2], "content": talk[2]["content"][1:]}, *talk[3:]]

@@ -129,7 +129,8 @@ class Part(_Readable, frozen=True, eq=False):
     `text` is the text that the model reads; for a tool call its arguments, as JSON. An attachment
     has `media` instead; an attachment without `media` is a text document. `span` locates the string
     that contains `text`; None if it cannot be rewritten. `block` locates the element to remove with
-    the part; None if the part cannot be removed alone. `wrapper` is the JSON around `text` if the
+    the part; None if the part cannot be removed alone. `source` then locates the JSON value that
+    the part was read from, if it has more than `text`. `wrapper` is the JSON around `text` if the
     string at `span` contains JSON. `sealed` counts the characters of encrypted reasoning attached
     to the part. `text_block` writes a text that replaces an attachment at `block`; None if the
     format cannot hold one. Stages may change a `text` with a `span`, drop a part with a `block`,
@@ -147,6 +148,7 @@ class Part(_Readable, frozen=True, eq=False):
     wrapper: Wrapper | None = None
     sealed: int = 0
     text_block: Callable[[str], Any] | None = None
+    source: Span | None = None
 
     def _read(self) -> tuple[object, ...]:
         return (

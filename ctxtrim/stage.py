@@ -52,7 +52,8 @@ class Finding(Struct, frozen=True):
     """A note, warning or error about a transcript or a file.
 
     `details` are further lines; `tokens` is the cost of the subject. `line` counts the lines of the
-    file from 1; `index` is the position of the message among the messages as read.
+    file from 1; `index` is the position of the message among the messages as read. `kind` is the
+    noun by which reports add up losses of a conversion.
     """
 
     code: str
@@ -62,6 +63,7 @@ class Finding(Struct, frozen=True):
     index: int | None = None
     tokens: int | None = None
     details: tuple[str, ...] = ()
+    kind: str | None = None
 
 
 class StoredSummary(Struct, frozen=True):
@@ -256,7 +258,9 @@ SELF_CHECK = "self-check"
 """Finding code: an edited transcript does not read back as intended, so it is left out."""
 NOT_EDITABLE = "not-editable"
 """Finding code: like `self-check`, and the input is malformed; the finding says how."""
-LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE)
+NOT_CONVERTED = "not-converted"
+"""Finding code: a transcript has nothing that a request can contain."""
+LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE, NOT_CONVERTED)
 
 
 def has_overflow(findings: Iterable[Finding]) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.conversion import Conversion
 from ctxtrim.errors import BUG, ArchiveError, SelfCheckError
 from ctxtrim.events import Event
 from ctxtrim.formats.reading import Chunk, Reading
@@ -39,7 +40,8 @@ class Job:
     line of its transcript. `keeps_snapshots`: keep snapshot and progress lines of dropped
     messages. `is_quick`: an upper bound of the tokens is enough if it fits. `keeps_changes`: rows
     have every change. `shows_tracebacks`: the finding about a transcript that cannot be handled
-    includes the traceback.
+    includes the traceback. `convert`: the output is a request for each transcript, not the edited
+    bytes.
     """
 
     pipeline: Pipeline
@@ -53,6 +55,7 @@ class Job:
     memory: Memory | None = None
     remembers: bool = True
     on_event: Callable[[str, int, Event], object] | None = None
+    convert: Callable[[Transcript], Conversion] | None = None
 
 
 class Done(Struct, frozen=True):
@@ -85,7 +88,8 @@ def _done(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     ]
     results = [task.run(task.transcript.model) for task in tasks]
     try:
-        data, results, left_out = _written(chunk, tasks, results, job)
+        write = _written if job.convert is None else _converted
+        data, results, left_out = write(chunk, tasks, results, job)
     except Exception as error:  # noqa: BLE001 - after an unexpected error, nothing of these lines is written
         data, left_out = None, [True] * len(tasks)
         for index, result in enumerate(results):
@@ -146,6 +150,14 @@ class _Task:
             )
             result = _as_read(empty, metering.meter(empty), finding)
             return replace(result, transcript=transcript)
+
+    def converted(self) -> Conversion:
+        """The request of the transcript; after an unexpected error, none."""
+        try:
+            return self.job.convert(self.transcript)  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
+            line, shows = self.transcript.line, self.job.shows_tracebacks
+            return Conversion(None, (not_handled(error, line, shows),))
 
     def remember(self, result: PipelineRun) -> None:
         """Store the summary of the transcript for later runs."""
@@ -233,6 +245,20 @@ def _written(
         retried |= too_large
         for index in too_large:
             results[index] = tasks[index].run(read_back[index].model)
+
+
+def _converted(
+    chunk: Chunk, tasks: list[_Task], results: list[PipelineRun], job: Job
+) -> tuple[bytes | None, list[PipelineRun], list[bool]]:
+    """A line with a request for each transcript, the results with losses, and what is left out."""
+    requests = [task.converted() for task in tasks]
+    found = [
+        replace(result, findings=(*result.findings, *request.findings))
+        for result, request in zip(results, requests, strict=True)
+    ]
+    texts = [request.text for request in requests if request.text is not None]
+    data = "".join(f"{text}\n" for text in texts).encode()
+    return data or None, found, [request.text is None for request in requests]
 
 
 def _recounted(

@@ -35,6 +35,7 @@ ROOMS = (
     "io",
     "tokenizers",
     "formats",
+    "conversion",
     "presets",
     "config",
     "api",

@@ -19,6 +19,7 @@ COMMANDS = {
     "truncate": "Shorten tool results that are too old or too long.",
     "trim": "Drop the least important messages until the transcript fits the budget.",
     "summarize": "Replace old messages by one summary.",
+    "convert": "Convert transcripts to requests for another provider.",
     "check": "Check that transcripts fit the budget and that every call has its result.",
     "run": "Run several stages in one pass.",
     "trace": "Get, list or verify original tool results in an archive.",

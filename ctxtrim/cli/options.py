@@ -20,34 +20,41 @@ from ctxtrim.stages import STAGES
 
 
 def command(
-    name: str, text: str, stages: Sequence[str], writes: bool, fixing: Sequence[str] = ()
+    name: str,
+    text: str,
+    stages: Sequence[str] | None,
+    writes: bool,
+    fixing: Sequence[str] = (),
+    first: Sequence[str] = (),
+    output: Sequence[str] = ("target", "output", "editing", "archive", "events"),
 ) -> Any:
-    """A command that runs some stages. Without `stages`, the user names them with `-s`.
+    """A command that runs some stages. If `stages` is None, the user names them with `-s`.
 
     `writes`: the transcript is the output of the command. `fixing`: the stages that `--fix` runs
-    first; with it, the command writes transcripts too.
+    first; with it, the command writes transcripts too. `first`: sections of options before
+    those of the input; `output`: those of a command that writes.
     """
 
     def body(**values: Any) -> int:
         from ctxtrim.cli.runner import run_command
 
         if not values.get("fix"):
-            return run_command(tuple(stages) or None, writes, values)
+            return run_command(stages, writes, values)
         in_place = values["files"] not in (None, ["-"])
         values |= {"in_place": in_place, "thinking": "keep"}
-        return run_command((*fixing, *stages), True, values)
+        return run_command((*fixing, *(stages or ())), True, values)
 
-    names = (*stages, *fixing) or tuple(STAGES)
-    sections = ["input", "preset", "reporting"]
+    names = tuple(STAGES) if stages is None else (*stages, *fixing)
+    sections = [*first, "input", "preset", "reporting"]
     if writes:
-        sections += ["output", "editing", "archive", "events"]
+        sections += output
     if any("summarizer" in seams_of(STAGES[name]) for name in names):
         sections.append("summarizing")
     if fixing:
         sections += ["fixing", "archive"]
     options = [option for section in sections for option in SECTIONS[section]]
     parameters = [_files()]
-    if not stages:
+    if stages is None:
         parameters += [_stages(), _parameter_of(OPTIONS["enabled"])]
     parameters += [_parameter_of(option) for option in options]
     # a setting that several stages have is one option

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import STDIN, UsageError, source_name
+from ctxtrim.io.compression import SUFFIXES
 from ctxtrim.io.inputs import Input, mode_of
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 
@@ -46,9 +47,14 @@ class Targets:
 
 
 def resolve_targets(
-    sources: Sequence[Input], *, writes: bool, output: str | None, in_place: bool
+    sources: Sequence[Input],
+    *,
+    writes: bool,
+    output: str | None,
+    in_place: bool,
+    is_jsonl: bool = False,
 ) -> Targets:
-    """The targets from the options.
+    """The targets from the options. `is_jsonl`: files in folders get the ending of JSON lines.
 
     Raises `UsageError` if they contradict each other or the inputs.
     """
@@ -68,9 +74,8 @@ def resolve_targets(
         return Targets(in_place=True)
     if output is None:
         return Targets(shares_stdout=len(sources) > 1)
-    return Targets(
-        files=_files([source for source in sources if source.problem is None], Path(output), output)
-    )
+    readable = [source for source in sources if source.problem is None]
+    return Targets(files=_files(readable, Path(output), output, is_jsonl))
 
 
 def must_be_distinct(
@@ -148,7 +153,7 @@ def _future_place(path: Path) -> _Place:
     return (folder.st_dev, folder.st_ino, os.path.normcase(path.name))
 
 
-def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]:
+def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) -> dict[str, Path]:
     """The output file of each input by its path. `text` is the output path as the user wrote it."""
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
         is_folder = stat.S_ISDIR(mode_of(output)) or text.endswith("/")
@@ -156,7 +161,8 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
             raise UsageError(
                 f"-o {text}: {sources[0].name} has no file name; give the path of a file"
             )
-        return {sources[0].path: output / sources[0].written if is_folder else output}
+        inside = _named(sources[0], is_jsonl)
+        return {sources[0].path: output / inside if is_folder else output}
     mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
         raise UsageError(f"-o {text}: expected a folder for several inputs, found a file")
@@ -167,7 +173,7 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
             raise UsageError(
                 f"-o {text}: {source.name} has no file name; read it in a separate run"
             )
-        target = output / source.written
+        target = output / _named(source, is_jsonl)
         if taken.get(target) == source.path:
             raise UsageError(f"{source.path} is named twice; name it once")
         if target in taken:
@@ -178,3 +184,14 @@ def _files(sources: Sequence[Input], output: Path, text: str) -> dict[str, Path]
         taken[target] = source.path
         files[source.path] = target
     return files
+
+
+def _named(source: Input, is_jsonl: bool) -> Path:
+    """The path of an output inside a folder; the ending of a compressed file stays."""
+    if not is_jsonl or source.container is not None:
+        return Path(source.written)
+    path = Path(source.relative)
+    compressed = path.suffix if path.suffix in SUFFIXES else ""
+    return Path(f"{path.with_suffix('') if compressed else path}").with_suffix(
+        f".jsonl{compressed}"
+    )

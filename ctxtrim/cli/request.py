@@ -1,7 +1,7 @@
 """The request of a run: the options as checked values, before anything is read or written."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,11 +13,14 @@ from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_target
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
+from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.conversion import TARGETS, Conversion, convert
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.metering import USAGE, Metering
+from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
@@ -39,7 +42,7 @@ class Request:
     results. `writes`: the command's output is the transcript. `notes`: findings about configuration
     files and skipped files, with their paths. `log`: the file with a line for each transcript.
     `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
-    written at the end.
+    written at the end. `target`: the API for which `convert` writes requests.
     """
 
     sources: tuple[Input, ...]
@@ -62,11 +65,13 @@ class Request:
     log: Path | None
     events: Path | None
     store: SummaryStore | None
+    target: str | None = None
 
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
     """The request from the options of a command. Raises `UsageError` for invalid options."""
-    output = values.get("output")
+    output, target = values.get("output"), _target(values)
+    edits = writes and target is None
     is_fixing = bool(values.get("fix"))
     config = configuration(
         values, is_automatic=stages is None and not (values["stage"] or values["preset"])
@@ -85,21 +90,22 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         writes=writes and not values.get("dry_run"),
         output=output,
         in_place=in_place,
+        is_jsonl=target is not None,
     )
     report = Path(path) if path not in (None, "-") else None
-    archive = _archive(values, writes, targets, config.preset)
+    archive = _archive(values, edits, targets, config.preset)
     others = {
         "--report": report,
         "--log": _path(values, "log"),
-        "--events": _path(values, "events") if writes else None,
-        "--summary-store": _path(values, "summary_store") if writes else None,
+        "--events": _path(values, "events") if edits else None,
+        "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
     }
     must_be_distinct(sources, targets, others)
-    store = store_of(values) if writes else None
+    store = store_of(values) if edits else None
     job = Job(
-        Pipeline(specs, _metering(sources, config), _thinking(values) if writes else "keep"),
-        _on_overflow(values, writes),
+        Pipeline(specs, _metering(sources, config), _thinking(values) if edits else "keep"),
+        _on_overflow(values, edits),
         keeps_snapshots=values["keep_snapshots"],
         is_quick=[spec.declares("accepts_bounds") for spec in specs] == [True]
         and form is None
@@ -110,6 +116,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         summarizer=summarizer_of(values),
         memory=store,
         remembers=not values.get("dry_run"),
+        convert=None if target is None else _converter(target, values),
     )
     return Request(
         sources=sources,
@@ -136,7 +143,24 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         log=others["--log"],
         store=store,
         events=others["--events"],
+        target=target,
     )
+
+
+def _target(values: Values) -> str | None:
+    """The API of the requests that `convert` writes; None for other commands."""
+    if "to" not in values:
+        return None
+    target = OPTIONS["to"].parse("--to", values["to"] or "")
+    if not target:
+        raise UsageError(f"--to is missing; expected one of {', '.join(TARGETS)}")
+    return str(target)
+
+
+def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion]:
+    """The function from a transcript to its request."""
+    keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
+    return partial(convert, to=target, model=values["model"] or None, keeps_reasoning=keeps)
 
 
 def _path(values: Values, name: str) -> Path | None:

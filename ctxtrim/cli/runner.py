@@ -16,6 +16,7 @@ from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request, parse_request
+from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
 from ctxtrim.formats import FORMATS
@@ -65,7 +66,8 @@ def _run(request: Request) -> int:
             report.listeners.append(lambda row: log.add([entry(row, now())]))
         if request.events is not None:
             request = _with_events(request, Appended(request.events), stack)
-        readings = _open_all(request, stack) if request.targets.shares_stdout else {}
+        shares_lines = request.targets.shares_stdout and request.target is None
+        readings = _open_all(request, stack) if shares_lines else {}
         archive = Archive(request.archive) if request.archive is not None else None
         if archive is not None:
             stack.callback(archive.close)
@@ -103,7 +105,7 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     if request.shows:
         terminal.print_report(report, request.form or "text", request.color)
     if request.writes and not request.is_quiet:
-        terminal.print_summary(report)
+        terminal.print_summary(report, request.target)
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
@@ -146,12 +148,14 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
 class Progress:
     """The transcripts of one input so far.
 
-    `rows` and `findings` are reported after a file is replaced. `start`: the first bytes.
+    `rows` and `findings` are reported after a file is replaced, and `losses` of its conversion in
+    one line. `start`: the first bytes.
     `is_lossy`: a transcript is left out.
     """
 
     rows: Spool[Row] = field(default_factory=lambda: Spool(lambda row: row.size))
     findings: Spool[Finding] = field(default_factory=lambda: Spool(lambda finding: _FINDING))
+    losses: LossTotals = field(default_factory=LossTotals)
     start: bytes = b""
     has_rows: bool = False
     has_written: bool = False
@@ -166,6 +170,8 @@ class Progress:
         self.is_changed |= done.is_changed
         self.is_lossy |= done.is_lossy
         self.findings.extend(done.findings)
+        for row in done.rows:
+            self.losses.add(row.findings)
 
     def close(self) -> None:
         """Remove temporary files."""
@@ -295,6 +301,8 @@ class Work:
             findings = [_no_transcript(content, progress.start, self._request, first)]
         for finding in chain(_format_findings(content, self._request), findings):
             self._report.note(source.path, finding)
+        if losses := str(progress.losses):
+            self._report.note(source.path, Finding("losses", "info", losses))
 
 
 def _no_transcript(

@@ -103,11 +103,15 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
             print_error(line)
 
 
-def print_summary(report: Report) -> None:
-    """Print the stages and the totals in one line on standard error."""
-    stages = (
-        ", ".join(spec.name for spec in report.pipeline) or "no stages, passed through unchanged"
-    )
+def print_summary(report: Report, target: str | None) -> None:
+    """Print the stages, or the target of a conversion, and the totals in one line on standard
+    error.
+    """
+    stages = ", ".join(spec.name for spec in report.pipeline)
+    if target is not None:
+        stages = f"converted to {target}"
+    elif not stages:
+        stages = "no stages, passed through unchanged"
     left_out = f", {report.left_out} not written" if report.left_out else ""
     print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
 

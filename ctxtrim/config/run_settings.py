@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.option import Option
+from ctxtrim.conversion import TARGETS
 from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.stages.reasoning import MODES
@@ -139,7 +140,23 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             False,
         ),
     ),
-    "output": (
+    "converting": (
+        Option(
+            "to",
+            f"Set the API of the requests: {', '.join(TARGETS)}.",
+            metavar="TARGET",
+            choices=("", *TARGETS),
+            is_setting=False,
+        ),
+        Option(
+            "reasoning",
+            "Keep reasoning if the target can hold it, or drop all of it. [default: keep]",
+            "keep",
+            choices=("keep", "drop"),
+            is_setting=False,
+        ),
+    ),
+    "target": (
         Option(
             "output",
             "Write to this file, or into this folder if there are several inputs.",
@@ -147,6 +164,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             short="-o",
             is_setting=False,
         ),
+        Option("dry_run", "Report only; write nothing.", False, is_setting=False),
+    ),
+    "output": (
         Option("in_place", "Replace each file that changes.", False, is_setting=False),
         Option(
             "on_overflow",
@@ -184,7 +204,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         _restricted(
             "events", "FILE", "Append a JSON line to this file when a compaction starts and ends."
         ),
-        Option("dry_run", "Report only; write nothing.", False, is_setting=False),
     ),
     "reporting": (
         _restricted(

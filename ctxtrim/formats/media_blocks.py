@@ -1,13 +1,12 @@
-"""Reads attachment blocks of OpenAI, Anthropic, Gemini and compatible formats."""
+"""Measures attachment blocks of OpenAI, Anthropic, Gemini and compatible formats."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from ctxtrim.formats.media_sources import Block, media_source
 from ctxtrim.model import Media, MediaKind, Part, Span
 from ctxtrim.text.records import dump
 from ctxtrim.tokens.media.headers import byte_size, image_size, media_type, pdf_pages, wav_seconds
-
-Block = Mapping[str, Any]
 
 
 def text_block(text: str) -> dict[str, Any]:
@@ -41,78 +40,10 @@ def media_of(block: Block) -> Media | None:
 
     Never raises. URLs and file ids have no size. A video counts as a file.
     """
-    kind = block.get("type")
-    reader = _READERS.get(kind) if isinstance(kind, str) else None
-    return reader(block) if reader else _gemini(block)
-
-
-def _image_url(block: Block) -> Media:
-    """OpenAI: `image_url` is an object with `url` and `detail`, or a URL with `detail` next to it.
-
-    LLaMA-Factory writes the URL under `value`.
-    """
-    inner = block.get("image_url")
-    if isinstance(inner, Mapping):
-        return _inline(inner.get("url"), None, "image", inner.get("detail", block.get("detail")))
-    return _inline(_first(block, "image_url", "value"), None, "image", block.get("detail"))
-
-
-def _document_url(block: Block) -> Media:
-    """Mistral: `document_url` is a document's URL or data; a PDF unless it shows another type."""
-    inner = block.get("document_url")
-    url = inner.get("url") if isinstance(inner, Mapping) else inner
-    return _inline(
-        url if isinstance(url, str) and url[:5].lower() == "data:" else None, None, "pdf"
-    )
-
-
-def _image(block: Block) -> Media:
-    """Anthropic's `source`, or the data under `data` (MCP, pi), `image` (inspect) or `url`."""
-    source = block.get("source")
-    if isinstance(source, Mapping):
-        return _inline(source.get("data"), None, "image")
-    return _inline(_first(block, "data", "image", "url"), None, "image", block.get("detail"))
-
-
-def _audio(block: Block) -> Media:
-    """OpenAI: `input_audio` with `data` and `format`; or the data under `data` (MCP) or `audio`."""
-    inner = block.get("input_audio")
-    if isinstance(inner, Mapping):
-        return _inline(inner.get("data"), None, "audio")
-    return _inline(_first(block, "data", "audio"), None, "audio")
-
-
-def _file(block: Block) -> Media:
-    """OpenAI: `file` with `file_data`, or the same keys in the block (`input_file`).
-
-    A file without data counts as a PDF, the only file type that Chat Completions accepts.
-    """
-    inner = block.get("file")
-    inner = inner if isinstance(inner, Mapping) else block
-    data = inner.get("file_data")
-    if not isinstance(data, str):
-        return Media("pdf", detail=_detail(inner.get("detail")))
-    name = inner.get("filename")
-    is_pdf = isinstance(name, str) and name.lower().endswith(".pdf")
-    return _inline(data, None, "pdf" if is_pdf else "file", inner.get("detail"))
-
-
-def _document(block: Block) -> Media | None:
-    """Anthropic: a PDF unless its source names another type.
-
-    None for a source of text or blocks.
-    """
-    source = block.get("source")
-    if not isinstance(source, Mapping):
-        return Media("pdf")
-    if source.get("type") in ("text", "content"):
-        return None
-    return _inline(source.get("data"), source.get("media_type"), "pdf")
-
-
-def _video(block: Block) -> Media:
-    """A video, as a file of unknown size."""
-    return Media("file")
+    if block.get("type") == "encrypted_content":
+        return _sealed(block)
+    found = media_source(block)
+    return None if found is None else _inline(found.data, found.mime, found.kind, found.detail)
 
 
 def _sealed(block: Block) -> Media:
@@ -121,44 +52,6 @@ def _sealed(block: Block) -> Media:
     """
     data = block.get("encrypted_content")
     return Media("sealed", size=len(data) * 3 // 4 if isinstance(data, str) else None)
-
-
-def _generated(block: Block) -> Media:
-    """OpenAI: an image made by a built-in tool, in base64 under `result`."""
-    return _inline(block.get("result"), None, "image")
-
-
-def _gemini(block: Block) -> Media | None:
-    """Gemini: `inlineData` or `fileData`, in camel or snake case, and the part's resolution."""
-    inner = next((block[key] for key in _GEMINI if isinstance(block.get(key), Mapping)), None)
-    if inner is None:
-        return None
-    mime = inner.get("mimeType", inner.get("mime_type"))
-    level = block.get("mediaResolution", block.get("media_resolution"))
-    level = level.get("level") if isinstance(level, Mapping) else level
-    if isinstance(level, str):
-        level = level.lower().removeprefix("media_resolution_")
-    return _inline(inner.get("data"), mime, "file", level)
-
-
-_GEMINI = ("inlineData", "inline_data", "fileData", "file_data")
-_READERS: dict[str, Callable[[Block], Media | None]] = {
-    "image_url": _image_url,
-    "document_url": _document_url,
-    "input_image": _image_url,
-    "computer_screenshot": _image_url,
-    "image_generation_call": _generated,
-    "image": _image,
-    "input_audio": _audio,
-    "audio": _audio,
-    "file": _file,
-    "input_file": _file,
-    "document": _document,
-    "video": _video,
-    "video_url": _video,
-    "input_video": _video,
-    "encrypted_content": _sealed,
-}
 
 
 def _inline(data: object, mime: object, kind: MediaKind, detail: object = None) -> Media:
@@ -177,11 +70,6 @@ def _inline(data: object, mime: object, kind: MediaKind, detail: object = None) 
     if kind == "audio":
         return Media(kind, seconds=wav_seconds(data), size=size)
     return Media(kind, detail=wanted, pages=pdf_pages(data) if kind == "pdf" else None, size=size)
-
-
-def _first(block: Block, *keys: str) -> str | None:
-    """The first string under one of the keys."""
-    return next((block[key] for key in keys if isinstance(block.get(key), str)), None)
 
 
 def _kind(mime: object, data: str) -> MediaKind | None:

@@ -8,7 +8,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from ctxtrim.conversation.edits import (
@@ -24,9 +23,9 @@ from ctxtrim.conversation.edits import (
 )
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
+from ctxtrim.formats.source_values import SourceValues
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import value_in, value_of
 from ctxtrim.text.splice import splice
 
 
@@ -52,31 +51,6 @@ class _LineEdit:
         self.members.setdefault(path, {}).update(members)
 
 
-class _Values(Sequence[Any]):
-    """The JSON values of some lines, each parsed on first access."""
-
-    def __init__(self, lines: Sequence[Line]) -> None:
-        self.lines = lines
-        self._value = cache(lambda index: value_of(lines[index].data))
-        self._inside = cache(value_in)
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._value(range(len(self.lines))[index])
-
-    def at(self, span: Span) -> Any:
-        """The value at a span, also inside a string that contains JSON; None if there is none."""
-        value = self._value(span.line)
-        for key in span.path:
-            try:
-                value = (self._inside(value) if isinstance(value, str) else value)[key]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return value
-
-
 def rewrite(
     dialect: Format,
     lines: Sequence[Line],
@@ -88,7 +62,7 @@ def rewrite(
     `without`: indices of lines to leave out.
     """
     edits = defaultdict(_LineEdit, {index: _LineEdit(remove={()}) for index in without})
-    source = _Values(lines)
+    source = SourceValues(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
         check(transcript, dialect.name)
@@ -142,7 +116,9 @@ def _insert(insertion: Insertion, edit: _LineEdit) -> None:
         (edit.after if insertion.is_after else edit.before).append(insertion.value)
 
 
-def _insertions(dialect: Format, transcript: Transcript, source: _Values) -> Iterator[Insertion]:
+def _insertions(
+    dialect: Format, transcript: Transcript, source: SourceValues
+) -> Iterator[Insertion]:
     """The insertions for each run of new messages."""
     run: list[Message] = []
     earlier: Message | None = None
@@ -161,7 +137,10 @@ def _insertions(dialect: Format, transcript: Transcript, source: _Values) -> Ite
 
 
 def _collect(
-    dialect: Format, transcript: Transcript, source: _Values, edits: defaultdict[int, _LineEdit]
+    dialect: Format,
+    transcript: Transcript,
+    source: SourceValues,
+    edits: defaultdict[int, _LineEdit],
 ) -> None:
     """The edits of a transcript by line, without inserted messages."""
     kept = {message.index: message for message in transcript.messages}
@@ -202,7 +181,7 @@ def _apply(dialect: Format, edit: MessageEdit, edits: defaultdict[int, _LineEdit
 
 
 def _with_owners(
-    dialect: Format, source: _Values, line: int, removed: set[Path], filled: Set[Span]
+    dialect: Format, source: SourceValues, line: int, removed: set[Path], filled: Set[Span]
 ) -> set[Path]:
     """The removed paths, and the owners of arrays that become empty."""
     removed = set(removed)
@@ -217,7 +196,7 @@ def _with_owners(
 
 
 def _assemble(
-    dialect: Format, source: _Values, edits: Mapping[int, _LineEdit]
+    dialect: Format, source: SourceValues, edits: Mapping[int, _LineEdit]
 ) -> tuple[bytes, ...]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
     lines = source.lines
@@ -251,7 +230,7 @@ def _line(value: Any, neighbour: Line) -> bytes:
     return _Spelling.of(neighbour.data)(value).encode()
 
 
-def _edited(dialect: Format, source: _Values, index: int, edit: _LineEdit) -> bytes:
+def _edited(dialect: Format, source: SourceValues, index: int, edit: _LineEdit) -> bytes:
     line = source.lines[index]
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data
@@ -300,7 +279,7 @@ Both halves of a split message carry them; others stay with one half.
 
 
 def _halves(
-    dialect: Format, source: _Values, array: Span, new: Sequence[Insertion], spell: "_Spelling"
+    dialect: Format, source: SourceValues, array: Span, new: Sequence[Insertion], spell: "_Spelling"
 ) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data

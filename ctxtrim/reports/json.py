@@ -53,12 +53,14 @@ def head(report: Report) -> dict[str, Any]:
 
 
 def foot(report: Report) -> dict[str, Any]:
-    """Findings about files, and the totals with their exactness."""
+    """Findings about files, the totals with their exactness, and losses of conversions by kind."""
+    losses = report.losses.by_code
     return {
         "findings": [{"path": path} | _finding(finding) for path, finding in report.findings],
         "totals": asdict(report.totals),
         "exactness": report.exactness,
         "exactness_read": report.exactness_read,
+        **({"losses": losses} if losses else {}),
     }
 
 
@@ -144,4 +146,5 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
     }
     value |= {"line": finding.line, "message_index": finding.index, "tokens": finding.tokens}
+    value |= {"kind": finding.kind} if finding.kind is not None else {}
     return value | ({"details": list(finding.details)} if finding.details else {})

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
 from ctxtrim.model import Usage
 from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding, has_overflow, is_handled
@@ -93,7 +94,7 @@ class Row(Struct, frozen=True):
         )
 
 
-ASIDE = ("claude-bounded",)
+ASIDE = ("claude-bounded", LOST, CHANGED)
 """The codes of findings that only reports show."""
 
 INCOMPLETE = (
@@ -203,6 +204,7 @@ class Report:
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
+    losses: LossTotals = field(default_factory=LossTotals)  # of conversions
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
@@ -221,6 +223,7 @@ class Report:
             self.exactness = _worse(self.exactness, row.count.exactness)
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
             self._note(row.findings)
+            self.losses.add(row.findings)
             if self.keeps_rows:
                 self.rows.append(row)
                 self.overview.add(row, self.largest)

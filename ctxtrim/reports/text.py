@@ -74,6 +74,7 @@ def tables(report: Report) -> Iterator[Table]:
         yield _breakdown(report)
         yield from _by_tool(report)
         yield from _largest(report)
+    yield from _losses(report)
     if report.overview.is_explained:
         yield from (explained(row) for row in report.rows if row.explained)
 
@@ -140,12 +141,13 @@ def row_lines(report: Report) -> Iterator[str]:
 def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
     """The findings of some rows: a line each and one for each of their details.
 
-    Only errors are repeated.
+    Only errors and losses of conversions are repeated.
     """
     known: set[str] = set()
     for row in rows:
         for finding in row.findings:
-            if finding.severity == "error" or finding.message not in known:
+            is_repeated = finding.severity == "error" or finding.kind is not None
+            if is_repeated or finding.message not in known:
                 if len(known) < _REPEATED:
                     known.add(finding.message)
                 yield from _finding(row.path, finding, row.line)
@@ -281,6 +283,17 @@ def _by_tool(report: Report) -> Iterator[Table]:
             rest = sum(tokens for _, tokens in order[_TOOLS:])
             rows.append((f"{len(order) - _TOOLS} more", f"{mark}{rest:,}", _share(rest, total)))
         yield Table("calls and results by tool", ("tool", ">tokens", ">share"), tuple(rows))
+
+
+def _losses(report: Report) -> Iterator[Table]:
+    """What conversions lost and changed, by kind."""
+    rows = tuple(
+        (code, kind, f"{number:,}")
+        for code, numbers in report.losses.by_code.items()
+        for kind, number in numbers.items()
+    )
+    if rows:
+        yield Table("what the conversion lost and changed", ("", "kind", ">number"), rows)
 
 
 def _largest(report: Report) -> Iterator[Table]:

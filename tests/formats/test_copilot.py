@@ -7,6 +7,7 @@ from typing import Any
 from harness import read, run
 from pictures import PICTURE
 
+from ctxtrim.conversion import convert
 from ctxtrim.model import Message
 
 FIXTURE = Path("fixtures/copilot-cli.jsonl")
@@ -137,6 +138,14 @@ def test_an_attached_picture_is_counted_and_stays() -> None:
         *("text", "attachment"),
     ]
     assert run(data, [("drop-images", {"max_age": 0})]).data == data
+
+
+def test_an_attached_picture_is_converted() -> None:
+    blob = {"type": "blob", "data": PICTURE, "mimeType": "image/png"}
+    data = session(prompt("Look.", attachments=[{"type": "file"}, blob]), answer("A lamp."))
+    found = convert(read(data)[0].transcripts[0], "anthropic")
+    assert PICTURE in (found.text or "")
+    assert found.findings == ()
 
 
 def test_a_result_is_shortened_and_the_copy_for_the_screen_stays() -> None:

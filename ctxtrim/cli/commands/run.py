@@ -5,6 +5,6 @@ from ctxtrim.cli.options import command
 COMMAND = command(
     "run",
     "Run several stages in one pass: -s truncate:max-age=5 -s trim -s check.",
-    stages=[],
+    stages=None,
     writes=True,
 )

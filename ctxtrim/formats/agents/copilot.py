@@ -85,11 +85,17 @@ def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     """A prompt as the model reads it: with the tags that the client adds."""
     key = "transformedContent" if string(data.get("transformedContent")) else "content"
     part = Part("text", string(data.get(key)) or "", span=Span(line, ("data", key)))
-    blobs = [blob for blob in map(members, elements(data.get("attachments"))) if "data" in blob]
-    media = [media_of({"type": "image", "data": blob["data"]}) for blob in blobs]
+    images = [
+        Part(
+            "attachment",
+            media=media_of({"type": "image", "data": blob["data"]}),
+            source=Span(line, ("data", "attachments", index, "data")),
+        )
+        for index, blob in enumerate(map(members, elements(data.get("attachments"))))
+        if "data" in blob
+    ]
     is_injected = data.get("source", "user") not in ("user", None)
-    parts = (part, *(Part("attachment", media=found) for found in media))
-    state.add(Message("user", parts, None, is_injected, spans=(Span(line),)))
+    state.add(Message("user", (part, *images), None, is_injected, spans=(Span(line),)))
 
 
 def _notification(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:

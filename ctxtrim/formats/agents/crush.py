@@ -74,11 +74,13 @@ def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element that Crush sends."""
     known = [item for item in items if knows(item.value)]
     found.uncounted += sum(
-        isinstance(value, dict) and "role" in value and not knows(value) for value, _, _ in items
+        isinstance(item.value, dict) and "role" in item.value and not knows(item.value)
+        for item in items
     )
     summaries = [at for at, item in enumerate(known) if item.value.get("is_summary_message")]
     start = summaries[-1] if summaries else 0
-    for position, (value, span, whole) in enumerate(known[start:], start):
+    for position, item in enumerate(known[start:], start):
+        value, span, whole = item.value, item.span, item.whole
         is_summary = position == start and bool(summaries)
         role: Role = "user" if is_summary else _ROLES[value["role"]]
         parts = [(part, span.inside("parts", at)) for at, part in enumerate(value["parts"])]

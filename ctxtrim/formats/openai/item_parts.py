@@ -48,14 +48,14 @@ def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Par
     if kind in ("message", None):
         yield from content(value, span)
     elif kind == "reasoning":
-        yield from _reasoning(value)
+        yield from _reasoning(value, span)
     elif isinstance(value.get("call_id"), str) or kind in _PAIRED:
         yield _call(value, span, whole)
     else:
-        yield from _built_in(value)
+        yield from _built_in(value, span)
 
 
-def _reasoning(value: dict[str, Any]) -> Iterator[Part]:
+def _reasoning(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The text of reasoning, or its public summary and the encrypted text."""
     texts = [
         value.get("text"),
@@ -63,9 +63,9 @@ def _reasoning(value: dict[str, Any]) -> Iterator[Part]:
     ]
     for text in texts:
         if isinstance(text, str):
-            yield Part("reasoning", text)
+            yield Part("reasoning", text, source=span)
     if isinstance(value.get("encrypted_content"), str):
-        yield Part("reasoning", media=sealed(value))
+        yield Part("reasoning", media=sealed(value), source=span)
 
 
 def sealed(value: dict[str, Any]) -> Media | None:
@@ -100,19 +100,20 @@ def call_id(value: dict[str, Any]) -> str | None:
     return next((text for text in ids if isinstance(text, str)), None)
 
 
-def _built_in(value: dict[str, Any]) -> Iterator[Part]:
+def _built_in(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """A call that the provider ran itself: its whole JSON, except images."""
     media = media_of(value)
     if media is not None:
-        yield Part("attachment", media=media)
+        yield Part("attachment", media=media, source=span)
         return
     outputs = elements(value.get("outputs"))
     pictures = [output for output in outputs if isinstance(output, dict) and "url" in output]
     for picture in pictures:
-        yield Part("attachment", media=media_of({"type": "image", "image": picture["url"]}))
+        media = media_of({"type": "image", "image": picture["url"]})
+        yield Part("attachment", media=media, source=span.inside("outputs", outputs.index(picture)))
     if pictures:
         value = value | {"outputs": [output for output in outputs if output not in pictures]}
-    yield Part("text", dump(value))
+    yield Part("text", dump(value), source=span)
 
 
 def output(value: Any, span: Span, answers: str | None, name: str | None) -> Iterator[Part]:
@@ -137,7 +138,7 @@ def output(value: Any, span: Span, answers: str | None, name: str | None) -> Ite
         return
     blocks = [_block(block, span.inside(index)) for index, block in enumerate(elements(value))]
     if isinstance(value, dict):  # cannot be removed alone
-        blocks = [replace(_block(value, span), block=None, text_block=None)]
+        blocks = [replace(_block(value, span), block=None, source=span, text_block=None)]
     if all(part.media is not None for part in blocks):
         text = "" if value is None or isinstance(value, (list, dict)) else dump(value)
         yield Part("tool_result", text, answers, name)

@@ -157,7 +157,7 @@ def _other_message(element: Element, index: int) -> Message:
         role: Role = "system" if span.path[-1] in ("instructions", "text") else "user"
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
     if value.get("type") in _COMPACTIONS:
-        part = Part("attachment", media=sealed(value))
+        part = Part("attachment", media=sealed(value), source=span)
         return Message("user", (part,), None, True, True, index=index, spans=(whole,))
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
     replaces_all = is_summary(value)

@@ -40,7 +40,8 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element; none of an element without parts."""
-    for value, span, whole in items:
+    for item in items:
+        value, span, whole = item.value, item.span, item.whole
         role = role_in(value, "role", ROLES)
         if role is None:
             found.uncounted += "role" in members(value)
@@ -135,7 +136,7 @@ def _element(message: Message | None) -> Span | None:
     """The element with a message."""
     if message is None:
         return None
-    line, path = message.spans[0]
+    line, path = message.spans[0].line, message.spans[0].path
     return Span(line, path[:-2] if path[-2:-1] == ("parts",) else path)
 
 

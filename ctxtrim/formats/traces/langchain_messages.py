@@ -69,7 +69,8 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
-    for value, span, whole in items:
+    for item in items:
+        value, span, whole = item.value, item.span, item.whole
         role = _role(members(value))
         if role is None:
             found.uncounted += 1

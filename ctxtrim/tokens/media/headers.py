@@ -73,6 +73,11 @@ def byte_size(data: str) -> int | None:
     return (len(data) - start + 3) // 4 * 3
 
 
+def plain_base64(data: str) -> str | None:
+    """The data in the usual alphabet of base64, without line breaks; None if it is not base64."""
+    return None if byte_size(data) is None else data.translate(_CLEAN)
+
+
 def media_type(data: str) -> str | None:
     """The media type in a data URL, in lower case."""
     found = _DATA_URL.match(data)

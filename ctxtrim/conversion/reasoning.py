@@ -1,0 +1,72 @@
+"""Reasoning as its provider wrote it, from the blocks of clients that talk to several providers."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ctxtrim.formats.fields import first_string, members, string
+
+
+def native_reasoning(block: Any, message: Any) -> Any:
+    """The block of the provider, or the block itself if no provider is known.
+
+    opencode writes the provider into the metadata of the block, pi next to the content of the
+    message that contains the block.
+    """
+    if not isinstance(block, Mapping):
+        return block
+    sealed = block.get("thinkingSignature")
+    if isinstance(sealed, str):
+        return _from_pi(block, sealed, members(message).get("api")) or block
+    metadata, text = members(block.get("metadata")), string(block.get("text")) or ""
+    signature = members(metadata.get("anthropic")).get("signature")
+    if isinstance(signature, str):
+        return {"type": "thinking", "thinking": text, "signature": signature}
+    signature = members(metadata.get("google")).get("thoughtSignature")
+    if isinstance(signature, str):
+        return {"text": text, "thought": True, "thoughtSignature": signature}
+    sealed = members(metadata.get("openai")).get("reasoningEncryptedContent")
+    if isinstance(sealed, str):
+        summary = [{"type": "summary_text", "text": text}] if text else []
+        return {"type": "reasoning", "summary": summary, "encrypted_content": sealed}
+    return block
+
+
+def _from_pi(block: Mapping[str, Any], sealed: str, api: object) -> dict[str, Any] | None:
+    """The block that pi keeps as a signature, or as the JSON of a whole reasoning item (OpenAI)."""
+    text = string(block.get("thinking")) or ""
+    if not isinstance(api, str):
+        return None
+    if api.startswith("anthropic"):
+        if block.get("redacted") is True:
+            return {"type": "redacted_thinking", "data": sealed}
+        return {"type": "thinking", "thinking": text, "signature": sealed}
+    if api.startswith("google"):
+        return {"text": text, "thought": True, "thoughtSignature": sealed}
+    if "responses" in api:
+        try:
+            item = json.loads(sealed)
+        except (ValueError, RecursionError):
+            return None
+        return item if isinstance(item, dict) else None
+    return None
+
+
+def signature_in(block: Any) -> str | None:
+    """What the provider signed or encrypted in a block of its own."""
+    if not isinstance(block, Mapping):
+        return None
+    return first_string(block.get(key) for key in _SIGNATURES)
+
+
+_SIGNATURES = (
+    "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature",
+    "thinkingSignature",
+)  # fmt: skip
+
+
+def thought_signature(block: Any) -> str | None:
+    """The signature that Gemini adds to a text, a thought or a call."""
+    if not isinstance(block, Mapping):
+        return None
+    return first_string((block.get("thoughtSignature"), block.get("thought_signature")))

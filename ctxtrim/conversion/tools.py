@@ -1,0 +1,115 @@
+"""Tool schemas without a provider: OpenAI, Anthropic, Gemini, MCP and flat declarations."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from ctxtrim.formats.fields import elements, members, string
+
+_SCHEMAS = (
+    "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema",
+)  # fmt: skip
+_DECLARATIONS = ("functionDeclarations", "function_declarations")
+_DATED = re.compile(r"_\d{8}$")
+EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
+"""The JSON schema of a tool without parameters."""
+
+
+class Tool(Struct, frozen=True):
+    """A function that the model may call: `schema` is the JSON schema of its arguments."""
+
+    name: str
+    schema: dict[str, Any]
+    description: str | None = None
+    is_strict: bool | None = None
+
+
+def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
+    """The tools in JSON text; the JSON value itself for a tool that its provider defines."""
+    value = json.loads(text)
+    for tool in value if isinstance(value, list) else [value]:
+        if isinstance(tool, str):  # JSON in a string
+            tool = _parsed(tool)
+        if isinstance(tool, dict):
+            yield from _tools(tool)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _tools(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
+    found = [key for key in _DECLARATIONS if key in tool]
+    if found:
+        for key in found:
+            for declaration in map(members, elements(tool[key])):
+                yield from _function(declaration, declaration)
+        rest = {key: value for key, value in tool.items() if key not in found and value}
+        if rest:
+            yield rest
+        return
+    yield from _function(members(tool.get("function")) or tool, tool)
+
+
+def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
+    """One function, or a tool without a name or of another type."""
+    name, kind = string(function.get("name")), tool.get("type", "function")
+    is_known = kind in ("function", "custom", "object") and "custom" not in tool
+    if name is None or not is_known or "format" in tool:
+        yield tool
+        return
+    schema: dict[str, Any] = next(
+        (function[key] for key in _SCHEMAS if isinstance(function.get(key), dict)), {}
+    )
+    strict = function.get("strict", tool.get("strict"))
+    yield Tool(
+        name,
+        _object(schema),
+        string(function.get("description")),
+        strict if isinstance(strict, bool) else None,
+    )
+
+
+def _object(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema of an object as JSON Schema: Gemini writes types in capitals, BFCL has `dict`."""
+    found = _lowered(schema)
+    if found.get("type") != "object":
+        found = {**found, "type": "object"}
+    return found if "properties" in found else {**found, "properties": {}}
+
+
+def _lowered(schema: Any) -> Any:
+    """A schema with the type names of JSON Schema."""
+    if isinstance(schema, list):
+        return [_lowered(value) for value in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        key: value if key in _VALUES else _lowered(value)
+        for key, value in schema.items()
+        if not (key == "nullable" and isinstance(value, bool))
+    }
+    kind = found.get("type")
+    if isinstance(kind, str):
+        found["type"] = _TYPES.get(kind, kind)
+        if schema.get("nullable") is True:
+            found["type"] = [found["type"], "null"]
+    return found
+
+
+_VALUES = ("enum", "const", "default", "example", "examples", "required", "description")
+_TYPES = {
+    name: name.lower() for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT")
+} | {"dict": "object", "float": "number"}
+
+
+def is_dated(tool: dict[str, Any]) -> bool:
+    """Whether a tool has a type with a date, such as `bash_20250124`, as Anthropic defines them."""
+    kind = tool.get("type")
+    return isinstance(kind, str) and bool(_DATED.search(kind))

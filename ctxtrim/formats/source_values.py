@@ -1,0 +1,33 @@
+"""The JSON values of the lines of a transcript, as read."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from ctxtrim.model import Line, Span
+from ctxtrim.text.records import value_in, value_of
+
+
+class SourceValues(Sequence[Any]):
+    """The JSON values of some lines, each parsed on first access."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self._value = cache(lambda index: value_of(lines[index].data))
+        self._inside = cache(value_in)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._value(range(len(self.lines))[index])
+
+    def at(self, span: Span) -> Any:
+        """The value at a span, also inside a string that contains JSON; None if there is none."""
+        value = self._value(span.line)
+        for key in span.path:
+            try:
+                value = (self._inside(value) if isinstance(value, str) else value)[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value

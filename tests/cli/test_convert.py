@@ -1,0 +1,110 @@
+"""The command convert: outputs, reports, exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from ctxtrim.conversion import TARGETS
+
+SYSTEM_ONLY = b'{"messages": [{"role": "system", "content": "Be brief."}]}\n'
+TALK = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "Is berth 2 free?"}]}\n'
+THINKING = json.dumps({"type": "thinking", "thinking": "Hm.", "signature": "c2ln"})
+THOUGHT = (
+    '{"messages": [{"role": "user", "content": "Is berth 2 free?"}, {"role": "assistant", '
+    f'"content": [{THINKING}, {{"type": "text", "text": "Yes."}}]}}]}}\n'
+).encode()
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_every_transcript_is_one_line(ctxtrim: Run, to: str) -> None:
+    ran = ctxtrim("convert", "--to", to, stdin=TALK + TALK)
+    assert ran.code == 0
+    assert [bool(json.loads(line)) for line in ran.out.splitlines()] == [True, True]
+    assert f"converted to {to}: 2 transcripts" in ran.err
+
+
+def test_the_model_can_be_set(ctxtrim: Run) -> None:
+    assert json.loads(ctxtrim("convert", "--to=anthropic", stdin=TALK).out)["model"] == "gpt-4o"
+    named = ctxtrim("convert", "--to=anthropic", "--model=claude-opus-4-6", stdin=TALK)
+    assert json.loads(named.out)["model"] == "claude-opus-4-6"
+
+
+def test_documents_share_standard_output(ctxtrim: Run) -> None:
+    files = ("fixtures/document.json", "fixtures/opencode.json", "fixtures/kimi.jsonl")
+    ran = ctxtrim("convert", "--to", "openai-chat", *files)
+    assert ran.code == 0
+    assert all(json.loads(line)["messages"] for line in ran.out.splitlines())
+    checked = ctxtrim("check", "--profile", "openai", "--as", "request", stdin=ran.out)
+    assert checked.code == 0
+
+
+def test_a_folder_of_outputs_has_json_lines(ctxtrim: Run, tmp_path: Path) -> None:
+    files = ("fixtures/document.json", "fixtures/agent.jsonl")
+    assert ctxtrim("convert", "--to", "gemini", *files, "-o", tmp_path / "out").code == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "agent.jsonl", "document.jsonl"
+    ]  # fmt: skip
+    lines = (tmp_path / "out" / "document.jsonl").read_text().splitlines()
+    assert [list(json.loads(line))[-1] for line in lines] == ["contents", "contents", "contents"]
+
+
+def test_losses_are_in_one_line_for_each_file_and_in_the_report(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    report = ("--report", tmp_path / "report.json")
+    ran = ctxtrim("convert", "--to", "openai-responses", *report, stdin=THOUGHT + THOUGHT)
+    assert ran.err.splitlines()[0] == "<stdin>: info: lost: 2 reasoning texts"
+    value = json.loads((tmp_path / "report.json").read_text())
+    assert value["losses"] == {"lost": {"reasoning text": 2}}
+    (finding,) = [each for each in value["transcripts"][1]["findings"] if each["code"] == "lost"]
+    assert (finding["line"], finding["message_index"], finding["severity"]) == (2, 1, "warning")
+    assert finding["kind"] == "reasoning text"
+
+
+def test_the_text_report_lists_every_loss(ctxtrim: Run, tmp_path: Path) -> None:
+    report = tmp_path / "report.txt"
+    ctxtrim("convert", "--to=openai-responses", "--report", report, stdin=THOUGHT + THOUGHT)
+    text = report.read_text()
+    assert text.count("message 1: reasoning without a signature") == 2
+    assert "lost  reasoning text       2" in text
+
+
+def test_a_dry_run_reports_and_writes_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    ran = ctxtrim("convert", "--to=gemini", "--dry-run", "--json", "-o", tmp_path / "x", stdin=TALK)
+    assert json.loads(ran.out)["totals"]["transcripts"] == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_transcript_that_cannot_be_converted_is_left_out(ctxtrim: Run, tmp_path: Path) -> None:
+    ran = ctxtrim("convert", "--to", "anthropic", stdin=TALK + SYSTEM_ONLY + TALK)
+    assert (ran.code, len(ran.out.splitlines())) == (1, 2)
+    assert "<stdin>:2: error: cannot be converted: no user or assistant message" in ran.err
+    output = tmp_path / "out.jsonl"
+    assert ctxtrim("convert", "--to=anthropic", "-o", output, stdin=SYSTEM_ONLY).code == 1
+    assert not output.exists()
+
+
+def test_wrong_usage(ctxtrim: Run) -> None:
+    missing = ctxtrim("convert", stdin=TALK)
+    assert (missing.code, missing.out) == (2, b"")
+    assert "--to is missing; expected one of openai-chat, anthropic, gemini" in missing.err
+    unknown = ctxtrim("convert", "--to", "cohere", stdin=TALK)
+    assert (unknown.code, unknown.out) == (2, b"")
+    assert "--to cohere: expected one of openai-chat, anthropic" in unknown.err
+    assert ctxtrim("convert", "--to=gemini", "--in-place", "fixtures/agent.jsonl").code == 2
+    report = ctxtrim("convert", "--to=gemini", "--json", stdin=TALK)
+    assert report.code == 2
+    assert ctxtrim("convert", "--to=gemini", stdin=b"no JSON\n").code == 1
+
+
+def test_a_conversion_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
+    environment = {"CTXTRIM_ARCHIVE": str(tmp_path / "a"), "CTXTRIM_EVENTS": str(tmp_path / "e")}
+    assert ctxtrim("convert", "--to", "gemini", stdin=TALK, **environment).code == 0
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_reasoning_can_be_dropped(ctxtrim: Run) -> None:
+    ran = ctxtrim("convert", "--to=anthropic", "--reasoning=drop", stdin=THOUGHT)
+    assert (ran.code, b"thinking" in ran.out) == (0, False)

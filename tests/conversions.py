@@ -1,0 +1,91 @@
+"""Conversions as tests see them: a transcript, and the transcript that its request reads as."""
+
+import json
+from collections import Counter as Tally
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from harness import read
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.conversion import convert
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Part, Transcript
+from ctxtrim.stage import Finding
+from ctxtrim.structure import PROFILES, findings
+
+PROFILE_OF = {
+    "openai-chat": "openai",
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+    "openai-responses": "openai-responses",
+}
+"""The structure rules of each target."""
+
+
+def transcripts(data: bytes) -> list[Transcript]:
+    """All transcripts of a file that have messages."""
+    return [found for chunk in read(data) for found in chunk.transcripts if found.messages]
+
+
+def transcript_of(value: Any) -> Transcript:
+    """The transcript in a JSON value."""
+    (transcript,) = transcripts(json.dumps(value).encode() + b"\n")
+    return transcript
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A transcript converted to a target; `text` is None if it cannot be."""
+
+    source: Transcript
+    to: str
+    text: str | None
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def value(self) -> Any:
+        """The request as JSON."""
+        return json.loads(self.text or "null")
+
+    @cached_property
+    def request(self) -> Transcript:
+        """The request as a transcript."""
+        data = (self.text or "").encode() + b"\n"
+        (chunk,) = open_reading([data], (FORMATS[self.to],)).chunks
+        (request,) = chunk.transcripts
+        return request
+
+    @property
+    def kinds(self) -> Tally[str]:
+        """The losses and changes by kind."""
+        return Tally(f"{finding.code} {finding.kind}" for finding in self.findings)
+
+    @property
+    def breaches(self) -> set[str]:
+        """The codes of the rules for requests that the request breaks.
+
+        A recording that ends with an answer still does.
+        """
+        rules, request = PROFILES[PROFILE_OF[self.to]].rules, self.request
+        found = findings(rules, request, shape(request.messages), is_request=True)
+        return {finding.code for finding in found} - {"ends-with-assistant"}
+
+
+def converted(source: Transcript, to: str, **options: Any) -> Converted:
+    """A transcript converted to a target."""
+    found = convert(source, to, **options)
+    return Converted(source, to, found.text, found.findings)
+
+
+def parts_of(transcript: Transcript, *kinds: str) -> list[Part]:
+    """The parts of some kinds that the model reads."""
+    return [
+        part
+        for message in transcript.messages
+        if message.agent_visible
+        for part in message.parts
+        if part.kind in kinds
+    ]

@@ -1,0 +1,25 @@
+"""Conversions of real transcripts, if there is a corpus."""
+
+from pathlib import Path
+
+import pytest
+from conversions import converted, transcripts
+from test_corpus import FILES, files, needs_corpus
+
+from ctxtrim.conversion import TARGETS
+
+
+@needs_corpus
+@files(FILES)
+@pytest.mark.parametrize("to", TARGETS)
+def test_every_transcript_becomes_a_valid_request(path: Path, to: str) -> None:
+    for transcript in transcripts(path.read_bytes()):
+        found = converted(transcript, to)
+        has_turns = any(
+            message.agent_visible and message.role != "system" and message.parts
+            for message in transcript.messages
+        )
+        if found.text is None:
+            assert not has_turns
+        else:
+            assert found.breaches == set()

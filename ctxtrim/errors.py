@@ -12,6 +12,7 @@
     ├── SummaryError        a summarizer failed; rules write the summary
     ├── ContextOverflowError   a prompt of a program cannot fit
     └── SelfCheckError      the output does not read back as intended: a bug in ctxtrim (exit 1)
+        └── NotEditableError    an edit in a format that is only read (exit 1)
 
 A transcript that does not fit, or that breaks a rule, is a `Finding`, not an error.
 """

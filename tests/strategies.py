@@ -6,7 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 from writers import (
+    adk_eval,
     anthropic,
+    antigravity,
     claude_code,
     codex,
     codex_exec,
@@ -19,6 +21,7 @@ from writers import (
     goose,
     grok,
     kimi,
+    kiro,
     langfuse,
     langsmith,
     litellm,
@@ -31,6 +34,9 @@ from writers import (
     pi,
     qwen,
     sharegpt,
+    swe_agent_web,
+    tau2_voice,
+    windsurf,
 )
 
 # Texts of real files: words, code, other scripts, and text with a meaning in JSON, for terminals or
@@ -134,6 +140,7 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "pi": pi.conversation,
     "gemini": gemini.conversation,
     "gemini, events": gemini.adk_session,
+    "adk-eval": adk_eval.case,
     "gemini-cli": gemini_cli.session,
     "crush": crush.session,
     "crush, as shown": crush.shown,
@@ -150,6 +157,10 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "langsmith": langsmith.run,
     "langsmith, chains": langsmith.nested,
     "litellm": litellm.payload,
+    "windsurf": windsurf.export,
+    "kiro": kiro.conversation,
+    "swe-agent-web": swe_agent_web.trajectory,
+    "tau2-voice": tau2_voice.simulation,
 }
 """By format: a plain conversation and its number in the file, as a JSON value."""
 
@@ -174,6 +185,8 @@ EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "droid-exec": droid.events,
     "goose": goose.lines,
     "grok-cli": grok.items,
+    "antigravity": antigravity.steps,
+    "windsurf, steps": windsurf.steps,
     "kimi": kimi.records,
     "kimi, compacted": kimi.compacted,
     "openhands": openhands.events,

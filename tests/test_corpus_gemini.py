@@ -36,6 +36,9 @@ def plain(path: Path) -> Iterator[Count]:
         calls = [call for item in messages for call in item.get("toolCalls", ())]
         results = [call for call in calls if call.get("result")]
         yield len(messages) + len(results), len(calls), len(results)
+    elif kind == "google-adk" and "eval_cases" in result[0]:  # no case records a response
+        for case in result[0]["eval_cases"]:
+            yield 2 * len(case["conversation"]), 0, 0
     elif kind == "google-adk":
         parts = [
             part for message in result[0].get("events", ()) for part in message["content"]["parts"]

@@ -315,6 +315,8 @@ def _no_transcript(
         text = "no transcript found: the input is empty"
     elif content.format is not None:
         text = f"no messages found, though it looks like {content.format.name}"
+    elif content.reason is not None:
+        text = f"no conversation found: {content.reason}"
     elif first is not None:
         text = f"no transcript found: {first.message.split('; the line')[0]}"
         line = first.line

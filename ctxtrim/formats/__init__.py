@@ -1,13 +1,23 @@
 """The supported formats, one module each, in the order of detection."""
 
-from ctxtrim.formats import llamafactory, sharegpt
+from ctxtrim.formats import llamafactory, sharegpt, swe_agent_web, tau2_voice
 from ctxtrim.formats import numbered_turns as context
-from ctxtrim.formats.agents import copilot, crush, droid, goose, grok, kimi
+from ctxtrim.formats.agents import (
+    antigravity,
+    copilot,
+    crush,
+    droid,
+    goose,
+    grok,
+    kimi,
+    kiro,
+    windsurf,
+)
 from ctxtrim.formats.anthropic import claude_code
 from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Format
+from ctxtrim.formats.gemini import adk_eval, gemini_cli, gemini_prompts
 from ctxtrim.formats.gemini import contents as gemini
-from ctxtrim.formats.gemini import gemini_cli
 from ctxtrim.formats.gemini import qwen_code as qwen
 from ctxtrim.formats.message_lists import list_format
 from ctxtrim.formats.openai import chat as openai_chat
@@ -34,7 +44,9 @@ FORMATS: dict[str, Format] = {
         langfuse.FORMAT,
         langsmith.FORMAT,
         litellm.FORMAT,
+        antigravity.FORMAT,
         list_format(context.DIALECT),
+        gemini_prompts.FORMAT,
         list_format(gemini_cli.DIALECT),
         list_format(opencode.DIALECT),
         list_format(goose.DIALECT),
@@ -42,9 +54,14 @@ FORMATS: dict[str, Format] = {
         list_format(openhands.DIALECT),
         list_format(anthropic.DIALECT),
         list_format(openai_responses.DIALECT),
+        list_format(adk_eval.DIALECT),
         list_format(gemini.DIALECT),
         list_format(sharegpt.DIALECT),
         list_format(llamafactory.DIALECT),
+        list_format(windsurf.DIALECT),
+        list_format(kiro.DIALECT),
+        list_format(tau2_voice.DIALECT),
+        list_format(swe_agent_web.DIALECT),
         list_format(openai_chat.DIALECT),
     )
 }

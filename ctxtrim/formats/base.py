@@ -60,7 +60,8 @@ class Edit(Struct, frozen=True):
     """The edit of some lines, as spans to remove and values to insert and to set.
 
     `values`: the JSON values of the lines, as read. `kept`: the spans of kept messages, which stay.
-    `members`: changed or added members, by the span of their object.
+    `members`: changed or added members, by the span of their object. `texts`: new texts, by the
+    span of the string that they replace.
     """
 
     values: Sequence[Any]
@@ -68,6 +69,35 @@ class Edit(Struct, frozen=True):
     kept: Set[Span]
     inserted: Sequence[Insertion]
     members: Mapping[Span, Mapping[str, Any]] = {}
+    texts: Mapping[Span, Any] = {}
+
+    def value_at(self, span: Span) -> Any:
+        """The value at a span, as read."""
+        value = self.values[span.line]
+        for key in span.path:
+            value = value[key]
+        return value
+
+    def copy_at(self, span: Span) -> Any:
+        """The value at a span after the edit, to write it at another place."""
+        return self._copy(self.value_at(span), span)
+
+    def _copy(self, value: Any, span: Span) -> Any:
+        if span in self.texts:
+            return self.texts[span]
+        if isinstance(value, dict):
+            return {
+                key: self._copy(inner, span.inside(key))
+                for key, inner in value.items()
+                if span.inside(key) not in self.removed
+            }
+        if isinstance(value, list):
+            return [
+                self._copy(inner, span.inside(index))
+                for index, inner in enumerate(value)
+                if span.inside(index) not in self.removed
+            ]
+        return value
 
     @property
     def around(self) -> dict[tuple[Span, bool], list[Insertion]]:

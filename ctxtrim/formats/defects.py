@@ -14,6 +14,8 @@ from ctxtrim.text.records import BLANK, NOT_JSON, value_of
 _NAMES = ("role", "type", "from")
 _IDS = ("id", "uuid", "call_id", "tool_call_id", "tool_use_id", "parentId", "parentUuid")
 _LISTS = ("content", "parts", "messages", "contents", "tool_calls", "toolCalls", "blocks")
+_CONTENTS = ("parts", "Prompt", "ToolUseResults", "CancelledToolUses")
+"""Members of objects that some formats write as a content."""
 _TEXTS = ("text", "value", "output")
 _MESSAGE = (
     "content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output",
@@ -74,7 +76,7 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
         elif (
             key in _LISTS
             and not isinstance(inner, str | list | None)
-            and "parts" not in _keys(inner)
+            and not any(key in _CONTENTS for key in _keys(inner))
         ):
             yield f"`{pointer}` is {_kind(inner)}, not a text or an array"
         elif key in _LISTS and isinstance(inner, list):

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format, Layout
+from ctxtrim.formats.other_files import reason_in
 from ctxtrim.model import Line, Span, Transcript
 from ctxtrim.stage import Finding
 from ctxtrim.text.json_paths import Path
@@ -51,7 +52,8 @@ class Reading:
     """A file being read: its format and layout (None if unknown), and its chunks.
 
     `is_lines`: each line is a conversation, so that more lines may be added. `votes`: the number of
-    values, among the first `looked` values, that each format recognizes.
+    values, among the first `looked` values, that each format recognizes. `reason`: why a file of an
+    unknown format has no conversation, if the file is known.
     """
 
     format: Format | None
@@ -60,6 +62,7 @@ class Reading:
     chunks: Iterator[Chunk]
     votes: Mapping[tuple[Format, Layout], int] = field(default_factory=dict)
     looked: int = 0
+    reason: str | None = None
 
     @property
     def taken_for(self) -> str:
@@ -127,7 +130,8 @@ def open_reading(
         if layout == "conversation"
         else _at_once(dialect, rest, max_size)
     )
-    return Reading(dialect, layout, is_lines, chunks, votes, looked)
+    reason = reason_in(record.value for record in head) if dialect is None else None
+    return Reading(dialect, layout, is_lines, chunks, votes, looked, reason)
 
 
 _Vote = tuple[Format, Layout]

@@ -84,7 +84,12 @@ def rewrite(
             for message in transcript.messages
             for span in message.spans
         }
-        relinked = dialect.relink(Edit(source, removed, kept, inserted))
+        texts = {
+            Span(index, path): text
+            for index, edit in edits.items()
+            for path, text in edit.replace.items()
+        }
+        relinked = dialect.relink(Edit(source, removed, kept, inserted, texts=texts))
         for edit in edits.values():
             edit.remove = set()
         for span in relinked.removed:

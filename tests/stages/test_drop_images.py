@@ -27,14 +27,19 @@ IMAGE = {"type": "image_url", "image_url": {"url": URL}}
 LABEL = {"type": "text", "text": LINE}
 # formats in which no image is read, or no text can replace one
 NONE = (
+    "antigravity",
     "context",
     "copilot-cli",
     "copilot-cli, compacted",
     "crush, as shown",
     "droid-exec",
+    "kiro",
     "openhands, old",
     "openhands, pairs",
     "sharegpt",
+    "swe-agent-web",
+    "tau2-voice",
+    "windsurf, steps",
 )
 QUICK = ("--tokenizer", "chars4", "--model", MODEL)
 

@@ -152,23 +152,27 @@ def member(value: Any, keys: tuple[str, ...]) -> dict[str, Any] | None:
 def result_of(value: dict[str, Any], part_span: Span, index: int) -> Message:
     """The tool result in a function response part."""
     key = next(key for key in _RESPONSE if isinstance(value.get(key), dict))
-    inner, response_span = value[key], part_span.inside(key)
-    call_id, name = string(inner.get("id")), string(inner.get("name"))
+    parts = response_parts(value[key], part_span.inside(key))
+    return Message("tool", parts, metadata=metadata_in(value), index=index, spans=(part_span,))
+
+
+def response_parts(response: dict[str, Any], span: Span) -> tuple[Part, ...]:
+    """The parts of a function response at a span: its text, its other members, and its media."""
+    call_id, name = string(response.get("id")), string(response.get("name"))
     text, text_span, rest, is_error = _response_text(
-        inner.get("response"), response_span.inside("response")
+        response.get("response"), span.inside("response")
     )
     parts = [Part("tool_result", text, call_id, name, is_error, None, text_span)]
     if rest is not None:
         parts.append(Part("text", rest, call_id))
-    for position, item in enumerate(elements(inner.get("parts"))):
+    for position, item in enumerate(elements(response.get("parts"))):
         media = media_of(item) if isinstance(item, dict) else None
-        block = response_span.inside("parts", position)
+        block = span.inside("parts", position)
         if media is None:
             parts.append(Part("tool_result", dump(item), call_id, name, is_error, block=block))
         else:
             parts.append(Part("attachment", "", call_id, media=media, block=block))
-    metadata = metadata_in(value)
-    return Message("tool", tuple(parts), metadata=metadata, index=index, spans=(part_span,))
+    return tuple(parts)
 
 
 def _response_text(response: Any, span: Span) -> tuple[str, Span | None, str | None, bool | None]:
@@ -207,14 +211,16 @@ def text_part(text: str) -> dict[str, Any]:
 
 def part_value(message: Message) -> dict[str, Any]:
     """A message as one part."""
-    result = message.result
     text = text_of(message.parts)
-    if result is None:
-        return text_part(text)
-    response = {"id": result.call_id, "name": result.name, "response": {"output": text}}
-    return {
-        "functionResponse": {key: value for key, value in response.items() if value is not None}
-    }
+    return text_part(text) if message.result is None else {"functionResponse": response(message)}
+
+
+def response(message: Message) -> dict[str, Any]:
+    """A tool result as a function response."""
+    result = message.result
+    named = {} if result is None else {"id": result.call_id, "name": result.name}
+    fields = {key: value for key, value in named.items() if value is not None}
+    return fields | {"response": {"output": text_of(message.parts)}}
 
 
 def content_value(messages: Sequence[Message]) -> dict[str, Any]:

@@ -162,6 +162,7 @@ PLACES = (
     "samples[*].messages",  # inspect
     "answer_generation.train_messages[*]",  # ToolBench
     "question[+]",  # BFCL: turns of one conversation
+    "conversation.messages",  # exports of Antigravity
 )
 """The JSON paths of such lists."""
 

@@ -1,0 +1,111 @@
+"""Transcripts of Antigravity (`transcript.jsonl`, `transcript_full.jsonl`): one step per line.
+
+A `PLANNER_RESPONSE` is an answer with its calls, which have no ids. The steps of the model after it
+are their results, in order. The program is not open source: kinds and sources of steps
+are taken from sessions and from the reader of agent-sessions (`AntigravityTranscriptParser`, 2026).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner, session
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.text.records import JsonRecord
+
+_FAILED = ("ERROR", "CANCELED")
+_WRITTEN: dict[Role, tuple[str, str]] = {
+    "user": ("USER_EXPLICIT", "USER_INPUT"),
+    "assistant": ("MODEL", "PLANNER_RESPONSE"),
+    "tool": ("MODEL", "GENERIC"),
+    "system": ("SYSTEM", "SYSTEM_MESSAGE"),
+}
+"""Source and type of an inserted step."""
+
+
+def sniff(value: object) -> Layout | None:
+    """Whether a value is a step."""
+    if not isinstance(value, dict) or type(value.get("step_index")) is not int:
+        return None
+    return "events" if isinstance(value.get("type"), str) else None
+
+
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The one conversation of the transcript."""
+    messages: list[Message] = []
+    uncounted = 0
+    names: list[str | None] = []  # of the calls without a result
+    for line, record in enumerate(records):
+        if sniff(record.value) is None:
+            continue
+        value, span = members(record.value), Span(line)
+        role = _role(value, bool(names))
+        if role is None:
+            uncounted += "content" in value
+            continue
+        name = names.pop(0) if role == "tool" else None
+        parts = _parts(role, value, span, name)
+        if role == "assistant":
+            names = [part.name for part in parts if part.kind == "tool_call"]
+        is_injected = role == "user" and value["type"] != "USER_INPUT"
+        metadata = metadata_in(value) if role == "tool" else ()
+        index = len(messages)
+        messages.append(
+            Message(role, parts, None, is_injected, False, metadata, index, spans=(span,))
+        )
+    return session(messages, lines, uncounted)
+
+
+def _role(value: dict[str, Any], has_calls: bool) -> Role | None:
+    """The role of a step; None if it is unknown.
+
+    A text of the client is a user message. So is a step of the model that answers no call, because
+    the client ran it without one.
+    """
+    source, kind = value.get("source"), value["type"]
+    if kind == "PLANNER_RESPONSE":
+        return "assistant"
+    if source == "MODEL" and has_calls:
+        return "tool"
+    has_text = source in ("MODEL", "SYSTEM") and string(value.get("content"))
+    return "user" if kind == "USER_INPUT" or has_text else None
+
+
+def _parts(role: Role, value: dict[str, Any], span: Span, name: str | None) -> tuple[Part, ...]:
+    """The parts of a step; `name` is that of the call that it answers."""
+    text = string(value.get("content"))
+    home = span.inside("content") if text is not None else None
+    if role == "tool":
+        is_error = True if value.get("status") in _FAILED else None
+        return (Part("tool_result", text or "", None, name, is_error, span=home),)
+    parts = [] if text is None else [Part("text", text, span=home)]
+    if role == "user":
+        return tuple(parts)
+    if string(value.get("thinking")):
+        parts.insert(0, Part("reasoning", value["thinking"]))
+    for index, call in enumerate(map(members, elements(value.get("tool_calls")))):
+        block = span.inside("tool_calls", index)
+        parts.append(
+            call_part(
+                call.get("args"), call.get("id"), call.get("name"), block.inside("args"), block
+            )
+        )
+    return tuple(parts)
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a step with the index and the time of its neighbour."""
+    neighbour = members(site.value_of((site.later or site.earlier or site.any).spans[0]))
+    return insert_elements(run, site, lambda message: _json_value(message, neighbour))
+
+
+def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
+    source, kind = _WRITTEN[message.role]
+    time = {"created_at": neighbour["created_at"]} if "created_at" in neighbour else {}
+    named = {"step_index": neighbour.get("step_index", 0), "source": source, "type": kind}
+    return named | {"status": "DONE"} | time | {"content": text_of(message.parts)}
+
+
+FORMAT = Format("antigravity", sniff, read, no_owner, insert)

@@ -1,0 +1,136 @@
+"""Conversations that Kiro CLI and Amazon Q CLI save: `{"conversation_id", "history": […]}`.
+
+An entry of the history is a pair::
+
+    {"user": {"content": {"Prompt" | "ToolUseResults" | "CancelledToolUses": …}},
+     "assistant": {"Response" | "ToolUse": {"content", "tool_uses"?}}}
+
+Checked against `chat-cli/src/cli/chat/conversation.rs` and `message.rs` of
+aws/amazon-q-developer-cli (2026). Older versions write the fields of a content without their names.
+`kiro_pairs` keeps the pairs whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.agents.kiro_pairs import HALVES, insert, relink
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import call_part, result_parts
+from ctxtrim.model import Message, Part, Span
+from ctxtrim.text.records import dump
+
+_ANSWERS = ("ToolUse", "Response")
+
+
+def knows(value: object) -> bool:
+    """Whether a value is an entry of a history."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(key), dict) for key in HALVES):
+        return False
+    return "content" in value["user"] and any(key in value["assistant"] for key in _ANSWERS)
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read the messages of each entry. A half without a text, a call or a result is none."""
+    for item in items:
+        value, span = item.value, item.span
+        if knows(value):
+            for message in (*_user(value["user"], span), *_assistant(value["assistant"], span)):
+                found.messages.append(replace(message, index=len(found.messages)))
+
+
+def _user(value: dict[str, Any], entry: Span) -> Iterator[Message]:
+    """The results of a user half, then its prompt."""
+    span = entry.inside("user", "content")
+    for kind, inner in members(value["content"]).items():
+        home = span.inside(kind)
+        if kind == "Prompt":
+            yield from _prompt(value, entry.inside("user"), *_field(inner, "prompt", home))
+        else:
+            results, place = _field(inner, "tool_use_results", home)
+            for index, result in enumerate(map(members, elements(results))):
+                yield _result(result, place.inside(index))
+            if kind == "CancelledToolUses":
+                prompt = home.inside("prompt")
+                yield from _prompt(value, prompt, members(inner).get("prompt"), prompt)
+
+
+def _field(value: Any, key: str, span: Span) -> tuple[Any, Span]:
+    """A field of a content with its span; older versions write only the field."""
+    return (value.get(key), span.inside(key)) if isinstance(value, dict) else (value, span)
+
+
+def _prompt(value: dict[str, Any], whole: Span, text: Any, span: Span) -> Iterator[Message]:
+    """A prompt with its context and images."""
+    context = string(value.get("additional_context"))
+    parts = [Part("text", context)] if context else []
+    parts += [Part("text", text, span=span)] if isinstance(text, str) and text else []
+    for image in map(members, elements(value.get("images"))):
+        parts.append(Part("attachment", media=media_of({"type": "image"} | image)))
+    if parts:
+        yield Message("user", tuple(parts), spans=(whole,))
+
+
+def _result(value: dict[str, Any], span: Span) -> Message:
+    """A tool result; a block of JSON counts as its text, and cannot be shortened."""
+    parts: list[Part] = []
+    for index, block in enumerate(map(members, elements(value.get("content")))):
+        home = span.inside("content", index)
+        text = block.get("Text")
+        if isinstance(text, str):
+            parts.append(Part("text", text, span=home.inside("Text"), block=home))
+        else:
+            parts.append(Part("text", dump(block.get("Json", block)), block=home))
+    is_error = True if value.get("status") == "Error" else None
+    found = result_parts(parts, string(value.get("tool_use_id")), None, is_error)
+    return Message("tool", found, metadata=metadata_in(value), spans=(span,))
+
+
+def _assistant(value: dict[str, Any], entry: Span) -> Iterator[Message]:
+    kind = next(key for key in _ANSWERS if key in value)
+    inner, span = members(value[kind]), entry.inside("assistant", kind)
+    parts: list[Part] = []
+    thinking = members(members(inner.get("thinking")).get("reasoningText"))
+    if string(thinking.get("text")):
+        parts.append(Part("reasoning", thinking["text"]))
+    if string(inner.get("content")):
+        parts.append(Part("text", inner["content"], span=span.inside("content")))
+    for index, call in enumerate(map(members, elements(inner.get("tool_uses")))):
+        block = span.inside("tool_uses", index)
+        home, call_id = block.inside("args"), call.get("id")
+        parts.append(call_part(call.get("args"), call_id, call.get("name"), home, block))
+    if parts:
+        yield Message("assistant", tuple(parts), spans=(entry.inside("assistant"),))
+
+
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id, the model, the tools of all origins, and the summary of a compaction."""
+    tools = [tool for each in members(value.get("tools")).values() for tool in elements(each)]
+    info = members(value.get("model_info"))
+    summary = next(iter(elements(value.get("latest_summary"))), None)
+    preamble: tuple[Message, ...] = ()
+    if isinstance(summary, str) and summary:
+        home = span.inside("latest_summary")
+        part = Part("text", summary, span=home.inside(0))
+        preamble = (Message("user", (part,), None, True, True, index=0, spans=(home,)),)
+    return Envelope(
+        dump(tools) if tools else None,
+        model=string(info.get("model_id", value.get("model"))),
+        id=string(value.get("conversation_id")),
+        preamble=preamble,
+    )
+
+
+DIALECT = Dialect(
+    "kiro",
+    knows,
+    read,
+    insert,
+    envelope=envelope,
+    relink=relink,
+    places=("history", "[*].history", ""),
+    must_alternate=True,
+)

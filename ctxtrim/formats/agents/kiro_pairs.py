@@ -1,0 +1,189 @@
+"""Keeps the pairs of a Kiro history whole: every entry has a user and an assistant.
+
+A prompt whose answer is dropped gets the next answer; that answer's entry is removed. Where none is
+left, an empty text takes its place, which is not read as a message.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.message_parts import text_of
+from ctxtrim.model import Message, Span
+
+Half = Literal["user", "assistant"]
+HALVES: tuple[Half, Half] = ("user", "assistant")
+_SUMMARY = "latest_summary"
+_ANSWER = {"Response": {"message_id": None, "content": ""}}
+
+
+@dataclass
+class _Unit:
+    """A half of a pair: a kept half of the entry at a span, or an inserted value.
+
+    `is_after`: an inserted value comes after the entry.
+    """
+
+    half: Half
+    entry: Span
+    value: Any = None
+    is_after: bool = False
+
+
+@dataclass
+class _Pairs:
+    """The pairs of one list: members to set, entries to insert, and entries that hold a pair."""
+
+    members: dict[Span, dict[str, Any]] = field(default_factory=dict)
+    inserted: list[Insertion] = field(default_factory=list)
+    homes: set[Span] = field(default_factory=set)
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as a half of an entry, except results next to another result."""
+    earlier, later = site.earlier, site.later
+    for other in (earlier, later):
+        if run[0].role == "tool" and other is not None and other.role == "tool":
+            span = other.spans[0]
+            return [Insertion(_result(message), span, other is earlier) for message in run]
+    if later is not None and _entry(later.spans[0]) is not None and run[0].role != "tool":
+        span, is_after = later.spans[0], False
+    else:
+        last = earlier if earlier is not None and _entry(earlier.spans[0]) else site.any
+        span, is_after = last.spans[0], True
+    results = [_result(message) for message in run if message.role == "tool"]
+    values = [_results(results)] if results else []
+    values += [_half(message) for message in run if message.role != "tool"]
+    return [Insertion(value, span, is_after) for value in values]
+
+
+def _half(message: Message) -> dict[str, Any]:
+    """A message as an object with one half of an entry."""
+    if message.role == "assistant":
+        answer = {"message_id": None, "content": text_of(message.parts)}
+        return {"assistant": {"Response": answer}}
+    return {"user": _user({"Prompt": {"prompt": text_of(message.parts)}})}
+
+
+def _results(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"user": _user({"ToolUseResults": {"tool_use_results": results}})}
+
+
+def _user(content: dict[str, Any]) -> dict[str, Any]:
+    context = {"additional_context": "", "env_context": {"env_state": None}}
+    return context | {"content": content, "timestamp": None, "images": None}
+
+
+def _result(message: Message) -> dict[str, Any]:
+    call_id = message.result.call_id if message.result is not None else None
+    content = [{"Text": text_of(message.parts)}]
+    return {"tool_use_id": call_id, "content": content, "status": "Success"}
+
+
+def _entry(span: Span) -> Span | None:
+    """The span of the entry that contains a span; None for the summary."""
+    position = next((index for index, key in enumerate(span.path) if key in HALVES), None)
+    return None if position is None else Span(span.line, span.path[:position])
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit in whole pairs. A dropped summary becomes null."""
+    members = {span: dict(changes) for span, changes in edit.members.items()}
+    for span in edit.removed:
+        if span.path[-1:] == (_SUMMARY,):
+            members.setdefault(Span(span.line, span.path[:-1]), {})[_SUMMARY] = None
+    halves = [item for item in edit.inserted if _is_half(item)]
+    inserted = [item for item in edit.inserted if not _is_half(item)]
+    touched = (*(item.span for item in halves), *edit.removed)
+    entries = {entry for span in touched if (entry := _entry(span)) is not None}
+    removed = set(edit.removed)
+    for array in sorted({Span(entry.line, entry.path[:-1]) for entry in entries}):
+        pairs = _paired(list(_units(edit, array, halves)), edit)
+        inserted += pairs.inserted
+        for entry, changes in pairs.members.items():
+            members.setdefault(entry, {}).update(changes)
+            removed -= {span for span in removed if _is_within(span, entry, changes)}
+        every = {array.inside(index) for index in range(len(edit.value_at(array)))}
+        removed |= every - pairs.homes
+    return replace(edit, removed=removed, inserted=inserted, members=members)
+
+
+def _is_within(span: Span, entry: Span, changes: Mapping[str, Any]) -> bool:
+    """Whether a span is inside a half of an entry that gets a new value."""
+    return _entry(span) == entry and span.path[len(entry.path)] in changes
+
+
+def _is_half(item: Insertion) -> bool:
+    """Whether an insertion is a half of an entry, rather than a result in a list."""
+    return isinstance(item.value, dict) and any(key in item.value for key in HALVES)
+
+
+def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Unit]:
+    """The halves that the list at a span has after the edit, in order."""
+    kept = {
+        (entry, span.path[len(entry.path)])
+        for span in edit.kept
+        if (entry := _entry(span)) is not None
+    }
+    around: dict[tuple[Span | None, Any], list[Insertion]] = {}
+    for item in halves:
+        entry = _entry(item.span)
+        half = item.span.path[len(entry.path)] if entry is not None else None
+        around.setdefault((entry, half), []).append(item)
+    for index in range(len(edit.value_at(array))):
+        entry = array.inside(index)
+        for half in HALVES:
+            here = around.get((entry, half), [])
+            yield from (_inserted(item, entry) for item in here if not item.is_after)
+            if (entry, half) in kept:
+                yield _Unit(half, entry)
+            yield from (_inserted(item, entry) for item in here if item.is_after)
+
+
+def _inserted(item: Insertion, entry: Span) -> _Unit:
+    half = HALVES["assistant" in item.value]
+    return _Unit(half, entry, item.value[half], item.is_after)
+
+
+def _paired(units: Sequence[_Unit], edit: Edit) -> _Pairs:
+    """The changes that make a pair of each user and the assistant after it."""
+    found = _Pairs()
+    position = 0
+    while position < len(units):
+        user = units[position] if units[position].half == "user" else None
+        position += user is not None
+        answer = units[position] if position < len(units) else None
+        answer = answer if answer is not None and answer.half == "assistant" else None
+        position += answer is not None
+        _pair(user, answer, edit, found)
+    return found
+
+
+def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, found: _Pairs) -> None:
+    """Add the changes that make a pair; its home is the entry of a half that is kept."""
+    kept = [unit.entry for unit in (user, answer) if unit is not None and unit.value is None]
+    home = next((entry for entry in kept if entry not in found.homes), None)
+    wanted = {"user": user, "assistant": answer}
+    if home is not None:
+        found.homes.add(home)
+        changes = {
+            half: _value(half, unit, edit)
+            for half, unit in wanted.items()
+            if unit is None or unit.value is not None or unit.entry != home
+        }
+        if changes:
+            found.members[home] = changes
+        return
+    first = next(unit for unit in (user, answer) if unit is not None)
+    value = {half: _value(half, unit, edit) for half, unit in wanted.items()}
+    found.inserted.append(Insertion(value, first.entry, first.is_after))
+
+
+def _value(half: str, unit: _Unit | None, edit: Edit) -> Any:
+    """The value of a half: inserted, as it is after the edit, or without a text."""
+    if unit is None:
+        return _ANSWER if half == "assistant" else _user({"Prompt": {"prompt": ""}})
+    return unit.value if unit.value is not None else edit.copy_at(unit.entry.inside(half))

@@ -1,0 +1,62 @@
+"""The log of prompts that Gemini CLI writes (`logs.json`): counted, never edited.
+
+It is an array of `{"sessionId", "messageId", "type": "user", "message", "timestamp"}`, with the
+prompts of several sessions. Answers are in the files of the sessions. Checked against
+`packages/core/src/core/logger.ts` of google-gemini/gemini-cli (2026).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, no_owner
+from ctxtrim.model import Line, Message, Part, Source, Span, Transcript
+from ctxtrim.text.records import JsonRecord
+
+_MEMBERS = {"sessionId", "messageId", "type", "message"}
+_REFUSAL = (
+    "a log of prompts is counted, never edited; nothing was written; "
+    "edit the session in `chats/` instead"
+)
+
+
+def sniff(value: object) -> Layout | None:
+    """Whether a value is a log with at least one prompt."""
+    if not isinstance(value, list) or not value:
+        return None
+    return "conversation" if all(map(_is_prompt, value)) else None
+
+
+def _is_prompt(value: Any) -> bool:
+    is_entry = isinstance(value, dict) and value.keys() >= _MEMBERS
+    return is_entry and isinstance(value["sessionId"], str) and isinstance(value["message"], str)
+
+
+def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+    """The prompts of each session as a transcript."""
+    sessions: dict[tuple[int, str], list[Message]] = {}
+    for line, record in enumerate(records):
+        if sniff(record.value) is None or not isinstance(record.value, list):
+            continue
+        for index, value in enumerate(record.value):
+            messages = sessions.setdefault((line, value["sessionId"]), [])
+            part, span = Part("text", value["message"]), Span(line, (index,))
+            messages.append(Message("user", (part,), index=len(messages), spans=(span,)))
+    return [
+        Transcript(found, Source(lines, found), id=name, pointer=found[0].spans[0].path)
+        for (_, name), messages in sessions.items()
+        if (found := tuple(messages))
+    ]
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """None: see `relink`."""
+    raise NotEditableError(_REFUSAL)
+
+
+def relink(edit: Edit) -> Edit:
+    """Always an error: the log is what was typed, and no request is made from it."""
+    raise NotEditableError(_REFUSAL)
+
+
+FORMAT = Format("gemini-prompts", sniff, read, no_owner, insert, relink)

@@ -1,0 +1,54 @@
+"""Files that supported programs write and that contain no conversation, with the reason."""
+
+from collections.abc import Iterable
+from typing import Any
+
+_KNOWN: tuple[tuple[frozenset[str], str], ...] = (
+    (
+        frozenset({"agents", "workDir", "lastPrompt"}),
+        "the state of a Kimi CLI session has no messages; use `agents/*/wire.jsonl` of the session",
+    ),
+    (
+        frozenset({"num_chat_messages", "chat_format_version"}),
+        "the summary of a Grok CLI session has no messages; use `chat_history.jsonl` next to it",
+    ),
+    (
+        frozenset({"persistence_dir", "execution_status", "agent"}),
+        "the state of an OpenHands conversation has no messages; use the files in `events/`",
+    ),
+    (
+        frozenset({"agentType", "spawnDepth"}),
+        "the description of a Claude Code subagent has no messages; use the `.jsonl` next to it",
+    ),
+    (
+        frozenset({"status", "eval", "plan", "stats"}),
+        "the log of inspect has no samples, so it has no messages; use a log with samples",
+    ),
+    (
+        frozenset({"tree", "answer_generation"}),
+        "the search of ToolBench chose no branch, so it has no `train_messages`",
+    ),
+    (
+        frozenset({"judge_prompt", "judge_response"}),
+        "verdicts of a judge are no conversation; use the simulations that they name",
+    ),
+    (
+        frozenset({"model_id", "domain", "task_results"}),
+        "a list of scores has no messages; use the simulations of the tasks",
+    ),
+    (
+        frozenset({"messages_display"}),
+        "examples printed as one text have neither messages nor calls; use them as a prompt",
+    ),
+)
+"""Members that such an object has, and the reason."""
+
+
+def reason_in(values: Iterable[Any]) -> str | None:
+    """Why some values of a file contain no conversation; None if they are unknown."""
+    for value in values:
+        first = value[0] if isinstance(value, list) and value else value
+        if not isinstance(first, dict):
+            continue
+        return next((reason for keys, reason in _KNOWN if keys <= first.keys()), None)
+    return None

@@ -1,0 +1,86 @@
+"""Trajectories of SWE-agent's web page: `[{"issue_text", "history": [{"type", …}]}]`.
+
+An element is a `thought`, an `action`, or the `output` of the action before it. `issue_text` is the
+prompt; no other prompts are in the file.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxtrim.formats.fields import string
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
+from ctxtrim.formats.message_parts import call_part, result_parts, text_of
+from ctxtrim.model import Message, Part, Span
+
+_STEPS = {"thought": "thought", "action": "action", "output": "output_terminal"}
+_OUTPUTS = ("output_terminal", "output_editor", "narration")
+_SHELL = "shell"
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a step, or a message that ctxtrim inserted."""
+    if not isinstance(value, dict) or "role" in value:
+        return False
+    kind = value.get("type")
+    key = _STEPS.get(kind) if isinstance(kind, str) else None
+    is_message = kind == "message" and isinstance(value.get("narration"), str)
+    return is_message or (key is not None and isinstance(value.get(key), str))
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read one message from each element."""
+    for item in items:
+        value, span, whole = item.value, item.span, item.whole
+        kind = value.get("type") if isinstance(value, dict) else None
+        if not knows(value):
+            found.uncounted += kind is not None
+        elif kind == "thought":
+            thought = Part("text", value["thought"], span=span.inside("thought"))
+            found.add("assistant", [thought], value, whole)
+        elif kind == "action":
+            call = call_part(value["action"], None, _SHELL, span.inside("action"), None)
+            found.add("assistant", [call], value, whole)
+        elif kind == "message":
+            found.add("user", _texts(value, _OUTPUTS, span), value, whole)
+        else:
+            parts = result_parts(_texts(value, _OUTPUTS, span), None, _SHELL)
+            found.add("tool", parts, value, whole)
+
+
+def _texts(value: dict[str, Any], keys: Sequence[str], span: Span) -> list[Part]:
+    """The texts under some keys that are not empty."""
+    return [
+        Part("text", value[key], span=span.inside(key)) for key in keys if string(value.get(key))
+    ]
+
+
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The prompt, the model, and the id of the task."""
+    text, home = string(value.get("issue_text")), span.inside("issue_text")
+    prompt = Message("user", (Part("text", text or "", span=home),), index=0, spans=(home,))
+    return Envelope(
+        model=string(value.get("model")),
+        id=string(value.get("instance_id")),
+        preamble=(prompt,) if text else (),
+    )
+
+
+def _json_value(message: Message) -> dict[str, Any]:
+    text = text_of(message.parts)
+    if message.role == "tool":
+        return {"type": "output", "output_terminal": text, "output_editor": "", "narration": ""}
+    if message.role == "assistant":
+        return {"type": "thought", "thought": text}
+    return {"type": "message", "narration": text}
+
+
+DIALECT = Dialect(
+    "swe-agent-web",
+    knows,
+    read,
+    each_as(_json_value),
+    envelope=envelope,
+    places=("history", "[*].history"),
+    takes=lambda place: "issue_text" in place.envelope and isinstance(place.items, list),
+    must_alternate=True,  # a summary joins the prompt, before which no element can be
+)

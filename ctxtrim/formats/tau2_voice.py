@@ -1,0 +1,167 @@
+"""Voice simulations of tau2-bench: `{"mode": "full_duplex", "ticks": [{agent_chunk, user_chunk}]}`.
+
+A tick holds what both sides do at the same time, in this order: the agent's chunk and calls, their
+results, the user's chunk and calls, their results. Consecutive chunks of one speaker are a message.
+Checked against `data_model/message.py` of sierra-research/tau2-bench (2026). Ticks are the time
+line of the audio, so that no tick is removed: a dropped chunk has null as its content.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents
+from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.model import Message, Part, Role, Span
+
+_SIDES: tuple[tuple[str, Role], ...] = (("agent", "assistant"), ("user", "user"))
+_EMPTIED = ("content", "speech_insert")
+_INSERTED = "text"
+"""The source of a chunk that is a message alone."""
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a tick."""
+    if not isinstance(value, dict) or type(value.get("tick_id")) is not int:
+        return False
+    return any(
+        f"{side}_{kind}" in value for side, _ in _SIDES for kind in ("chunk", "tool_results")
+    )
+
+
+def read(items: Sequence[Element], found: ListContents) -> None:
+    """Read the messages of all ticks."""
+    open_role: Role | None = None  # of the last message if the next chunk may belong to it
+    for item in items:
+        value, span = item.value, item.span
+        for role, parts, spans, is_alone in _pieces(value, span):
+            if role != "tool" and role == open_role and not is_alone:
+                last = found.messages[-1]
+                found.messages[-1] = replace(
+                    last, parts=(*last.parts, *parts), spans=(*last.spans, *spans)
+                )
+            else:
+                metadata = metadata_in(_element_at(value, spans[0])) if role == "tool" else ()
+                index = len(found.messages)
+                found.messages.append(
+                    Message(role, tuple(parts), metadata=metadata, index=index, spans=tuple(spans))
+                )
+            has_call = any(part.kind == "tool_call" for part in parts)
+            open_role = None if role == "tool" or is_alone or has_call else role
+
+
+_Piece = tuple[Role, list[Part], list[Span], bool]
+
+
+def _pieces(value: Any, span: Span) -> Iterator[_Piece]:
+    """The chunks and results of a tick: role, parts, spans, and whether it is a message alone."""
+    if not knows(value):
+        return
+    for side, role in _SIDES:
+        chunk, home = members(value.get(f"{side}_chunk")), span.inside(f"{side}_chunk")
+        parts, spans = _speech(chunk, home)
+        key = f"{side}_tool_calls"
+        for index, call in enumerate(map(members, elements(value.get(key)))):
+            block = span.inside(key, index)
+            home = block.inside("arguments")
+            parts.append(
+                call_part(call.get("arguments"), call.get("id"), call.get("name"), home, block)
+            )
+            spans.append(block)
+        if parts:
+            yield role, parts, spans, chunk.get("source") == _INSERTED
+        key = f"{side}_tool_results"
+        for index, result in enumerate(map(members, elements(value.get(key)))):
+            place = span.inside(key, index)
+            yield "tool", [_result(result, place)], [place], True
+
+
+def _speech(chunk: dict[str, Any], span: Span) -> tuple[list[Part], list[Span]]:
+    """The texts of a chunk: its content, unless it is audio, and what is said besides it."""
+    parts: list[Part] = []
+    spans: list[Span] = []
+    text, home = string(chunk.get("content")), span.inside("content")
+    if text and chunk.get("is_audio") is not True:
+        parts.append(Part("text", text, span=home, block=home))
+        spans.append(home)
+    for key in ("speech_effects", "source_effects"):
+        said = members(members(chunk.get(key)).get("speech_insert")).get("text")
+        if isinstance(said, str) and said:
+            parts.append(Part("text", said))
+            spans.append(span.inside(key, "speech_insert"))
+    return parts, spans
+
+
+def _result(value: dict[str, Any], span: Span) -> Part:
+    text, error = string(value.get("content")), value.get("error")
+    home = span.inside("content") if text is not None else None
+    is_error = True if error is True else None
+    return Part("tool_result", text or "", string(value.get("id")), None, is_error, span=home)
+
+
+def _element_at(tick: dict[str, Any], span: Span) -> dict[str, Any]:
+    """The element of a list of a tick, at its span."""
+    key, index = span.path[-2:]
+    return members(elements(tick[str(key)])[int(index)])
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Results next to the results of their tick; other messages as ticks."""
+    earlier, later = site.earlier, site.later
+    if run[0].role == "tool" and earlier is not None:
+        last = earlier.spans[-1]
+        if earlier.role == "tool":
+            return [Insertion(_result_value(message), last, is_after=True) for message in run]
+        tick = _tick(last)
+        side = next(side for side, role in _SIDES if role == earlier.role)
+        key = f"{side}_tool_results"
+        if isinstance(members(site.value_of(tick)).get(key), list):
+            return [Insertion(_result_value(message), tick.inside(key, 0)) for message in run]
+    is_after = later is None or (run[0].role == "tool" and earlier is not None)
+    other = (earlier or site.any).spans[-1] if is_after or later is None else later.spans[0]
+    neighbour = members(site.value_of(_tick(other)))
+    return [Insertion(_tick_value(message, neighbour), _tick(other), is_after) for message in run]
+
+
+def _tick(span: Span) -> Span:
+    """The span of the tick that contains a span."""
+    starts = tuple(f"{side}_" for side, _ in _SIDES)
+    is_inside = [isinstance(key, str) and key.startswith(starts) for key in span.path]
+    return Span(span.line, span.path[: is_inside.index(True)])
+
+
+def _tick_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
+    time = {key: neighbour[key] for key in ("tick_id", "timestamp") if key in neighbour}
+    if message.result is not None:
+        return time | {"agent_tool_results": [_result_value(message)]}
+    side = next(side for side, role in _SIDES if role == message.role)
+    text = text_of(message.parts)
+    chunk = {"role": message.role, "content": text, "contains_speech": False, "source": _INSERTED}
+    return time | {f"{side}_chunk": chunk}
+
+
+def _result_value(message: Message) -> dict[str, Any]:
+    call_id = message.result.call_id if message.result is not None else None
+    return {"id": call_id, "role": "tool", "content": text_of(message.parts), "error": False}
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with null for dropped contents."""
+    emptied = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _EMPTIED}
+    found: dict[Span, dict[str, Any]] = {span: dict(new) for span, new in edit.members.items()}
+    for span in emptied:
+        found.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = None
+    return replace(edit, removed=edit.removed - emptied, members=found)
+
+
+DIALECT = Dialect(
+    "tau2-voice",
+    knows,
+    read,
+    insert,
+    relink=relink,
+    places=("ticks", "simulations[*].ticks", "[*].ticks", ""),
+)

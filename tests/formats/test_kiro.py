@@ -1,0 +1,109 @@
+"""Conversations of Kiro CLI: every entry that is written has a user and an assistant."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness import read, run, unpaired
+
+FIXTURE = Path("fixtures/kiro.json")
+LONG = "a tide comes in " * 200
+
+
+def prompt(text: str) -> dict[str, Any]:
+    return {"content": {"Prompt": {"prompt": text}}, "additional_context": ""}
+
+
+def results(*texts: str) -> dict[str, Any]:
+    values = [
+        {"tool_use_id": f"c{number}", "content": [{"Text": text}], "status": "Success"}
+        for number, text in enumerate(texts)
+    ]
+    return {"content": {"ToolUseResults": {"tool_use_results": values}}, "additional_context": ""}
+
+
+def answer(text: str, *calls: str) -> dict[str, Any]:
+    uses = [{"id": name, "name": "look", "args": {"x": 1}} for name in calls]
+    value = {"message_id": "m", "content": text}
+    return {"ToolUse": value | {"tool_uses": uses}} if calls else {"Response": value}
+
+
+def saved(*entries: tuple[dict[str, Any], dict[str, Any]], **more: Any) -> bytes:
+    history = [{"user": user, "assistant": assistant} for user, assistant in entries]
+    return json.dumps({"conversation_id": "k", "history": history} | more).encode()
+
+
+def history(data: bytes | None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    entries = json.loads(data or b"")["history"]
+    return [(entry["user"], entry["assistant"]) for entry in entries]
+
+
+def roles(data: bytes | None) -> list[str]:
+    (transcript,) = read(data or b"")[0].transcripts
+    return [message.role for message in transcript.messages]
+
+
+def test_the_fixture_is_one_conversation() -> None:
+    data = FIXTURE.read_bytes()
+    chunk = read(data)[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    assert (chunk.format.name, transcript.model) == ("kiro", "claude-sonnet-4")
+    assert roles(data) == ["user", *("user", "assistant", "tool", "assistant"), "user", "assistant"]
+    assert [message.is_summary for message in transcript.messages[:2]] == [True, False]
+    assert "execute_bash" in (transcript.tools or "")
+    assert not unpaired(transcript)
+    assert run(data).data == data
+
+
+def test_an_old_exchange_is_dropped_with_its_entries() -> None:
+    new = (prompt("And now?"), answer("Low."))
+    old = [(prompt(LONG), answer("I look.", "c0")), (results(LONG), answer(LONG))]
+    assert history(run(saved(*old, new), [("trim", {})], limit=300).data) == [new]
+
+
+def test_a_prompt_without_its_answer_gets_the_next_answer_as_edited() -> None:
+    data = saved((prompt("Look."), answer("", "c0")), (results(LONG), answer("It is low.")))
+    settings = {"tool_cutoff": 0, "tool_summary": "heuristic"}
+    ran = run(data, [("cutoff", settings)])
+    ((user, assistant),) = history(ran.data)
+    assert user == prompt("Look.")
+    text = assistant["Response"]["content"]
+    assert (text.startswith("[Tool summary]"), text.endswith("It is low.")) == (True, True)
+    assert roles(ran.data) == ["user", "assistant"]
+
+
+def test_results_of_calls_that_were_never_answered_are_an_entry() -> None:
+    data = saved((prompt("Look."), answer("", "c0", "c1")), (prompt("Well?"), answer("Low.")))
+    ran = run(data, [("repair", {"repair": "synthesize"})])
+    entries = history(ran.data)
+    assert [entries[0], entries[2]] == history(data)
+    answered = entries[1][0]["content"]["ToolUseResults"]["tool_use_results"]
+    assert [result["tool_use_id"] for result in answered] == ["c0", "c1"]
+    assert roles(ran.data) == ["user", "assistant", "tool", "tool", "user", "assistant"]
+
+
+def test_a_missing_result_joins_the_results_of_its_answer() -> None:
+    data = saved((prompt("Look."), answer("", "c0", "c1")), (results("high"), answer("Low.")))
+    ran = run(data, [("repair", {"repair": "synthesize"})])
+    answered = history(ran.data)[1][0]["content"]["ToolUseResults"]["tool_use_results"]
+    assert [result["tool_use_id"] for result in answered] == ["c0", "c1"]
+
+
+def test_a_new_summary_replaces_the_summary_of_a_compaction() -> None:
+    entries = [(prompt(f"{number} {LONG}"), answer(LONG)) for number in range(4)]
+    data = saved(*entries, latest_summary=["The desk reads gauges.", {"request_id": "r"}])
+    ran = run(data, [("summarize", {})], limit=2500)
+    value = json.loads(ran.data or b"")
+    assert value["latest_summary"] is None
+    assert len(value["history"]) < len(entries)
+    assert all(entry["user"] and entry["assistant"] for entry in value["history"])
+
+
+def test_older_versions_have_no_names_for_the_fields_of_a_content() -> None:
+    new = saved((prompt("Look."), answer("", "c0")), (results("high"), answer("Low.")))
+    old = new.replace(b'{"prompt": "Look."}', b'"Look."')
+    value = json.loads(old)
+    content = value["history"][1]["user"]["content"]
+    content["ToolUseResults"] = content["ToolUseResults"]["tool_use_results"]
+    assert read(json.dumps(value).encode())[0].transcripts == read(new)[0].transcripts

@@ -1,0 +1,34 @@
+"""Files without a conversation: the error names what the file is and what to use."""
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Run
+
+FILES: dict[str, tuple[Any, str]] = {
+    "kimi": ({"agents": {}, "workDir": "/tmp", "lastPrompt": "hi", "title": "hi"}, "wire.jsonl"),
+    "grok": ({"info": {}, "num_chat_messages": 2, "chat_format_version": 1}, "chat_history.jsonl"),
+    "openhands": ({"agent": {}, "persistence_dir": "p", "execution_status": "idle"}, "events/"),
+    "claude-code": ({"agentType": "general-purpose", "spawnDepth": 1}, ".jsonl"),
+    "inspect": ({"status": "success", "eval": {}, "plan": {}, "stats": {}}, "samples"),
+    "toolbench": ({"tree": {}, "answer_generation": {"query": "q"}}, "train_messages"),
+    "judge": ({"judge_prompt": "p", "judge_response": "{}"}, "simulations"),
+    "scores": ([{"model_id": "m", "domain": "air", "task_results": []}], "simulations"),
+    "few-shot": ({"messages_display": "user: hi\\nassistant: None"}, "one text"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_error_says_why_and_what_to_use(ctxtrim: Run, name: str) -> None:
+    value, remedy = FILES[name]
+    ran = ctxtrim("count", stdin=json.dumps(value).encode())
+    assert ran.code == 1
+    (line,) = ran.err.splitlines()
+    assert line.startswith("<stdin>: error: no conversation found: ")
+    assert remedy in line
+
+
+def test_an_unknown_file_is_an_unknown_format(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", stdin=b'{"agents": {}}')
+    assert "unrecognized format" in ran.err

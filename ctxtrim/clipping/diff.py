@@ -2,9 +2,9 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import Range
@@ -27,9 +27,11 @@ def _knows(text: str) -> bool:
     return _BEGINNING.search(text, 0, _SAMPLE) is not None
 
 
-def _clip(cut: Cut) -> str | None:
-    headers = _Headers(cut.text, cut.keep)
-    return select(cut, lines_of(cut.text), shares_of(cut.mode, _SHARES), adjust=headers.completed)
+def _drafts(source: ClipText) -> Iterator[Draft]:
+    headers = _Headers(source.text, source.keep)
+    return select(
+        source, lines_of(source.text), shares_of(source.mode, _SHARES), adjust=headers.completed
+    )
 
 
 class _Headers:
@@ -112,4 +114,4 @@ def _shows(shown: Sequence[Range], header: Range) -> bool:
     return any(start <= header[0] and header[1] <= end for start, end in shown)
 
 
-DIFF = Kind("diff", _knows, _clip)
+DIFF = Kind("diff", _knows, _drafts)

@@ -1,6 +1,8 @@
 """JSON lines: one value per line, cut between lines only."""
 
-from ctxtrim.clipping.kind import Cut, Kind
+from collections.abc import Iterator
+
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
 from ctxtrim.clipping.layout import shares_of, whole_lines_of
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import document
@@ -21,8 +23,8 @@ def _knows(text: str) -> bool:
     return len(lines) > 1 and all(document(line) is not None for line in lines)
 
 
-def _clip(cut: Cut) -> str | None:
-    return select(cut, whole_lines_of(cut.text), shares_of(cut.mode))
+def _drafts(source: ClipText) -> Iterator[Draft]:
+    return select(source, whole_lines_of(source.text), shares_of(source.mode))
 
 
-JSON_LINES = Kind("json lines", _knows, _clip)
+JSON_LINES = Kind("json lines", _knows, _drafts)

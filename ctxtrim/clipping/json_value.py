@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from operator import itemgetter
+from operator import itemgetter, sub
 
-from ctxtrim.clipping.kind import Cut, Kind
+from msgspec import structs
+
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
 from ctxtrim.clipping.layout import Scale, layout, lines_of, shares_of, whole
 from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined
-from ctxtrim.clipping.selection import DENSEST, longest
+from ctxtrim.clipping.selection import DENSEST
 from ctxtrim.text.graphemes import cut_after, cut_before
 from ctxtrim.text.json_spans import Leaf, Member, Range, document, members
 
@@ -31,19 +33,20 @@ _SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are never
 _EMPTY_MEMBER = 5  # characters of the shortest member of an object
 _MARKER = 34  # characters of a marker in a string
 _DEEPEST = 32  # levels of containers; deeper ones are not shortened
-_WIDEST = 256  # characters per token, an upper bound: a longer clip does not fit
+
+Edit = tuple[int, int, str]
+"""A range of the text, and the text that replaces it."""
 
 
-def _clip(cut: Cut) -> str | None:
-    parsed = document(cut.text)
-    if parsed is None:
-        return None
-    inside, span = parsed
-    shortener = _Shortener(cut, span)
-    shortener.remember(span[0], inside)
-    return longest(shortener.clip, cut) or longest(
-        replace(shortener, cut=replace(cut, keep=())).clip, cut
-    )
+def _drafts(source: ClipText) -> Iterator[Draft]:
+    parsed = document(source.text)
+    if parsed is not None:
+        inside, span = parsed
+        shortener = _Shortener(source, span)
+        shortener.remember(span[0], inside)
+        yield shortener.draft
+        if source.keep:
+            yield replace(shortener, source=structs.replace(source, keep=())).draft
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,7 @@ class _Container:
     def sizes(self) -> list[int]:
         """The characters of each member with its separator."""
         starts = [begin for begin, _, _ in self.inside]
-        return [
-            after - begin
-            for begin, after in zip(starts, [*starts[1:], self.inside[-1][2]], strict=True)
-        ]
+        return list(map(sub, [*starts[1:], self.inside[-1][2]], starts))
 
     @cached_property
     def starts(self) -> list[int]:
@@ -75,10 +75,17 @@ class _Container:
         return max(self.sizes)
 
     def starts_within(self, room: int) -> list[int]:
-        """The starts of the members if those too long for `room` are shortened."""
-        if _least(self.largest, room) == self.largest:
+        """The starts of the members if those above two thirds of `room` are shortened.
+
+        They get a third of it.
+        """
+        most, third = 2 * room // 3, room // 3
+        if self.largest <= most:
             return self.starts
-        return list(accumulate((_least(size, room) for size in self.sizes), initial=0))
+        shorter = [
+            size if size <= most else max(third, min(size, _SHORT_STRING)) for size in self.sizes
+        ]
+        return list(accumulate(shorter, initial=0))
 
     @cached_property
     def least(self) -> int:
@@ -94,61 +101,60 @@ class _Container:
 class _Shortener:
     """A JSON text that can be shortened to any size; parsed containers are cached."""
 
-    cut: Cut
+    source: ClipText
     span: Range
     _containers: dict[int, _Container] = field(default_factory=dict)
     _leaves: dict[int, tuple[Leaf, list[Gap]]] = field(default_factory=dict)
 
-    def clip(self, size: int) -> str | None:
+    def draft(self, size: int, most: int) -> str | None:
         """The text with about `size` characters.
 
-        None if it is much too long or shows nothing of its value.
+        None if it has more than `most`, or shows nothing of its value.
         """
-        (start, end), text = self.span, self.cut.text
-        pieces, total = [text[:start]], 0
-        if not self._kept(self._container(start), size):
+        (start, end), text = self.span, self.source.text
+        container = self._container(start)
+        kept = self._kept(container, size)
+        if not kept or end - start <= max(size, _SHORT_STRING):
             return None
-        for piece in self._value(start, end, size, 0):
-            pieces.append(piece)
-            total += len(piece)
-            if total > _WIDEST * self.cut.limit:
-                return None
-        return "".join((*pieces, text[end:]))
+        edits = list(self._shortened(container, kept, size, 0))
+        if len(text) - sum(stop - begin - len(new) for begin, stop, new in edits) > most:
+            return None
+        pieces: list[str] = []
+        done = 0
+        for begin, stop, new in edits:
+            pieces += (text[done:begin], new)
+            done = stop
+        return "".join((*pieces, text[done:]))
 
-    def _value(self, start: int, end: int, size: int, depth: int) -> Iterator[str]:
-        first = self.cut.text[start]
-        if end - start <= max(size, _SHORT_STRING) or first not in '"[{' or depth > _DEEPEST:
-            yield self.cut.text[start:end]
-        elif first == '"':
+    def _value(self, start: int, end: int, size: int, depth: int) -> Iterator[Edit]:
+        """The edits that shorten a value to about `size` characters, in order."""
+        first = self.source.text[start]
+        if end - start <= max(size, _SHORT_STRING) or depth > _DEEPEST:
+            return
+        if first == '"':
             yield from self._string(start, end, size)
-        else:
-            yield from self._shortened(self._container(start), start, end, size, depth)
+        elif first in "[{":
+            container = self._container(start)
+            yield from self._shortened(container, self._kept(container, size), size, depth)
 
     def _shortened(
-        self, container: _Container, start: int, end: int, size: int, depth: int
-    ) -> Iterator[str]:
-        text, inside, done = self.cut.text, container.inside, 0
-        kept = self._kept(container, size)
-        most = _share(
-            [container.sizes[position] for first, last in kept for position in range(first, last)],
-            size,
-        )
-        yield text[start : inside[0][0] if inside else end]
+        self, container: _Container, kept: Sequence[Range], size: int, depth: int
+    ) -> Iterator[Edit]:
+        inside, sizes, done = container.inside, container.sizes, 0
+        room = _share([size for first, last in kept for size in sizes[first:last]], size)
         for gap in (*self._gaps(container, kept), Gap(len(inside), len(inside))):
-            for position in range(done, gap.start):
-                begin, value, stop = inside[position]
-                yield text[inside[position - 1][2] : begin] if position else ""
-                yield text[begin:value]
-                yield from self._value(value, stop, most - (value - begin), depth + 1)
+            if room < container.largest:
+                for position in range(done, gap.start):
+                    if sizes[position] > room:
+                        begin, value, stop = inside[position]
+                        yield from self._value(value, stop, room - (value - begin), depth + 1)
             if gap.start < gap.end:
                 count = gap.end - gap.start - gap.hidden + gap.characters
-                yield text[inside[gap.start - 1][2] : inside[gap.start][0]] if gap.start else ""
+                marker = f'"[{count} more items truncated]"'
                 if container.is_object:
-                    yield f'"…": "[{count} more members truncated]"'
-                else:
-                    yield f'"[{count} more items truncated]"'
+                    marker = f'"…": "[{count} more members truncated]"'
+                yield inside[gap.start][0], inside[gap.end - 1][2], marker
             done = gap.end
-        yield text[inside[-1][2] : end] if inside else ""
 
     def _kept(self, container: _Container, size: int) -> list[Range]:
         """The kept members of a container, as ranges of their indices."""
@@ -171,11 +177,13 @@ class _Shortener:
         wanted = (
             (starts[position], starts[position + 1]) for position in self._wanted(container, size)
         )
-        kept = layout(Scale(starts[-1], before, after), size, shares_of(self.cut.mode), wanted)
+        kept = layout(Scale(starts[-1], before, after), size, shares_of(self.source.mode), wanted)
         return [(bisect_left(starts, first), bisect_left(starts, last)) for first, last in kept]
 
     def _wanted(self, container: _Container, size: int) -> Iterator[int]:
         """The indices of the members that contain ranges to keep, most important first."""
+        if not self.source.keep:
+            return
         first, last = container.inside[0][0], container.inside[-1][2]
         for start, _ in self._kept_in(first, last)[: size // DENSEST]:
             yield max(bisect_right(container.inside, (start, last, last)) - 1, 0)
@@ -183,7 +191,7 @@ class _Shortener:
     @cached_property
     def _sorted_keep(self) -> tuple[list[tuple[int, int, int]], list[int]]:
         """The ranges in `keep` by start, with their rank, and the running maximum of their ends."""
-        ranges = sorted((start, stop, rank) for rank, (start, stop) in enumerate(self.cut.keep))
+        ranges = sorted((start, stop, rank) for rank, (start, stop) in enumerate(self.source.keep))
         return ranges, list(accumulate((stop for _, stop, _ in ranges), max))
 
     def _kept_in(self, begin: int, end: int) -> list[Range]:
@@ -191,6 +199,8 @@ class _Shortener:
 
         There may be thousands of others.
         """
+        if not self.source.keep:
+            return []
         ranges, reach = self._sorted_keep
         near = ranges[bisect_right(reach, begin) : bisect_left(ranges, (end,))]
         return [(start, stop) for start, stop, _ in sorted(near, key=itemgetter(2)) if begin < stop]
@@ -207,18 +217,20 @@ class _Shortener:
 
     def _container(self, start: int) -> _Container:
         container = self._containers.get(start)
-        return container if container else self.remember(start, members(self.cut.text, start)[0])
+        return (
+            container if container else self.remember(start, members(self.source.text, start).spans)
+        )
 
     def remember(self, start: int, inside: Sequence[Member]) -> _Container:
         """Cache and return the container that starts at a position."""
-        is_object = self.cut.text[start] == "{"
+        is_object = self.source.text[start] == "{"
         marks = self._marks(inside, _MEMBER if is_object else _ELEMENT)
-        self._containers[start] = _Container(self.cut.text, inside, marks, is_object)
+        self._containers[start] = _Container(self.source.text, inside, marks, is_object)
         return self._containers[start]
 
     def _marks(self, inside: Sequence[Member], shape: re.Pattern[str]) -> list[Gap]:
         """The members that are markers."""
-        text = self.cut.text
+        text = self.source.text
         if not inside or text.find(" truncated]", inside[0][0], inside[-1][2]) < 0:
             return []
         matches = (
@@ -229,9 +241,9 @@ class _Shortener:
             Gap(position, position + 1, 1, 0, int(mark[1])) for position, mark in matches if mark
         ]
 
-    def _string(self, start: int, end: int, size: int) -> Iterator[str]:
+    def _string(self, start: int, end: int, size: int) -> Iterator[Edit]:
         if start not in self._leaves:
-            leaf = Leaf(self.cut.text[start + 1 : end - 1])
+            leaf = Leaf(self.source.text[start + 1 : end - 1])
             matches = _STRING.finditer(leaf.value)
             marks = [
                 Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in matches
@@ -245,24 +257,14 @@ class _Shortener:
             for begin, stop in self._kept_in(start + 1, end - 1)[: size // DENSEST]
         ]
         kept = layout(
-            scale, size, shares_of(self.cut.mode), whole(scale, wanted, max(size // 3, 1))
+            scale, size, shares_of(self.source.mode), whole(scale, wanted, max(size // 3, 1))
         )
         kept = joined([(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept])
-        yield '"'
-        done = 0
+        first = start + 1
         for gap in gaps(len(value), kept, marks, LEAST):
             count = gap.end - gap.start - gap.hidden + gap.characters
-            yield leaf.spelling[leaf.spelled(done) : leaf.spelled(gap.start)]
-            yield f"… [{count} characters truncated]" + (" …" if gap.end < len(value) else "")
-            done = gap.end
-        yield leaf.spelling[leaf.spelled(done) :] + '"'
-
-
-def _least(size: int, room: int) -> int:
-    """The minimum characters of a member with this room: all, or a third of the room if it is too
-    long.
-    """
-    return size if 3 * size <= 2 * room else max(room // 3, min(size, _SHORT_STRING))
+            marker = f"… [{count} characters truncated]" + (" …" if gap.end < len(value) else "")
+            yield first + leaf.spelled(gap.start), first + leaf.spelled(gap.end), marker
 
 
 def _share(sizes: Sequence[int], room: int) -> int:
@@ -279,5 +281,5 @@ def _share(sizes: Sequence[int], room: int) -> int:
 JSON = Kind(
     "json",
     lambda text: _SHAPE.match(text) is not None and text[-64:].rstrip()[-1:] in ("]", "}"),
-    _clip,
+    _drafts,
 )

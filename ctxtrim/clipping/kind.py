@@ -1,33 +1,38 @@
 """The kinds of text: how each is recognized and cut."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
 
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import Tokenizer
 
+Draft = Callable[[int, int], str | None]
+"""A text with about so many characters, markers included.
 
-@dataclass(frozen=True)
-class Cut:
-    """A text that is too long, and the limits of its clip: `limit` tokens, including the ranges in
-    `keep`.
+None if nothing of it is shown, or if it has more than the second number of characters.
+"""
+
+
+class ClipText(Struct, frozen=True):
+    """A text to cut: the tokenizer of its limits, the ends to keep, and the ranges to keep, most
+    important first.
     """
 
     text: str
-    limit: int
     tokenizer: Tokenizer
     mode: Mode = "head-tail"
     keep: Sequence[Range] = ()
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of text. `clip` returns None if a text cannot be cut in this way.
+class Kind(Struct, frozen=True):
+    """A kind of text.
 
-    The next kind is tried then.
+    `drafts` yields the ways to cut a text, best first. If none makes a short enough text, the next
+    kind is tried.
     """
 
     name: str
     knows: Callable[[str], bool]
-    clip: Callable[[Cut], str | None]
+    drafts: Callable[[ClipText], Iterator[Draft]]

@@ -6,8 +6,10 @@ extend the head or the tail, or form the island, so a clip has at most two gaps.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.clipping.markers import joined
 from ctxtrim.text.graphemes import cut_after, cut_before
@@ -23,8 +25,7 @@ _NEAR = 6  # an island within this fraction of the room from the head or the tai
 _ISLAND = 5 / 8  # of the room: a second gap must save this much compared with a longer head or tail
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """The positions from 0 to `end` at which a text may be cut.
 
     `before` and `after` take a position and a maximum distance; they return the nearest good
@@ -88,8 +89,7 @@ def whole_lines_of(text: str) -> Scale:
     )
 
 
-@dataclass(frozen=True)
-class _Windows:
+class _Windows(Struct, frozen=True):
     """The head ends at `head`, the tail starts at `tail`, and the island is between them."""
 
     head: int

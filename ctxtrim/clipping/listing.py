@@ -4,8 +4,9 @@ The head is kept, because the rest is similar.
 """
 
 import re
+from collections.abc import Iterator
 
-from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.selection import select
 
@@ -29,8 +30,8 @@ def _knows(text: str) -> bool:
     return len(rows) >= _FEWEST and len(known) >= 0.9 * len(rows) and 2 * paths >= len(rows)
 
 
-def _clip(cut: Cut) -> str | None:
-    return select(cut, lines_of(cut.text), shares_of(cut.mode, (1, 0)))
+def _drafts(source: ClipText) -> Iterator[Draft]:
+    return select(source, lines_of(source.text), shares_of(source.mode, (1, 0)))
 
 
-LISTING = Kind("listing", _knows, _clip)
+LISTING = Kind("listing", _knows, _drafts)

@@ -9,7 +9,7 @@ from functools import cache
 from heapq import merge
 from itertools import islice
 
-from ctxtrim.clipping.kind import Cut, Kind
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import Range
@@ -80,8 +80,8 @@ def _knows(text: str) -> bool:
     )
 
 
-def _clip(cut: Cut) -> str | None:
-    text, shares = cut.text, shares_of(cut.mode, _SHARES)
+def _drafts(source: ClipText) -> Iterator[Draft]:
+    text, shares = source.text, shares_of(source.mode, _SHARES)
 
     @cache
     def lines(words: tuple[str, ...], shape: re.Pattern[str]) -> list[Range]:
@@ -104,7 +104,7 @@ def _clip(cut: Cut) -> str | None:
                 return [(max(start - around, 0), min(stop + 3 * around, len(text)))]
         return []
 
-    return select(cut, lines_of(text), shares, want)
+    return select(source, lines_of(text), shares, want)
 
 
 def _densest(text: str, lines: Sequence[Range], most: int) -> Range:
@@ -142,4 +142,4 @@ def _end_of(text: str, start: int, stop: int, most: int) -> int:
     )
 
 
-LOG = Kind("log", _knows, _clip)
+LOG = Kind("log", _knows, _drafts)

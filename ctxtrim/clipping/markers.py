@@ -3,7 +3,8 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ctxtrim.text.json_spans import Range
 
@@ -16,8 +17,7 @@ LEAST = 36
 """The characters of a marker with its line break. Shorter text is not worth a marker."""
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A removed range of a text, and the text that earlier cuts in it had removed."""
 
     start: int

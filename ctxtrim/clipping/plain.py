@@ -1,12 +1,14 @@
 """Any text: head and tail in whole lines."""
 
-from ctxtrim.clipping.kind import Cut, Kind
+from collections.abc import Iterator
+
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
 from ctxtrim.clipping.layout import lines_of, shares_of
 from ctxtrim.clipping.selection import select
 
 
-def _clip(cut: Cut) -> str | None:
-    return select(cut, lines_of(cut.text), shares_of(cut.mode))
+def _drafts(source: ClipText) -> Iterator[Draft]:
+    return select(source, lines_of(source.text), shares_of(source.mode))
 
 
-PLAIN = Kind("plain", lambda text: True, _clip)
+PLAIN = Kind("plain", lambda text: True, _drafts)

@@ -5,7 +5,7 @@ characters are compared by their first 40.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from ctxtrim.evidence.paths_in_text import line_has_content
 
@@ -28,16 +28,9 @@ def quoted_lines(
     begun = {
         text[anchor : anchor + _LEAST] for text in folded.values() for anchor in _anchors(text)
     }
-    # The result with a line, and its range; None if several results have it.
-    sources: dict[str, tuple[int, int, int] | None] = {}
-    for position, text in results.items():
-        paths = tuple(" ".join(path.split()) for path in named.get(position, ()))
-        for line, start, end in _lines(text):
-            key = line[:_KEY]
-            if key[:_LEAST] in begun and line_has_content(line, paths):
-                source = sources.setdefault(key, (position, start, end))
-                if source and source[0] != position:
-                    sources[key] = None
+    sources = _sources(results, begun, named) if begun else {}
+    if not sources:
+        return {}
     lengths: dict[str, set[int]] = {}
     for key in sources:
         lengths.setdefault(key[:_LEAST], set()).add(len(key))
@@ -52,9 +45,26 @@ def quoted_lines(
     return quotations
 
 
-def _anchors(text: str) -> Iterator[int]:
-    last = len(text) - _LEAST
-    return (position for match in _ANCHOR.finditer(text) if (position := match.start()) <= last)
+def _sources(
+    results: Mapping[int, str], begun: Set[str], named: Mapping[int, tuple[str, ...]]
+) -> dict[str, tuple[int, int, int] | None]:
+    """The result with a line that may be quoted, and its range; None if several results have it."""
+    sources: dict[str, tuple[int, int, int] | None] = {}
+    for position, text in results.items():
+        paths = tuple(" ".join(path.split()) for path in named.get(position, ()))
+        for line, start, end in _lines(text):
+            key = line[:_KEY]
+            if key[:_LEAST] in begun and line_has_content(line, paths):
+                source = sources.setdefault(key, (position, start, end))
+                if source and source[0] != position:
+                    sources[key] = None
+    return sources
+
+
+def _anchors(text: str) -> list[int]:
+    """The positions in typed text at which a line of the minimum length may begin."""
+    end = max(len(text) - _LEAST + 1, 0)
+    return [match.start() for match in _ANCHOR.finditer(text, 0, end)]
 
 
 def _lines(text: str) -> Iterator[tuple[str, int, int]]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ctxtrim.evidence.paths_in_text import run_has_content
+from ctxtrim.text.json_spans import Range
 
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
@@ -43,13 +44,16 @@ def quoted_runs(
 
 @dataclass
 class _TypedText:
-    """The typed text, newest message first, and an index of the messages added so far."""
+    """The typed text, newest message first, and an index of the messages added so far.
+
+    Windows are indexed when the first piece of a result is found.
+    """
 
     text: str
     indexed: int = 0
     stretches: set[int] = field(default_factory=set)
-    # from the hash of 40 characters to a position
-    windows: dict[int, int] = field(default_factory=dict)
+    _windows: dict[int, int] = field(default_factory=dict)
+    _pending: list[Range] = field(default_factory=list)
 
     @property
     def strides(self) -> tuple[int, int]:
@@ -61,28 +65,38 @@ class _TypedText:
         start, end = self.indexed, min(self.indexed + length, len(self.text))
         text, (mine, _) = self.text, self.strides
         first = -(-start // mine) * mine
-        self.stretches.update(
-            hash(text[position : position + _STRETCH])
-            for position in range(first, end - _STRETCH + 1, mine)
-        )
-        self.windows.update(
-            (hash(text[position : position + _RUN]), position)
-            for position in range(start, end - _RUN + 1)
-        )
+        if end - start >= _RUN:
+            self.stretches |= {
+                hash(text[position : position + _STRETCH])
+                for position in range(first, end - _STRETCH + 1, mine)
+            }
+            self._pending.append((start, end - _RUN + 1))
         self.indexed += length + len(_END)
+
+    @property
+    def windows(self) -> dict[int, int]:
+        """From the hash of 40 typed characters to their last position."""
+        text = self.text
+        for start, end in self._pending:
+            self._windows |= {
+                hash(text[position : position + _RUN]): position for position in range(start, end)
+            }
+        self._pending.clear()
+        return self._windows
 
     def run_in(self, text: str, paths: tuple[str, ...]) -> tuple[int, int] | None:
         """The first run in a text that has content other than paths."""
-        if not self.windows:
-            return None
         stretches, (_, theirs) = self.stretches, self.strides
+        if not stretches:
+            return None
         tried = 0  # the first window that was not tried yet
         for position in range(0, len(text) - _STRETCH + 1, theirs):
             if hash(text[position : position + _STRETCH]) in stretches:
+                windows = self.windows
                 for start in range(
                     max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1
                 ):
-                    match = self.windows.get(hash(text[start : start + _RUN]))
+                    match = windows.get(hash(text[start : start + _RUN]))
                     if match is not None and run_has_content(text, start, start + _RUN, paths):
                         run = self._extended(text, start, match)
                         if run:

@@ -7,7 +7,8 @@ prefixes such as `mcp__server__` are ignored.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from ctxtrim.model import Part
@@ -65,10 +66,14 @@ _PATH_KEYS = (
     "notebookpath", "targetfile", "targetnotebook", "absolutepath", "relativepath",
     "relativeworkspacepath",
 )  # fmt: skip
+_OTHER = re.compile(r"[^a-z0-9]")
+_PREFIX = re.compile(r"__|[.:/]")
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
 _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE)
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
 _LONGEST = 4096  # characters of a path
+_SHORT = 4096  # characters of arguments whose files are cached
+_LETTERS = 64  # characters of a name that is cached
 _RANGE = re.compile(r"line|offset|limit|range|start|end$|head|tail|page|chunk|length|max")
 """Arguments that limit a read to a part of a file, by normalized name."""
 
@@ -78,7 +83,7 @@ def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
 
     Multi-purpose tools are classified by the arguments of the call (JSON text).
     """
-    bare = _bare(re.split(r"__|[.:/]", name or "")[-1])
+    bare = _bare(_PREFIX.split(name or "")[-1])
     if bare in _EDITORS:
         tree = _tree(arguments)
         command = tree.get("command") if isinstance(tree, dict) else None
@@ -95,12 +100,23 @@ def paths_of(call: Part) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path, _ in accesses(call)))
 
 
-def accesses(call: Part) -> Iterator[tuple[str, ToolKind]]:
+def accesses(call: Part) -> Sequence[tuple[str, ToolKind]]:
     """The files that a call names and what it does to each, without a leading `./`."""
-    kind = kind_of_tool(call.name, call.text)
-    tree = _tree(call.text)
-    if kind == "edit" and "*** " in call.text:
-        for text in strings(call.text):
+    if len(call.text) <= _SHORT:
+        return _short_accesses(call.name, call.text)
+    return tuple(_accesses(call.name, call.text))
+
+
+@lru_cache(maxsize=1024)  # several rules look at the same calls
+def _short_accesses(name: str | None, arguments: str) -> Sequence[tuple[str, ToolKind]]:
+    return tuple(_accesses(name, arguments))
+
+
+def _accesses(name: str | None, arguments: str) -> Iterator[tuple[str, ToolKind]]:
+    kind = kind_of_tool(name, arguments)
+    tree = _tree(arguments)
+    if kind == "edit" and "*** " in arguments:
+        for text in strings(arguments):
             for action, path in _PATCHED.findall(text):
                 yield path.removeprefix("./"), _PATCH_KINDS.get(action, "edit")
     if isinstance(tree, dict):
@@ -172,7 +188,13 @@ def _tree(arguments: str) -> Any:
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    """A name in lower case without punctuation."""
+    return _short_bare(name) if len(name) <= _LETTERS else _OTHER.sub("", name.lower())
+
+
+@lru_cache(maxsize=4096)  # names of tools and arguments repeat
+def _short_bare(name: str) -> str:
+    return _OTHER.sub("", name.lower())
 
 
 def _values(tree: dict[str, Any]) -> Iterator[str]:

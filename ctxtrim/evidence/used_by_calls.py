@@ -18,6 +18,7 @@ _TOKEN = re.compile(r"[\w/~@.+-]{6,}")
 # A path or id, without a leading `./` and a trailing dot.
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
+_FEW = 64  # tokens that are searched in a text before the text is split into tokens
 
 
 class Use(NamedTuple):
@@ -36,16 +37,7 @@ def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[Use]]:
         has_results = has_results or message.role == "tool"
         if has_results and any(message.calls):
             used[position] = tokens(strings_of_calls(message))
-    waiting = set().union(*used.values())  # argument tokens that did not occur yet
-    sources: dict[str, tuple[int, int, int]] = {}
-    for position, message in enumerate(messages):
-        if not waiting:
-            break
-        first_seen = waiting & tokens(_texts(message))
-        waiting -= first_seen
-        if first_seen and message.role == "tool":
-            for token, (start, end) in _ranges(result_text(message), first_seen):
-                sources[token] = (position, start, end)
+    sources = _sources(messages, set().union(*used.values()))
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():
@@ -55,16 +47,29 @@ def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[Use]]:
     return {position: sorted(chains[position]) for position in sorted(chains)}
 
 
+def _sources(messages: Sequence[Message], waiting: set[str]) -> dict[str, tuple[int, int, int]]:
+    """The result in which each waiting token occurs before all other messages, and its range."""
+    sources: dict[str, tuple[int, int, int]] = {}
+    for position, message in enumerate(messages):
+        if not waiting:
+            break
+        texts = _texts(message)
+        if len(waiting) <= _FEW and not any(token in text for text in texts for token in waiting):
+            continue
+        first_seen = waiting & tokens(texts)
+        waiting -= first_seen
+        if first_seen and message.role == "tool":
+            for token, (start, end) in _ranges(result_text(message), first_seen):
+                sources[token] = (position, start, end)
+    return sources
+
+
 def tokens(texts: Iterable[str]) -> set[str]:
     """The whole tokens in some texts, and the words of at least 6 characters inside them."""
-    tokens: set[str] = set()
-    for text in texts:
-        for token in set(_TOKEN.findall(text)):  # most tokens are words that repeat
-            if token.isidentifier():
-                tokens.add(token)
-            else:
-                tokens.update(_WIDE.findall(token))
-                tokens.update(_WORD.findall(token))
+    found = {token for text in texts for token in _TOKEN.findall(text)}  # most of them repeat
+    tokens = {token for token in found if token.isidentifier()}
+    others = "\n".join(found - tokens)
+    tokens.update(_WIDE.findall(others), _WORD.findall(others))
     return tokens
 
 

@@ -22,6 +22,14 @@ _scan = _decoder.scan_once
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
 _SEPARATOR = re.compile(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
+_PLAIN = r'"[^"\\\x00-\x1f]*+"'
+_SIMPLE = (
+    rf"({_PLAIN}|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)"
+    r"[ \t\r\n]*,[ \t\r\n]*"
+)
+# Runs of simple members are found without a call for each. A single other character ends a run.
+_SIMPLE_ELEMENT = re.compile(rf"{_SIMPLE}|[\s\S]")
+_SIMPLE_MEMBER = re.compile(rf"{_PLAIN}[ \t\r\n]*:[ \t\r\n]*{_SIMPLE}|[\s\S]")
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
 
 
@@ -41,11 +49,18 @@ def value_end(text: str, start: int) -> int:
 
 
 class Members(NamedTuple):
-    """The members of an object or array, in order, their keys or indices, and its end."""
+    """The members of the object or array in a text, in order, and its end."""
 
+    text: str
     spans: Sequence[Member]
-    keys: Sequence[str | int]
     end: int
+
+    @property
+    def keys(self) -> Sequence[str | int]:
+        """The keys of the members of an object, or the indices of elements."""
+        if self.spans and self.spans[0][0] < self.spans[0][1]:
+            return [_scan(self.text, begin)[0] for begin, _, _ in self.spans]
+        return range(len(self.spans))
 
 
 def members(text: str, start: int) -> Members:
@@ -55,36 +70,36 @@ def members(text: str, start: int) -> Members:
     nested too deeply.
     """
     is_object = text[start] == "{"
-    closing = "}" if is_object else "]"
+    closing, simple = ("}", _SIMPLE_MEMBER) if is_object else ("]", _SIMPLE_ELEMENT)
     spans: list[Member] = []
-    keys: list[str | int] = []
-    position = skip(text, start + 1)
-    if text.startswith(closing, position):
-        return Members((), (), position + 1)
+    begin = skip(text, start + 1)
+    if text.startswith(closing, begin):
+        return Members(text, (), begin + 1)
     while True:
-        begin = position
-        if is_object:
-            key, position = _key(text, begin)
-            keys.append(key)
+        for match in simple.finditer(text, begin) if text[begin : begin + 1] not in "[{" else ():
+            if match.lastindex is None:
+                break
+            spans.append((match.start(), *match.span(1)))
+            begin = match.end()
+        position = _after_key(text, begin) if is_object else begin
         end = value_end(text, position)
         spans.append((begin, position, end))
         separator = _SEPARATOR.match(text, end)
         if separator is not None and separator[1] == closing:
-            return Members(spans, keys if is_object else range(len(spans)), separator.end(1))
+            return Members(text, spans, separator.end(1))
         if separator is None or separator[1] != ",":
             raise ValueError("expected a comma")
-        position = separator.end()
+        begin = separator.end()
 
 
-def _key(text: str, start: int) -> tuple[str, int]:
-    """The key at a position, and the start of its value."""
+def _after_key(text: str, start: int) -> int:
+    """The start of the value after the key at a position."""
     if not text.startswith('"', start):
         raise ValueError("expected a string")
-    key, end = _scan(text, start)
-    colon = _COLON.match(text, end)
+    colon = _COLON.match(text, value_end(text, start))
     if colon is None:
         raise ValueError("expected a colon")
-    return key, colon.end()
+    return colon.end()
 
 
 def document(text: str) -> tuple[Sequence[Member], Range] | None:
@@ -93,7 +108,7 @@ def document(text: str) -> tuple[Sequence[Member], Range] | None:
     if text[start : start + 1] not in ("[", "{"):
         return None
     try:
-        found, _, end = members(text, start)
+        _, found, end = members(text, start)
     except (ValueError, RecursionError):
         return None
     return (found, (start, end)) if skip(text, end) == len(text) else None

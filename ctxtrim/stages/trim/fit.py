@@ -11,8 +11,10 @@ messages.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ctxtrim.conversation.alternation import separate_prompts
+from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
 from ctxtrim.stages.trim.priority import Allocation, Strategy
@@ -52,6 +54,11 @@ class Fit:
     def room(self) -> int:
         """The tokens left; negative if the protected messages alone exceed the budget."""
         return self.most - self.tokens
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """The kept messages in order; read it after `fill` only."""
+        return tuple(self.kept[position].message for position in sorted(self.kept))
 
     def fill(self, strategy: Strategy) -> "Fit":
         """Keep as many units as fit, and return the object itself."""

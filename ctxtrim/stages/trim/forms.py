@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.clipping import clip
+from ctxtrim.clipping import Clipper
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.model import Message
 from ctxtrim.stage import Action
@@ -73,11 +73,12 @@ class Forms:
         if lean.tokens <= tokens or lean.action != "kept" or result is None:
             return lean if lean.tokens <= tokens else self.least(position)
         tokenizer, ranges = self.situation.counter.tokenizer, self.situation.worth[position].ranges
+        clipper = Clipper(result.text, tokenizer, keep=ranges)
         limit = _even(tokens - self._overhead(position))
         for _ in range(_TRIES):
             if limit < _SHORTEST:
                 break
-            text = clip(result.text, limit, tokenizer, "head-tail", ranges)
+            text = clipper.within(limit)
             form = self._with_text(result, text, f"long result: at most {limit} tokens")
             if form.tokens <= tokens:
                 return form if form.tokens < lean.tokens else lean

@@ -106,14 +106,16 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterat
     need = sum(_need_of_text(situation, position) for position in rest)
     longest = max((costs[position] for position in results), default=0)
     for level in LEVELS:
-        if level is None or level < longest:
+        if level is not None and level < longest:
             tokens, needs = 0, []
             for position, need_of_result in results.items():
                 cost = costs[position]
-                kept = cost if level is None else min(cost, max(level, _PLACEHOLDER))
+                kept = min(cost, max(level, _PLACEHOLDER))
                 tokens += kept
                 needs.append(need_of_result * _part(kept, cost))
             yield _Level(level, base + tokens, need + sum(needs))
+    full = sum(costs[position] for position in results)
+    yield _Level(None, base + full, need + sum(results.values()))
 
 
 def _part(kept: int, cost: int) -> float:

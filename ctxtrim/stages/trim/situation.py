@@ -2,7 +2,7 @@
 as a whole.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -43,9 +43,9 @@ class Situation:
     """The transcript and the facts that determine drop order, by position.
 
     `costs` are tokens. `protected` messages are never dropped or shortened, each with the reason.
-    `is_recent`: in the last turns. `results` are the visible tool results; `worth` says why some
-    should be kept, and `stale` has the replacement text of results repeated later. `drops_system`:
-    system messages may be dropped.
+    `is_recent`: in the last turns. `results` are the visible tool results. `find_worth` and
+    `find_stale` are called only if a strategy needs their results. `drops_system`: system messages
+    may be dropped.
     """
 
     messages: Sequence[Message]
@@ -55,9 +55,19 @@ class Situation:
     protected: Mapping[int, str]
     is_recent: Sequence[bool]
     results: Mapping[int, ToolResult]
-    worth: Mapping[int, Kept]
-    stale: Mapping[int, tuple[str, str]]
+    find_worth: Callable[[], Mapping[int, Kept]]
+    find_stale: Callable[[], Mapping[int, tuple[str, str]]]
     drops_system: bool
+
+    @cached_property
+    def worth(self) -> Mapping[int, Kept]:
+        """Why some results should be kept."""
+        return self.find_worth()
+
+    @cached_property
+    def stale(self) -> Mapping[int, tuple[str, str]]:
+        """The results repeated later: the replacement text and the reason of each."""
+        return self.find_stale()
 
     @cached_property
     def asides(self) -> set[int]:

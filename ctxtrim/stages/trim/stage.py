@@ -10,6 +10,7 @@ so the result begins with a user message if the input did.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, count
 from operator import not_
 from typing import ClassVar
@@ -148,8 +149,7 @@ class Trim(KeepRules, _Order):
 
         A result without an id costs more if it is one of parallel results.
         """
-        messages = tuple(fit.kept[position].message for position in sorted(fit.kept))
-        return sum(cost.total for cost in self.counter.costs(messages))
+        return sum(cost.total for cost in self.counter.costs(fit.messages))
 
     def _reserve(self, transcript: Transcript) -> int:
         """The tokens to reserve for the stored summary if it will be restored."""
@@ -187,9 +187,7 @@ class Trim(KeepRules, _Order):
         """The kept messages with reasons, and an overflow if they exceed the budget."""
         available = self.budget.available
         positions = sorted(fit.kept)
-        rest = replace(
-            transcript, messages=tuple(fit.kept[position].message for position in positions)
-        )
+        rest = replace(transcript, messages=fit.messages)
         changes = tuple(self._changes(transcript.messages, fit))
         tokens = fit.fixed + self._tokens(fit)
         if tokens <= available:
@@ -248,8 +246,10 @@ class Trim(KeepRules, _Order):
             protected=not_dropped(messages, shape, self.pin, self.preserve_system_prompt),
             is_recent=is_recent,
             results=by_position,
-            worth=self.kept(self.counter, messages, shape, tool_results, is_recent, shape.steps),
-            stale=_stale(messages, shape, by_position),
+            find_worth=partial(
+                self.kept, self.counter, messages, shape, tool_results, is_recent, shape.steps
+            ),
+            find_stale=partial(_stale, messages, shape, by_position),
             drops_system=not self.preserve_system_prompt,
         )
 

@@ -1,0 +1,120 @@
+"""A text prepared for clips: kind, weight and structure are found once for all limits."""
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import tee
+
+from ctxtrim.clipping.diff import DIFF
+from ctxtrim.clipping.json_lines import JSON_LINES
+from ctxtrim.clipping.json_value import JSON
+from ctxtrim.clipping.kind import ClipText, Draft, Kind
+from ctxtrim.clipping.layout import Mode, within
+from ctxtrim.clipping.listing import LISTING
+from ctxtrim.clipping.log import LOG
+from ctxtrim.clipping.plain import PLAIN
+from ctxtrim.clipping.weight import WIDEST, Weight
+from ctxtrim.clipping.wrapper import inside
+from ctxtrim.text.json_spans import Range
+from ctxtrim.tokens import Tokenizer, head, tail
+
+KINDS: tuple[Kind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)
+_AROUND = 3  # a wrapper gets at most this fraction of the limit
+_USUAL = 4  # characters per token; dense texts have fewer, but their clips have markers too
+_MARKERS = 12  # tokens of the markers of a clip
+# by corrections so far, the fraction of the limit that a good enough clip leaves free
+_SPARE = (50, 50, 50, 20, 20, 10)
+_TRIES = 12  # until any clip fits
+
+
+def kind_of(text: str) -> str:
+    """The name of the first kind that matches a text."""
+    return next(kind.name for kind in KINDS if kind.knows(text))
+
+
+@dataclass(frozen=True)
+class Clipper:
+    """Clips a text to any number of limits. See `clip`."""
+
+    text: str
+    tokenizer: Tokenizer
+    mode: Mode = "head-tail"
+    keep: Sequence[Range] = ()
+
+    def within(self, limit: int) -> str:
+        """The text in at most `limit` tokens, markers included; unchanged if it fits."""
+        if self._weight.fits(limit):
+            return self.text
+        if limit < 1:
+            return ""
+        return self._wrapped(limit) or self._cut(limit)
+
+    def _wrapped(self, limit: int) -> str | None:
+        """The clip of an output inside its wrapper; None if there is no wrapper, or no room."""
+        if self._output is None:
+            return None
+        before, output, after = self._output
+        around = self.tokenizer.count(before) + self.tokenizer.count(after)
+        if not 0 < around <= limit // _AROUND:
+            return None
+        clipped = output._cut(limit - around)
+        wrapped = f"{before}{clipped}{after}"
+        has_marker = not (output.text.startswith(clipped) or output.text.endswith(clipped))
+        return wrapped if has_marker and self.tokenizer.count(wrapped) <= limit else None
+
+    def _cut(self, limit: int) -> str:
+        """The text cut by the first draft with room for a marker, else its beginning or end."""
+        self._weight.fits(limit)
+        for draft in copy(self._drafts):
+            clipped = self._longest(draft, limit)
+            if clipped is not None:
+                return clipped
+        return (tail if self.mode == "tail" else head)(self.tokenizer, self.text, limit)
+
+    def _longest(self, draft: Draft, limit: int) -> str | None:
+        """The draft of a size that follows from the weight of the text; None if none fits.
+
+        The size is corrected by the tokens of the draft: a few times to fill the limit, and more
+        often only while no draft fits. The correction interpolates between a size that fits and one
+        that does not (regula falsi, Illinois algorithm).
+        """
+        markers = min(_MARKERS, limit // 4)
+        low, high, best = 0, len(self.text), None
+        below, above = float(limit - markers), float(self._weight.tokens - limit)
+        size = min(max(self._weight.characters(limit - markers), _USUAL * limit), high - 1)
+        for corrections in range(_TRIES):
+            clipped = draft(size, 4 * WIDEST * limit)
+            tokens = WIDEST * limit if clipped is None else self.tokenizer.count(clipped)
+            if tokens <= limit:
+                above = above / 2 if low else above
+                low, below, best = size, limit - tokens, clipped
+            else:
+                below = below / 2 if high < len(self.text) else below
+                high, above = size, tokens - limit
+            spare = _SPARE[min(corrections, len(_SPARE) - 1)]
+            if high - low <= max(low // spare, 1) or (best and below <= limit // spare):
+                break
+            size = low + min(max(int((high - low) * below / (below + above)), 1), high - low - 1)
+        return best
+
+    @cached_property
+    def _weight(self) -> Weight:
+        return Weight(self.text, self.tokenizer)
+
+    @cached_property
+    def _output(self) -> "tuple[str, Clipper, str] | None":
+        """The text before an output, the output, and the text after it; None without a wrapper."""
+        start, end = inside(self.text)
+        if end - start == len(self.text):
+            return None
+        keep = within(self.keep, start, end)
+        output = Clipper(self.text[start:end], self.tokenizer, self.mode, keep)
+        return self.text[:start], output, self.text[end:]
+
+    @cached_property
+    def _drafts(self) -> Iterator[Draft]:
+        """The drafts of all kinds that match the text. Copies of it share what was made before."""
+        source = ClipText(self.text, self.tokenizer, self.mode, self.keep)
+        drafts = (draft for kind in KINDS if kind.knows(self.text) for draft in kind.drafts(source))
+        return tee(drafts, 1)[0]

@@ -27,7 +27,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ctxtrim.evidence import is_abridged
-from ctxtrim.model import Message, Transcript, Usage
+from ctxtrim.model import Message, Transcript
+from ctxtrim.request import Usage
 from ctxtrim.stage import Finding
 from ctxtrim.summaries import markers
 from ctxtrim.tokens import Exactness, Scaled, StandIn

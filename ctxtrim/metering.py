@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from ctxtrim.calibration import anchor, calibrate, recorded
 from ctxtrim.errors import UsageError
-from ctxtrim.model import Api, Transcript
+from ctxtrim.model import Transcript
+from ctxtrim.request import Api
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
 from ctxtrim.tokens.counter import Counter, keep

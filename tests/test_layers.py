@@ -18,6 +18,7 @@ HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
 ROOMS = (
     "errors",
     "text",
+    "request",
     "model",
     "conversation",
     "tokens",

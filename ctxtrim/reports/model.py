@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
-from ctxtrim.model import Usage
 from ctxtrim.pipeline import Spec, StageRun
+from ctxtrim.request import Usage
 from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ctxtrim.model import Api
+from ctxtrim.request import Api
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.media.policies import POLICIES

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ctxtrim.model import OutputFormat, RequestOptions, Transcript
+from ctxtrim.model import Transcript
+from ctxtrim.request import OutputFormat, RequestOptions
 from ctxtrim.tokens.tokenizer import Exactness
 
 Addends = dict[str, int]

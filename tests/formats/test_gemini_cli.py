@@ -10,7 +10,8 @@ from test_gemini_contents import ANSWER, SUMMARY, inserted
 from writers.gemini_cli import calls_in_content
 
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.model import Media, Message, Part, Transcript, Usage
+from ctxtrim.model import Media, Message, Part, Transcript
+from ctxtrim.request import Usage
 
 Entry = dict[str, Any]
 

@@ -13,7 +13,8 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.metering import Metering
-from ctxtrim.model import Media, Message, Part, Transcript, Usage
+from ctxtrim.model import Media, Message, Part, Transcript
+from ctxtrim.request import Usage
 from ctxtrim.tokenizers import tokenizer
 
 Content = dict[str, Any]

@@ -18,6 +18,13 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.model import Message, Part, Transcript
 
 
+REFUSED = {
+    "opencode": "before the summary of a compaction",
+    "opentelemetry": "a request that is a text takes no new message",
+}
+"""What a format that cannot hold a message says, by format."""
+
+
 @given(files(), st.data())
 def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
     data: bytes, draw: st.DataObject
@@ -53,8 +60,7 @@ def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
     try:
         out = written(chunk, dialect, *meant)
     except NotEditableError as error:
-        assert "before the summary of a compaction" in str(error)
-        assert dialect.name == "opencode"
+        assert REFUSED[dialect.name] in str(error)
         return
     again = [
         transcript for chunk in read(out) for transcript in chunk.transcripts if transcript.messages

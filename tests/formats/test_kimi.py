@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from harness import read, run
 
-from ctxtrim.model import Message, Usage
+from ctxtrim.model import Message
+from ctxtrim.request import Usage
 
 FIXTURE = Path("fixtures/kimi.jsonl")
 LONG = "a long list of boats " * 200

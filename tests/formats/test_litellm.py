@@ -7,7 +7,8 @@ from typing import Any
 from harness import read, run
 from writers import litellm
 
-from ctxtrim.model import Transcript, Usage
+from ctxtrim.model import Transcript
+from ctxtrim.request import Usage
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "texts": ["Is the bridge open? " * 50]},

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
-from ctxtrim.model import Media, Message, Part, Transcript, Usage
+from ctxtrim.model import Media, Message, Part, Transcript
+from ctxtrim.request import Usage
 
 Item = dict[str, Any]
 LONG = "lorem ipsum " * 40

@@ -13,8 +13,9 @@ from pictures import URL
 from ctxtrim.formats.opencode.session import CLEARED, INTERRUPTED, SUBTASK
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import written_chunk
-from ctxtrim.model import Message, Transcript, Usage
+from ctxtrim.model import Message, Transcript
 from ctxtrim.model import Part as MessagePart
+from ctxtrim.request import Usage
 
 Part = dict[str, Any]
 

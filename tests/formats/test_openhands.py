@@ -10,7 +10,8 @@ from insertions import SUMMARY, format_of, written
 from msgspec.structs import replace
 
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.model import Message, Part, Transcript, Usage
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.request import Usage
 
 Event = dict[str, Any]
 ANSWER = "[no result recorded]"

@@ -10,7 +10,8 @@ from strategies import as_json, budgets, conversations
 from writers import opentelemetry
 from writers.opentelemetry import any_value, attributes, export, flat, printed, span, structured
 
-from ctxtrim.model import Message, Transcript, Usage
+from ctxtrim.model import Message, Transcript
+from ctxtrim.request import Usage
 
 LONG = "a long list of boats " * 200
 TALK: list[dict[str, Any]] = [

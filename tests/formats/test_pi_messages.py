@@ -27,7 +27,8 @@ from builders_pi import (
 from harness import read, run
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.model import Media, Part, Usage
+from ctxtrim.model import Media, Part
+from ctxtrim.request import Usage
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 PICTURE = Part("attachment", media=Media("image", size=3))

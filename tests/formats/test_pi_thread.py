@@ -32,7 +32,8 @@ from strategies import conversations
 from writers import pi
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.model import Message, Part, Usage
+from ctxtrim.model import Message, Part
+from ctxtrim.request import Usage
 
 LONG = (
     entry("a", None, user("one")),

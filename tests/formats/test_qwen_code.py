@@ -12,7 +12,8 @@ from test_gemini_contents import SUMMARY, call, result
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
-from ctxtrim.model import Message, Part, Transcript, Usage
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.request import Usage
 
 Event = dict[str, Any]
 

@@ -10,7 +10,8 @@ import pytest
 from builders import call, result, says, transcript, user
 from msgspec import structs
 
-from ctxtrim.model import Media, Message, OutputFormat, Part, RequestOptions, Transcript
+from ctxtrim.model import Media, Message, Part, Transcript
+from ctxtrim.request import OutputFormat, RequestOptions
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.request import RequestFraming

@@ -22,7 +22,8 @@ from ctxtrim.formats.message_parts import (
 )
 from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
-from ctxtrim.model import Message, Part, Role, Span, Usage
+from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.request import Usage
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {

@@ -27,7 +27,8 @@ from ctxtrim.formats.pi.messages import (
 from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
-from ctxtrim.model import VISIBLE, Line, Message, Span, Transcript, Usage
+from ctxtrim.model import VISIBLE, Line, Message, Span, Transcript
+from ctxtrim.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord
 

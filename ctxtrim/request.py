@@ -1,0 +1,62 @@
+"""The fields of a request besides its messages, and what the provider counted."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Api = Literal["chat", "responses", "anthropic", "gemini"]
+
+
+class OutputFormat(Struct, frozen=True):
+    """The structured output of a request: JSON schema (as JSON text), name and description."""
+
+    schema: str
+    name: str = ""
+    description: str = ""
+
+
+class RequestOptions(Struct, frozen=True):
+    """Fields of a request, besides messages and tools, that cost input tokens.
+
+    `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
+    the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and
+    `citations` are Anthropic options.
+    """
+
+    api: Api | None = None
+    output: OutputFormat | None = None
+    reasoning: str | None = None
+    task_budget: bool = False
+    citations: bool = False
+
+    def __or__(self, later: "RequestOptions") -> "RequestOptions":
+        """The combined fields of two parts of one request; the first value wins."""
+        return RequestOptions(
+            self.api or later.api,
+            self.output or later.output,
+            self.reasoning or later.reasoning,
+            self.task_budget or later.task_budget,
+            self.citations or later.citations,
+        )
+
+
+class Usage(Struct, frozen=True):
+    """The tokens that the provider counted for one request: its prompt and its answer.
+
+    `message` is the index of the answer among the messages as read; None if the usage covers the
+    whole conversation. The prompt is everything before the answer, plus anything else that the
+    client sent. `model` is the model that counted, if the file names it. `total_tokens` is the sum
+    if the file records nothing else; prompt and answer are then 0.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+    message: int | None = None
+    model: str | None = None
+    total_tokens: int | None = None
+
+    def context_tokens(self, answer: int) -> int:
+        """The tokens of the prompt and its answer, of which some clients count too few."""
+        if self.total_tokens is not None:
+            return self.total_tokens
+        return self.prompt_tokens + max(self.completion_tokens, answer)

@@ -4,7 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-HOSTILE = Path(__file__).resolve().parents[1] / "benchmarks" / "hostile.py"
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+HOSTILE = BENCHMARKS / "hostile.py"
+PEERS = BENCHMARKS / "peers.py"
 
 
 def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
@@ -29,3 +31,15 @@ def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
             row = next(row for row in rows if row.startswith(text) and f" {stage} " in row)
             assert row.count(" s ") >= 2
     assert "4 cases" in done.stdout
+
+
+def test_the_comparison_with_peers_prints_a_row_per_contender() -> None:
+    options = ["--size", "0.1", "--runs", "1", "--budgets", "2000"]
+    done = subprocess.run(
+        [sys.executable, str(PEERS), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line]
+    figures = {row[0]: row[1:] for row in rows[1:] if len(row) > 3}
+    assert {"floor", "plain", "ctxtrim", "ctxtrim-tiktoken"} <= set(figures)
+    assert figures["ctxtrim"][-2:] == ["0", "0"]  # outputs over budget and orphans of trim

@@ -120,9 +120,10 @@ def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -
 def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
     """Remove and return the first open call of the nearest message that has one."""
     home = waiting[-1][0]
-    return waiting.pop(
-        next(entry for entry, (position, _) in enumerate(waiting) if position == home)
-    )
+    first = len(waiting) - 1
+    while first > 0 and waiting[first - 1][0] == home:
+        first -= 1
+    return waiting.pop(first)
 
 
 def visible(messages: Sequence[Message]) -> list[int]:

@@ -117,7 +117,9 @@ class Counter(Struct, frozen=True, eq=False):
             shape = shape_of(messages)
             costs = list(map(self.cost, messages, shape.fan))
             total = sum([cost.total for cost in costs])
-            seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total)
+            is_guessed = True in [cost.is_guessed for cost in costs]
+            seen = _Seen(messages, shape, costs, total, is_guessed)
+            self._seen[id(messages)] = seen
         return seen
 
     def fixed(self, transcript: Transcript) -> int:
@@ -139,8 +141,7 @@ class Counter(Struct, frozen=True, eq=False):
         return cached[1]
 
     def _exactness(self, transcript: Transcript) -> Exactness:
-        costs = self.costs(transcript.messages)
-        if transcript.uncounted or any(cost.is_guessed for cost in costs):
+        if transcript.uncounted or self._look(transcript.messages).is_guessed:
             return "estimated"
         overhead = self.beside(transcript)
         request = self.framing.request.exactness(transcript.options, overhead)
@@ -237,30 +238,29 @@ class Counter(Struct, frozen=True, eq=False):
         """The cost of a message; 0 for a hidden message."""
         if not message.agent_visible:
             return Cost((0,) * len(message.parts), 0, 0)
-        quoted = self._quoted(message, is_parallel)
+        framing, texts = self.framing, self.texts
+        quoted = self._quoted(message, is_parallel) if message.role == "tool" else None
         parts = []
         is_guessed = False
         for part in message.parts:
             if part.kind in _PLAIN and quoted is None and part.media is None and not part.sealed:
                 text = part.text if part.wrapper is None else part.spelled
-                parts.append(self.texts.count(text, self.tokenizer))
+                tokens = texts.get(text)
+                if tokens is None:
+                    tokens = texts.add(text, self.tokenizer.count(text))
             else:
-                parts.append(sum(self._part(part, quoted).values()))
+                tokens = sum(self._part(part, quoted).values())
                 is_guessed = is_guessed or _is_guessed(part)
-        frame = self._frame(message, is_parallel)
+            parts.append(tokens)
+        key = framing.frame_key(message, is_parallel)
+        frame = self.frames.get(key)
+        if frame is None:
+            around = framing.around(message, is_parallel, self._name)
+            frame = sum(around.values()) - around.get("line_breaks", 0)
+            keep(self.frames, key, frame)
+        if framing.multiline and message.role == "assistant":
+            frame += framing.line_breaks(message)
         return Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
-
-    def _frame(self, message: Message, is_parallel: bool) -> int:
-        """The tokens around the parts of a message, which many messages have in common."""
-        key = self.framing.frame_key(message, is_parallel)
-        tokens = self.frames.get(key)
-        if tokens is None:
-            around = self.framing.around(message, is_parallel, self._name)
-            tokens = sum(around.values()) - around.get("line_breaks", 0)
-            keep(self.frames, key, tokens)
-        if self.framing.multiline and message.role == "assistant":
-            return tokens + self.framing.line_breaks(message)
-        return tokens
 
     def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
         """The function that escapes texts if the API sends them as JSON strings, or None."""
@@ -280,7 +280,9 @@ class Counter(Struct, frozen=True, eq=False):
                 costs["image"] = self.framing.image
         else:
             text = part.spelled
-            tokens = self.texts.count(text, self.tokenizer)
+            tokens = self.texts.get(text)
+            if tokens is None:
+                tokens = self.texts.add(text, self.tokenizer.count(text))
             costs = {part.kind: tokens}
             if quoted is not None:
                 costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)
@@ -310,12 +312,13 @@ class Counter(Struct, frozen=True, eq=False):
 
 
 class _Seen(Struct, frozen=True):
-    """The shape of some messages, their costs, and the sum of those."""
+    """The shape of some messages, their costs, and the sum of those. `is_guessed` as in `Cost`."""
 
     messages: Messages
     shape: Shape
     costs: list[Cost]
     total: int
+    is_guessed: bool
 
 
 def keep(cache: dict[K, T], key: K, value: T) -> T:

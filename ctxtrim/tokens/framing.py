@@ -101,8 +101,11 @@ class Framing:
 
     def line_breaks(self, message: Message) -> int:
         """The tokens of line breaks in the arguments of a message's calls."""
-        texts = [part.text for part in message.parts if part.kind == "tool_call"]
-        return self.multiline * sum([_multiline_arguments(text) for text in texts if "\\" in text])
+        number = 0
+        for part in message.parts:
+            if part.kind == "tool_call" and "\\" in part.text:
+                number += _multiline_arguments(part.text)
+        return self.multiline * number
 
 
 def _has_text(message: Message) -> bool:

@@ -22,7 +22,7 @@ from io import BytesIO
 from pathlib import Path
 
 from ctxtrim.errors import InputError, reason, too_large
-from ctxtrim.io.storage.document import StoredPiece, SessionDocument, StoredMessage
+from ctxtrim.io.storage.document import SessionDocument, StoredMessage, StoredPiece
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """Ids that may be names of files."""

@@ -20,7 +20,7 @@ from ctxtrim.io.metadata import copy_mode
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError, InPlace
 from ctxtrim.io.signals import delayed
 from ctxtrim.io.storage import SAFE_NAME, StoredSession
-from ctxtrim.io.storage.document import StoredPiece, SessionDocument
+from ctxtrim.io.storage.document import SessionDocument, StoredPiece
 from ctxtrim.io.storage.journal import Journal
 from ctxtrim.io.temporary import Temporary, writing_errors
 

@@ -26,6 +26,7 @@ from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
+from ctxtrim.io.storage.document import canonical
 from ctxtrim.reports import REPORTS, blocks
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
@@ -252,7 +253,10 @@ class Work:
         progress = Progress()
         try:
             keeper = recording or self._recordings.spills
+            is_stored = source.session is not None
             for done in stream(source.path, content, request.job, keeper):
+                if is_stored:
+                    done = structs.replace(done, data=canonical(done.read, done.data))
                 progress.add(done)
                 self._write(done, recording, sink)
                 if request.targets.holds_back:

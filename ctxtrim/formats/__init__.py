@@ -11,6 +11,7 @@ from ctxtrim.formats.agents import (
     grok,
     kimi,
     kiro,
+    kiro_cli,
     windsurf,
 )
 from ctxtrim.formats.anthropic import claude_code
@@ -45,6 +46,7 @@ FORMATS: dict[str, Format] = {
         langsmith.FORMAT,
         litellm.FORMAT,
         antigravity.FORMAT,
+        kiro_cli.FORMAT,
         list_format(context.DIALECT),
         gemini_prompts.FORMAT,
         list_format(gemini_cli.DIALECT),

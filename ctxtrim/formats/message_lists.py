@@ -313,11 +313,17 @@ def insert_elements(
     """Messages as separate elements: results after their call, others before the next message."""
     if site.later is not None and not site.follows(run):
         return [Insertion(spell(message), site.later.spans[0]) for message in run]
-    span = next(
-        filter(_is_element, (message.spans[-1] for message in (site.earlier, site.any) if message)),
-        site.any.spans[-1],
-    )
+    ends = (_end(message, site.later) for message in (site.earlier, site.any) if message)
+    span = next(filter(_is_element, ends), site.any.spans[-1])
     return [Insertion(spell(message), span, is_after=True) for message in run]
+
+
+def _end(message: Message, later: Message | None) -> Span:
+    """The last span of a message before a later one, which may be between its lines."""
+    spans = message.spans
+    if later is None or spans[-1].line <= later.spans[0].line:
+        return spans[-1]
+    return next((span for span in reversed(spans) if span.line < later.spans[0].line), spans[0])
 
 
 def _is_element(span: Span) -> bool:

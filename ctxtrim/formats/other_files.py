@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+_LONGEST = 80  # characters of an id in a message
+_SESSION = "use its session file, `session/*/{sessionID}.json` of the storage folder"
 _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"agents", "workDir", "lastPrompt"}),
@@ -37,11 +39,29 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
         "a list of scores has no messages; use the simulations of the tasks",
     ),
     (
+        frozenset({"id", "projectID", "directory", "time"}),
+        "a session file of opencode has no messages; use it where opencode stores it, with the "
+        "folders `message/` and `part/` of the storage around it",
+    ),
+    (
+        frozenset({"id", "sessionID", "messageID", "type"}),
+        f"a part of an opencode message is not a session; {_SESSION}",
+    ),
+    (
+        frozenset({"id", "sessionID", "role", "time"}),
+        f"an opencode message has its text in other files; {_SESSION}",
+    ),
+    (
+        frozenset({"id", "type", "text", "time"}),
+        "a part of an opencode message is not a session; use the session file "
+        "`session/*/SESSION.json` of the storage folder",
+    ),
+    (
         frozenset({"messages_display"}),
         "examples printed as one text have neither messages nor calls; use them as a prompt",
     ),
 )
-"""Members that such an object has, and the reason."""
+"""Members that such an object has, and the reason, which may name `{sessionID}`."""
 
 
 def reason_in(values: Iterable[Any]) -> str | None:
@@ -50,5 +70,6 @@ def reason_in(values: Iterable[Any]) -> str | None:
         first = value[0] if isinstance(value, list) and value else value
         if not isinstance(first, dict):
             continue
-        return next((reason for keys, reason in _KNOWN if keys <= first.keys()), None)
+        found = next((reason for keys, reason in _KNOWN if keys <= first.keys()), None)
+        return found and found.replace("{sessionID}", f"{first.get('sessionID')}"[:_LONGEST])
     return None

@@ -116,13 +116,15 @@ def _as_read(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
 def _bare(message: Message, part: Part, is_new: bool) -> Part:
     """A part as the model reads it.
 
-    Error flags of wrapped JSON are left out, as they depend on how it is read.
+    Error flags of wrapped JSON are left out, as they depend on how it is read. Formats that require
+    a flag write that an inserted result is no error.
     """
     is_wrapped = part.kind == "tool_result" and unwrapped(part.spelled) is not None
+    is_error = part.is_error or None if is_new else part.is_error
     return replace(
         part,
         text=part.spelled,
         wrapper=None,
         name=None if is_new and message.role == "tool" else part.name,
-        is_error=None if is_wrapped else part.is_error,
+        is_error=None if is_wrapped else is_error,
     )

@@ -18,6 +18,7 @@ from typing import BinaryIO
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 from ctxtrim.io.containers import LONGEST, Container, container_of
+from ctxtrim.io.storage import StoredSession, has_pieces_only, stored_session
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".eval")
 """The suffixes of transcripts in walked folders; suffixes of compressed files may follow."""
@@ -61,6 +62,11 @@ class Input:
             return None
 
     @property
+    def session(self) -> StoredSession | None:
+        """The session of many files whose session file it is; None for other inputs."""
+        return stored_session(Path(self.path)) if self.is_regular else None
+
+    @property
     def written(self) -> str:
         """The path of its output in a folder of outputs. That of a container has JSON lines."""
         return self.relative if self.container is None else f"{self.relative}.jsonl"
@@ -69,7 +75,7 @@ class Input:
     def size(self) -> int | None:
         """The size in bytes, None if it is unknown before reading."""
         is_packed = kind_named(Path(self.path)) is not None or self.container is not None
-        if is_packed or not self.is_regular:
+        if is_packed or not self.is_regular or self.session is not None:
             return None
         return Path(self.path).stat().st_size
 
@@ -131,7 +137,8 @@ def _walk(
         for entry in entries:
             path = parent / entry.name
             if entry.is_dir(follow_symlinks=False):
-                if not entry.name.startswith(".") and _resolved(path) not in left_out:
+                is_hidden = entry.name.startswith(".") or has_pieces_only(path)
+                if not is_hidden and _resolved(path) not in left_out:
                     folders.append(path)
             elif in_place and entry.name.endswith(_READ_ONLY):
                 skipped.append((str(path), "skipped: it cannot be edited in place; use -o"))
@@ -191,6 +198,9 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
         yield _lines(sys.stdin.buffer, max_size)
         return
     try:
+        if source.session is not None:
+            yield source.session.lines(max_size)
+            return
         with Path(source.path).open("rb") as file:
             yield _lines(file, max_size, Path(source.path) if source.is_regular else None)
     except OSError as error:

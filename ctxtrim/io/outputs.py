@@ -12,6 +12,8 @@ from ctxtrim.errors import OutputError, reason
 from ctxtrim.io.compression import Kind, kind_named, packer
 from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
+from ctxtrim.io.storage import stored_session
+from ctxtrim.io.storage.files import SessionFiles
 from ctxtrim.io.temporary import Temporary, writing_errors
 from ctxtrim.text.escaping import json_text
 
@@ -108,7 +110,7 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
     A name with a suffix of compressed files compresses the output. Raises `OutputError` if the path
     cannot be written.
     """
-    return _packed(path, _plain(path, makes_folders))
+    return _stored(path) or _packed(path, _plain(path, makes_folders))
 
 
 def in_place(path: Path) -> Sink:
@@ -116,7 +118,13 @@ def in_place(path: Path) -> Sink:
 
     Create it before the file is read.
     """
-    return _packed(path, InPlace(path))
+    return _stored(path) or _packed(path, InPlace(path))
+
+
+def _stored(path: Path) -> Sink | None:
+    """A sink that writes a session to its many files; None if the path is no session of them."""
+    session = stored_session(path)
+    return SessionFiles(session) if session is not None else None
 
 
 def _packed(path: Path, sink: Sink) -> Sink:

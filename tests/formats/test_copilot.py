@@ -155,3 +155,13 @@ def test_a_result_is_shortened_and_the_copy_for_the_screen_stays() -> None:
     changed = json.loads(out.splitlines()[2])["data"]["result"]
     assert "truncated" in changed["content"]
     assert changed["detailedContent"] == "short"
+
+
+def test_a_call_without_a_result_gets_one_that_reads_back() -> None:
+    data = session(prompt("Look."), answer("", "c1"), prompt("And?"))
+    stages = [("repair", {"repair": "synthesize"})]
+    out = run(data, stages).data or b""
+    _, call, made, _ = (json.loads(line) for line in out.splitlines())
+    assert (made["type"], made["data"]["toolCallId"]) == ("tool.execution_complete", "c1")
+    assert (made["data"]["success"], made["parentId"]) == (True, call["id"])
+    assert run(out, stages).data == out

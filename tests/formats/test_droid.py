@@ -104,3 +104,21 @@ def test_calls_of_older_versions_have_another_name_for_their_id() -> None:
 def test_errors_of_the_client_are_not_part_of_the_conversation() -> None:
     error = {"type": "error", "source": "cli", "message": "No key."}
     assert len(messages(message("user", "Go."), error)) == 1
+
+
+def test_a_result_is_inserted_before_the_completion_that_repeats_its_answer() -> None:
+    calls = [call("c1"), call("c2")]
+    data = stream(
+        message("user", "Go."),
+        message("assistant", "Two looks."),
+        *calls,
+        result("orphan", "a boat"),
+        result("c2", "a gull"),
+        message("user", "And?"),
+        completion("Two looks."),
+    )
+    out = run(data, [("repair", {"repair": "synthesize"})]).data or b""
+    results = [part for each in read(out)[0].transcripts[0].messages for part in each.parts]
+    answers = [part.call_id for part in results if part.kind == "tool_result"]
+    assert answers == ["c1", "c2"]
+    assert out.splitlines()[-1] == data.splitlines()[-1]

@@ -19,7 +19,7 @@ from ctxtrim.model import Message, Part, Transcript
 
 REFUSED = {
     "opencode": "before the summary of a compaction",
-    "opentelemetry": "a request that is a text takes no new message",
+    **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), "takes no new message"),
 }
 """What a format that cannot hold a message says, by format."""
 

@@ -15,6 +15,10 @@ FILES: dict[str, tuple[Any, str]] = {
     "toolbench": ({"tree": {}, "answer_generation": {"query": "q"}}, "train_messages"),
     "judge": ({"judge_prompt": "p", "judge_response": "{}"}, "simulations"),
     "scores": ([{"model_id": "m", "domain": "air", "task_results": []}], "simulations"),
+    "opencode session": ({"id": "s", "projectID": "p", "directory": "/", "time": {}}, "message/"),
+    "opencode message": ({"id": "m", "sessionID": "s1", "role": "user", "time": {}}, "*/s1.json"),
+    "opencode part": ({"id": "p", "sessionID": "s1", "messageID": "m", "type": "text"}, "s1.json"),
+    "opencode old part": ({"id": "p", "type": "text", "text": "", "time": {}}, "SESSION.json"),
     "few-shot": ({"messages_display": "user: hi\\nassistant: None"}, "one text"),
 }
 

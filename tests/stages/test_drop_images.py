@@ -34,6 +34,8 @@ NONE = (
     "crush, as shown",
     "droid-exec",
     "kiro",
+    "kiro-cli",
+    "kiro-cli, compacted",
     "openhands, old",
     "openhands, pairs",
     "sharegpt",

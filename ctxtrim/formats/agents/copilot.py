@@ -211,7 +211,8 @@ def _data(message: Message) -> tuple[str, dict[str, Any]]:
     """The type and the data of an event."""
     text, result = text_of(message.parts), message.result
     if result is not None:
-        found = {"toolCallId": result.call_id, "success": True, "result": {"content": text}}
+        success = not result.is_error
+        found = {"toolCallId": result.call_id, "success": success, "result": {"content": text}}
         return "tool.execution_complete", found
     if message.role == "assistant":
         return "assistant.message", {"content": text, "toolRequests": []}

@@ -1,8 +1,11 @@
 """Windsurf: the transcripts that it hands to hooks (one step per line), and exports.
 
-A step has its content under the name of its type: `user_input`, `planner_response`, `code_action`.
-Windsurf documents only these three (`post_cascade_response_with_transcript`, 2026). Messages of an
-export (`{"conversation": {"messages": […]}}`) have `role` and `content`, or `sender` and `parts`.
+A step has a `status`, a `type`, and its content under the name of its type: `user_input`,
+`planner_response`, `code_action`. The example in Windsurf's documentation of the hook
+`post_cascade_response_with_transcript` shows only these three, and says that the steps may change
+(https://docs.windsurf.com/windsurf/cascade/hooks, 2026). Windsurf does not document exports:
+their form (`{"conversation": {"messages": […]}}`, with `role` and `content`, or `sender` and
+`parts`) is that of files that programs for exporting write.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,10 @@
 """The log of prompts that Gemini CLI writes (`logs.json`): counted, never edited.
 
 It is an array of `{"sessionId", "messageId", "type": "user", "message", "timestamp"}`, with the
-prompts of several sessions. Answers are in the files of the sessions. Checked against
-`packages/core/src/core/logger.ts` of google-gemini/gemini-cli (2026).
+prompts of several sessions. Gemini CLI ignores entries in which one of these is missing or has
+another type. Answers are in the files of the sessions. Checked against `LogEntry` and
+`_readLogFile` in `packages/core/src/core/logger.ts` of google-gemini/gemini-cli (commit 04fbf50,
+2026).
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, no_owner
 from ctxtrim.model import Line, Message, Part, Source, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
-_MEMBERS = {"sessionId", "messageId", "type", "message"}
+_TEXTS = ("sessionId", "type", "message", "timestamp")
 _REFUSAL = (
     "a log of prompts is counted, never edited; nothing was written; "
     "edit the session in `chats/` instead"
@@ -28,8 +30,10 @@ def sniff(value: object) -> Layout | None:
 
 
 def _is_prompt(value: Any) -> bool:
-    is_entry = isinstance(value, dict) and value.keys() >= _MEMBERS
-    return is_entry and isinstance(value["sessionId"], str) and isinstance(value["message"], str)
+    """Whether Gemini CLI reads a value as an entry. All entries that it writes are prompts."""
+    if not isinstance(value, dict) or not isinstance(value.get("messageId"), (int, float)):
+        return False
+    return value.get("type") == "user" and all(isinstance(value.get(key), str) for key in _TEXTS)
 
 
 def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:

@@ -160,11 +160,13 @@ def owner(array: Path) -> Path | None:
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message in the dialect of its request, among the messages that were sent.
 
-    Raises a `NotEditableError` if these are no list.
+    Raises a `NotEditableError` if these are no list, and for a message after the answer.
     """
     home = next((_list(message) for message in site.messages if _list(message)), None)
     if home is None:
-        raise NotEditableError("a request that is a text takes no new message")
+        raise NotEditableError("a request without a list of messages takes no new message")
+    if site.later is None and site.earlier is not None and _list(site.earlier) != home:
+        raise NotEditableError("a request takes no new message after its answer")
     sent = [message for message in site.messages if _list(message) == home]
     depth = len(home.path) + 1
     dialect = dialect_of(

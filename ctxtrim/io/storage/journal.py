@@ -1,0 +1,78 @@
+"""The journal of an edit of many files: what they were and will be, until all are written.
+
+It is locked by the process that edits. The lock ends with the process, so a journal without a lock
+is that of an interrupted edit. Systems without `fcntl` (Windows) have no such lock: there any
+journal is.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxtrim.errors import OutputError
+from ctxtrim.io.temporary import sync_folder
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True)
+class Journal:
+    """An open journal, and the document of the session before and after the edit."""
+
+    path: Path
+    before: bytes
+    after: bytes
+    handle: int
+
+    @classmethod
+    def started(cls, path: Path, before: bytes, after: bytes) -> "Journal":
+        """A new journal, on the disk."""
+        data = json.dumps([before.decode(), after.decode()]).encode()
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+        _lock(handle, path)
+        with os.fdopen(os.dup(handle), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        sync_folder(path.parent)
+        return cls(path, before, after, handle)
+
+    @classmethod
+    def left(cls, path: Path) -> "Journal | None":
+        """The journal of an interrupted edit; None if no file was changed.
+
+        Raises `OutputError` if the edit still runs.
+        """
+        try:
+            handle = os.open(path, os.O_RDWR | _BINARY)
+        except FileNotFoundError:
+            return None
+        _lock(handle, path)
+        try:
+            before, after = json.loads(path.read_bytes())
+        except ValueError:  # interrupted before the journal was complete, so before any change
+            os.close(handle)
+            path.unlink()
+            return None
+        return cls(path, before.encode(), after.encode(), handle)
+
+    def end(self) -> None:
+        """Remove the journal: the files are complete."""
+        os.close(self.handle)
+        self.path.unlink()
+
+
+def _lock(handle: int, path: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise OutputError(f"{path}: another run edits this session; try again later") from None

@@ -1,0 +1,219 @@
+"""The storage folder of opencode: many files are one session, edited as a whole or not at all."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+from writers import opencode_storage
+
+from ctxtrim.io.replacement import ChangedError
+from ctxtrim.io.storage import stored_session
+from ctxtrim.io.storage.files import SessionFiles
+
+TRIM = ("trim", "--budget", "1200", "--context-window", "9000")
+
+
+def talk() -> list[dict[str, Any]]:
+    """Four questions with a long result each."""
+    found: list[dict[str, Any]] = []
+    for number in range(4):
+        call = {"id": f"c{number}", "name": "bash", "input": {"x": f"tide {number}"}}
+        rows = [f"{hour}:00 {number}.{hour} m" for hour in range(60)]
+        found += [
+            {"role": "user", "texts": [f"What are the tides of day {number}? " * 9]},
+            {"role": "assistant", "texts": ["I look."], "calls": [call]},
+            {"role": "tool", "id": f"c{number}", "texts": rows},
+            {"role": "assistant", "texts": [f"High at {number}."], "calls": []},
+        ]
+    return found
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """All files by name."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(params=[(0, False), (1, True)], ids=["new", "old"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    number, is_old = request.param
+    yield opencode_storage.store(talk(), tmp_path / "storage", number, is_old=is_old)
+
+
+def root_of(session: Path) -> Path:
+    return session.parent.parent.parent
+
+
+def test_a_session_counts_like_its_export(ctxtrim: Run, session: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.jsonl"
+    assert ctxtrim("trim", session, "-o", out).code == 0
+    value = json.loads(out.read_bytes())
+    assert value["info"] == json.loads(session.read_bytes())
+    files = [name for name in tree(root_of(session)) if "message/" in name]
+    assert [list(message) for message in value["messages"]] == [["info", "parts"]] * len(files)
+    stored, exported = (ctxtrim("count", path, "--format", "opencode") for path in (session, out))
+    assert stored.out.split()[-1] == exported.out.split()[-1] != b"0"
+    assert ctxtrim("check", session).code == ctxtrim("check", out).code == 0
+
+
+def test_a_trimmed_session_is_a_session(ctxtrim: Run, session: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x.jsonl"
+    assert ctxtrim(*TRIM, session, "-o", out).code == 0
+    assert ctxtrim("check", out, "--budget", "1200").code == 0
+    assert ctxtrim(*TRIM, out).out == out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "stages", [("truncate", "--max-tokens", "60"), TRIM, (*TRIM, "--summarize")], ids=str
+)
+def test_an_edit_in_place_writes_what_changed_and_is_undone(
+    ctxtrim: Run, session: Path, tmp_path: Path, stages: tuple[str, ...]
+) -> None:
+    root, out, archive = root_of(session), tmp_path / "x.json", tmp_path / "archive"
+    before = tree(root)
+    assert ctxtrim(*stages, session, "-o", out).code == 0
+    assert ctxtrim(*stages, "--in-place", "--archive", archive, session).code == 0
+    after = tree(root)
+    assert ctxtrim("trim", session).out == out.read_bytes()
+    assert before != after
+    assert {name for name, data in after.items() if before.get(name) == data} >= {
+        name for name in before if name in after and "part" not in name and "message" not in name
+    }
+    assert all(isinstance(json.loads(data), dict) for data in after.values())
+    assert ctxtrim(*stages, "--in-place", session).code == 0
+    assert tree(root) == after
+    assert ctxtrim("restore", session, "--archive", archive, "-o", session).code == 0
+    assert tree(root) == before
+
+
+def test_a_shortened_result_keeps_the_other_bytes_of_its_file(ctxtrim: Run, session: Path) -> None:
+    before = tree(root_of(session))
+    assert ctxtrim("truncate", "--max-tokens", "60", "--in-place", session).code == 0
+    after = tree(root_of(session))
+    changed = [name for name in before if after[name] != before[name]]
+    assert before.keys() == after.keys()
+    assert changed
+    for name in changed:
+        output = json.loads(after[name])["state"]["output"]
+        former = json.loads(before[name])["state"]["output"]
+        spelled, meant = json.dumps(former).encode(), json.dumps(output).encode()
+        assert before[name].replace(spelled, meant) == after[name]
+
+
+def test_a_file_that_cannot_be_replaced_keeps_all_files(ctxtrim: Run, session: Path) -> None:
+    root = root_of(session)
+    last = max(path for path in root.rglob("*.json") if b'"tool"' in path.read_bytes())
+    last.chmod(0o444)
+    before = tree(root)
+    ran = ctxtrim("truncate", "--max-age", "0", "--max-tokens", "60", "--in-place", session)
+    assert ran.code == 1
+    assert "is read-only" in ran.err
+    assert tree(root) == before
+
+
+def test_an_error_in_the_middle_puts_files_back(ctxtrim: Run, session: Path) -> None:
+    root = root_of(session)
+    last = max(path for path in root.rglob("*.json") if b'"tool"' in path.read_bytes())
+    before = tree(root)
+    with last.open("ab") as file, subprocess.Popen(["sleep", "60"], stdout=file) as writer:
+        ran = ctxtrim("truncate", "--max-age", "0", "--max-tokens", "60", "--in-place", session)
+        writer.kill()
+    assert ran.code == 1
+    assert "open for writing" in ran.err
+    assert tree(root) == before
+
+
+def test_a_file_that_changes_during_the_edit_is_kept(session: Path) -> None:
+    found = stored_session(session)
+    assert found is not None
+    sink = SessionFiles(found)
+    sink.write(found.document().data.replace(b"High at 1.", b"High."))
+    part = next(path for path in root_of(session).rglob("*.json") if b"at 2." in path.read_bytes())
+    part.write_bytes(part.read_bytes().replace(b"at 2.", b"at 22."))
+    before = tree(root_of(session))
+    with pytest.raises(ChangedError):
+        sink.commit()
+    assert tree(root_of(session)) == before
+
+
+def test_an_interrupted_edit_is_reported_and_put_back(
+    ctxtrim: Run, session: Path, tmp_path: Path
+) -> None:
+    found = stored_session(session)
+    assert found is not None
+    before, whole = tree(root_of(session)), found.document().data
+    assert ctxtrim(*TRIM, "--in-place", session).code == 0
+    after, edited = tree(root_of(session)), found.document().data
+    for name in before.keys() - after.keys():  # as if the edit had ended before the removals
+        path = root_of(session) / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(before[name])
+    found.journal.write_text(json.dumps([whole.decode(), edited.decode()]))
+    ran = ctxtrim("count", session)
+    assert ran.code == 1
+    assert "was interrupted" in ran.err
+    assert ctxtrim("truncate", "--max-tokens", "999999", "--in-place", session).code == 0
+    assert tree(root_of(session)) == before
+
+
+def test_another_file_is_not_written_over_a_session(ctxtrim: Run, session: Path) -> None:
+    before = tree(root_of(session))
+    ran = ctxtrim("trim", "fixtures/agent.jsonl", "-o", session)
+    assert ran.code == 1
+    assert "write to another path" in ran.err
+    assert tree(root_of(session)) == before
+
+
+def test_a_storage_folder_has_an_input_for_each_session(ctxtrim: Run, tmp_path: Path) -> None:
+    root = tmp_path / "storage"
+    for number in range(3):
+        opencode_storage.store(talk(), root, number)
+    (root / "todo").mkdir()
+    (root / "todo" / "ses_0.json").write_text("[]")
+    ran = ctxtrim("count", root)
+    assert (ran.code, b"3 transcripts" in ran.out) == (0, True)
+    assert ctxtrim(*TRIM, root, "-o", tmp_path / "out").code == 0
+    assert sorted(tree(tmp_path / "out")) == [f"session/p1/ses_{n}.json" for n in range(3)]
+
+
+@pytest.mark.parametrize("kind", ["message", "part"])
+def test_a_message_or_part_alone_is_refused(ctxtrim: Run, session: Path, kind: str) -> None:
+    path = next(path for path in root_of(session).rglob("*.json") if f"/{kind}/" in str(path))
+    ran = ctxtrim("count", path)
+    assert ran.code == 1
+    assert f"session/*/{session.stem}.json" in ran.err
+
+
+def test_a_session_file_without_its_folder_is_refused(ctxtrim: Run, tmp_path: Path) -> None:
+    info = {"id": "ses_1", "projectID": "p1", "directory": "/tmp", "time": {"created": 1}}
+    path = tmp_path / "ses_1.json"
+    path.write_text(json.dumps(info))
+    ran = ctxtrim("count", path)
+    assert (ran.code, "`message/` and `part/`" in ran.err) == (1, True)
+
+
+def test_messages_of_the_first_versions_are_refused(ctxtrim: Run, session: Path) -> None:
+    path = next(path for path in root_of(session).rglob("*.json") if "/message/" in str(path))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"parts": [], "metadata": {}}))
+    ran = ctxtrim("count", session)
+    assert (ran.code, path.name in ran.err, "newer opencode" in ran.err) == (1, True, True)
+
+
+def test_a_broken_part_is_named(ctxtrim: Run, session: Path) -> None:
+    path = next(path for path in root_of(session).rglob("*.json") if "/part/" in str(path))
+    path.write_text('{"id": "prt_')
+    ran = ctxtrim("count", session)
+    assert (ran.code, path.name in ran.err) == (1, True)
+
+
+def test_an_id_that_is_no_file_name_leads_nowhere(ctxtrim: Run, session: Path) -> None:
+    root = root_of(session)
+    secret = root.parent / "secret.json"
+    secret.write_text('{"id": "s"}')
+    session.write_text(session.read_text().replace('"ses_', '"../ses_', 1))
+    assert ctxtrim("count", session).code == 1
+    assert secret.read_text() == '{"id": "s"}'

@@ -19,6 +19,7 @@ from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
+from ctxtrim.io.walk import Scan
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
@@ -27,6 +28,7 @@ from ctxtrim.reports import REPORTS
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
+from ctxtrim.text.globs import Glob
 from ctxtrim.tokenizers import LIGHT, tokenizer
 
 Values = Mapping[str, Any]
@@ -42,7 +44,8 @@ class Request:
     results. `writes`: the command's output is the transcript. `notes`: findings about configuration
     files and skipped files, with their paths. `log`: the file with a line for each transcript.
     `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
-    written at the end. `target`: the API for which `convert` writes requests.
+    written at the end. `target`: the API for which `convert` writes requests. `may_be_empty`: an
+    input without a transcript is no error.
     """
 
     sources: tuple[Input, ...]
@@ -66,6 +69,7 @@ class Request:
     events: Path | None
     store: SummaryStore | None
     target: str | None = None
+    may_be_empty: bool = False
 
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -81,9 +85,8 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         raise UsageError("--archive needs --fix; check edits nothing without it")
     values = {**values, **config.values}
     form, path = _report(values, writes)
-    skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
     in_place = bool(values.get("in_place"))
-    listing = inputs(values["files"] or (), skip, in_place=in_place)
+    listing = inputs(values["files"] or (), _scan(values, path))
     sources = listing.inputs
     targets = resolve_targets(
         sources,
@@ -144,7 +147,25 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         store=store,
         events=others["--events"],
         target=target,
+        may_be_empty=bool(values["allow_empty"]),
     )
+
+
+def _scan(values: Values, report: str | None) -> Scan:
+    """How folders are walked. Outputs of the command are left out."""
+    names = ("output", "archive", "log", "events", "summary_store")
+    return Scan(
+        skip=[Path(name) for name in (report, *map(values.get, names)) if name],
+        include=_globs(values, "include"),
+        exclude=_globs(values, "exclude"),
+        has_gitignore=values["gitignore"],
+        edits=bool(values.get("in_place")),
+        may_be_empty=bool(values["allow_empty"]),
+    )
+
+
+def _globs(values: Values, name: str) -> tuple[Glob, ...]:
+    return tuple(Glob(text.removeprefix("./")) for text in values[name] or ())
 
 
 def _target(values: Values) -> str | None:

@@ -14,12 +14,12 @@ from msgspec import structs
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
+from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
-from ctxtrim.formats import FORMATS
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import Input, reading
@@ -35,7 +35,6 @@ from ctxtrim.stream import Done, stream
 
 _FINDING = 8  # size of a finding in a `Spool`
 _START = 200  # bytes of an input whose beginning a message may quote
-_QUOTED = 24  # characters of that beginning
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
@@ -187,6 +186,8 @@ class Work:
     ) -> None:
         self._request, self._recordings, self._report = request, recordings, report
         self._watch = watch
+        # the walked folders in which no transcript is found yet
+        self._without = {source.folder for source in request.sources if source.folder is not None}
         self._ends_line = True  # whether the output so far ends with a line break
 
     def process_all(self, readings: Mapping[str, Reading]) -> None:
@@ -217,6 +218,8 @@ class Work:
             except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
                 finding = not_handled(error, None, self._request.job.shows_tracebacks)
                 self._report.note(source.path, finding)
+        for folder in sorted(self._without) if not self._request.may_be_empty else ():
+            self._report.note(folder, NO_TRANSCRIPT_INSIDE)
         self._recordings.close()
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
@@ -298,36 +301,13 @@ class Work:
         findings: Iterable[Finding] = progress.findings
         if not progress.has_rows and not progress.is_lossy:
             first = next(iter(findings), None)
-            findings = [_no_transcript(content, progress.start, self._request, first)]
+            findings = [no_transcript(source, content, progress.start, self._request, first)]
+        else:
+            self._without.discard(source.folder)
         for finding in chain(_format_findings(content, self._request), findings):
             self._report.note(source.path, finding)
         if losses := str(progress.losses):
             self._report.note(source.path, Finding("losses", "info", losses))
-
-
-def _no_transcript(
-    content: Reading, start: bytes, request: Request, first: Finding | None
-) -> Finding:
-    """The finding that explains why a file has no transcript; `start` has its first bytes."""
-    known = ", ".join(form.name for form in request.formats)
-    line = None
-    if not start:
-        text = "no transcript found: the input is empty"
-    elif content.format is not None:
-        text = f"no messages found, though it looks like {content.format.name}"
-    elif content.reason is not None:
-        text = f"no conversation found: {content.reason}"
-    elif first is not None:
-        text = f"no transcript found: {first.message.split('; the line')[0]}"
-        line = first.line
-    elif len(request.formats) < len(FORMATS):
-        text = f"no transcript found: the format is not {known}; omit --format"
-    else:
-        quoted = start.decode(errors="replace").replace("\n", " ")
-        if len(quoted) > _QUOTED:
-            quoted = f"{quoted[:_QUOTED]}…"
-        text = f"unrecognized format (starts with `{quoted}`); supported: {known}"
-    return Finding("no-transcript", "error", text, line)
 
 
 def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.run_settings import SHARED, preset_names
 from ctxtrim.config.source import SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage
-from ctxtrim.io.inputs import is_same
+from ctxtrim.io.paths import is_same
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
 from ctxtrim.presets import SESSION, Preset, checks, merged

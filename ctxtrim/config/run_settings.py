@@ -125,6 +125,30 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             is_setting=False,
         ),
     ),
+    "scanning": (
+        Option(
+            "include",
+            "In folders, read only files that match this pattern, as in 'runs/*.jsonl'. "
+            "May be repeated.",
+            (),
+            metavar="GLOB",
+            is_setting=False,
+        ),
+        Option(
+            "exclude",
+            "In folders, leave out files and folders that match this pattern. May be repeated.",
+            (),
+            metavar="GLOB",
+            is_setting=False,
+        ),
+        Option("gitignore", "In folders, leave out paths that .gitignore ignores.", True),
+        Option(
+            "allow_empty",
+            "Exit with 0 if an input has no transcript, or a folder has no file.",
+            False,
+            is_setting=False,
+        ),
+    ),
     "editing": (
         Option(
             "thinking",

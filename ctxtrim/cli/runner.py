@@ -114,7 +114,8 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    return replace(request, job=replace(request.job, on_event=append))
+    jobs = {path: replace(job, on_event=append) for path, job in request.jobs.items()}
+    return replace(request, job=replace(request.job, on_event=append), jobs=jobs)
 
 
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
@@ -255,7 +256,7 @@ class Work:
         progress = Progress()
         try:
             keeper = recording or self._recordings.spills
-            for done in stream(source.path, content, request.job, keeper):
+            for done in stream(source.path, content, request.job_of(source), keeper):
                 progress.add(done)
                 self._write(done, recording, sink)
                 if request.targets.holds_back:

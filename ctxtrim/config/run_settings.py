@@ -12,6 +12,7 @@ from ctxtrim.conversion import TARGETS
 from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.stages.reasoning import MODES
+from ctxtrim.text.globs import path_glob
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers.tokenizer_files import is_path
 
@@ -132,6 +133,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "May be repeated.",
             (),
             metavar="GLOB",
+            check=path_glob,
             is_setting=False,
         ),
         Option(
@@ -139,6 +141,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "In folders, leave out files and folders that match this pattern. May be repeated.",
             (),
             metavar="GLOB",
+            check=path_glob,
             is_setting=False,
         ),
         Option("gitignore", "In folders, leave out paths that .gitignore ignores.", True),

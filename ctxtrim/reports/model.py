@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
 from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.request import Usage
-from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding, has_overflow, is_handled
+from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness
 from ctxtrim.tokens.counter import Count
@@ -86,9 +86,14 @@ class Row(Struct, frozen=True):
         return is_handled(self.findings)
 
     @property
+    def is_above_limit(self) -> bool:
+        """Whether it is above a limit of `check` or above its baseline."""
+        return any(finding.code in LIMITS for finding in self.findings)
+
+    @property
     def is_malformed(self) -> bool:
-        """Whether it breaks a structure rule."""
-        others = (OVERFLOW, *INCOMPLETE)
+        """Whether it breaks a structure rule. With `--strict`, warnings are such errors."""
+        others = (OVERFLOW, *LIMITS, *INCOMPLETE)
         return any(
             finding.severity == "error" and finding.code not in others for finding in self.findings
         )
@@ -116,6 +121,7 @@ class Totals:
     overflowing: int = 0
     malformed: int = 0
     unreadable: int = 0
+    above_limits: int = 0
 
 
 @dataclass
@@ -219,6 +225,7 @@ class Report:
             totals.tokens += row.count.tokens
             totals.overflowing += row.overflows
             totals.malformed += row.is_malformed
+            totals.above_limits += row.is_above_limit
             self.left_out += not row.is_written
             self.exactness = _worse(self.exactness, row.count.exactness)
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
@@ -245,10 +252,12 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 no complete answer, 3 overflow, 4 structure; the worst wins in this order."""
+        """0 done, 1 no complete answer, 3 above a budget or limit, 4 structure; the worst wins in
+        this order.
+        """
         if self.is_incomplete:
             return 1
-        if self.totals.overflowing:
+        if self.totals.overflowing or self.totals.above_limits:
             return 3
         return 4 if self.totals.malformed else 0
 

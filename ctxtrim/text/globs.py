@@ -101,6 +101,14 @@ def _matches(segments: Sequence[re.Pattern[str] | None], names: Sequence[str]) -
     return all(segment is None for segment in segments[at:])
 
 
+def path_glob(text: str) -> Glob:
+    """The pattern of a text that a user gives. Raises `ValueError` if it is empty or negated."""
+    bare = text.removeprefix("./")
+    if not bare.strip("/") or bare.startswith("!"):
+        raise ValueError("expected a pattern of paths, such as runs/*.jsonl")
+    return Glob(bare)
+
+
 def ignore_globs(text: str) -> tuple[Glob, ...]:
     """The patterns in the text of an ignore file, in order."""
     return tuple(

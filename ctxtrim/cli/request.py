@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.archive.summary_store import SummaryStore
+from ctxtrim.cli.baselines import open_baseline
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
@@ -26,6 +27,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
+from ctxtrim.reports.baseline import Baseline
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
@@ -48,7 +50,8 @@ class Request:
     files and skipped files, with their paths. `log`: the file with a line for each transcript.
     `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
     written at the end. `target`: the API for which `convert` writes requests. `may_be_empty`: an
-    input without a transcript is no error.
+    input without a transcript is no error. `is_strict`: warnings are errors. `baseline`: the tokens
+    of an earlier run, from `baseline_file`; `updates_baseline`: write it at the end.
     """
 
     sources: tuple[Input, ...]
@@ -74,6 +77,10 @@ class Request:
     store: SummaryStore | None
     target: str | None = None
     may_be_empty: bool = False
+    is_strict: bool = False
+    baseline: Baseline | None = None
+    baseline_file: Path | None = None
+    updates_baseline: bool = False
 
     def job_of(self, source: Input) -> Job:
         """The job of an input."""
@@ -111,6 +118,9 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
     }
+    baseline, updates_baseline = open_baseline(values), bool(values.get("update_baseline"))
+    if updates_baseline:
+        others["--baseline"] = _path(values, "baseline")
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
     thinking = _thinking(values) if edits else "keep"
@@ -149,6 +159,10 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         events=others["--events"],
         target=target,
         may_be_empty=bool(values["allow_empty"]),
+        is_strict="baseline" in values and values["strict"],  # an option of `check`
+        baseline=baseline,
+        baseline_file=_path(values, "baseline"),
+        updates_baseline=updates_baseline,
     )
 
 
@@ -161,7 +175,9 @@ def _job(
         pipeline,
         overflow,
         keeps_snapshots=values["keep_snapshots"],
-        is_quick=pipeline.accepts_bounds and form is None and not values["explain"],
+        is_quick=pipeline.accepts_bounds
+        and form is None
+        and not (values["explain"] or values.get("baseline")),
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
         shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
@@ -189,7 +205,7 @@ def _jobs(
 
 def _scan(values: Values, report: str | None) -> Scan:
     """How folders are walked. Outputs of the command are left out."""
-    names = ("output", "archive", "log", "events", "summary_store")
+    names = ("output", "archive", "baseline", "log", "events", "summary_store")
     return Scan(
         skip=[Path(name) for name in (report, *map(values.get, names)) if name],
         include=_globs(values, "include"),

@@ -14,6 +14,7 @@ from msgspec import structs
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
+from ctxtrim.cli.baselines import finish_baseline
 from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request, parse_request
@@ -29,6 +30,7 @@ from ctxtrim.io.spool import Spool
 from ctxtrim.reports import REPORTS, blocks
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.strictness import strict_finding, strict_row
 from ctxtrim.reports.usage_log import entry
 from ctxtrim.stage import Finding
 from ctxtrim.stream import Done, stream
@@ -76,6 +78,10 @@ def _run(request: Request) -> int:
             Work(request, recordings, report, watch).process_all(readings)
         if request.store is not None:
             request.store.commit()
+        if request.baseline is not None and request.baseline_file is not None:
+            updates = request.updates_baseline
+            file, sources = request.baseline_file, request.sources
+            finish_baseline(request.baseline, file, sources, report, updates=updates)
         if sink is not None:
             for block in blocks(REPORTS[request.form or "text"](report)):
                 sink.write(block.encode(errors="backslashreplace"))
@@ -92,6 +98,11 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     )
     keeps_rows = request.shows or request.form is not None or request.job.explains
     report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
+    if request.baseline is not None:
+        report.judges += (request.baseline.judge,)
+    if request.is_strict:
+        report.judges += (strict_row,)
+        report.on_note = strict_finding
     for path, finding in request.notes:
         report.note(path, finding)
     return report

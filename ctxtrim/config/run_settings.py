@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.option import Option
+from ctxtrim.config.tolerance import parse_tolerance
 from ctxtrim.conversion import TARGETS
 from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
@@ -267,6 +268,29 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             choices=("auto", "always", "never"),
         ),
         Option("debug", "Show the traceback of an unexpected error.", False, is_setting=False),
+    ),
+    "gate": (
+        Option("strict", "Treat warnings and estimated counts as errors, with exit code 4.", False),
+        Option(
+            "baseline",
+            "Compare with the tokens of each transcript in this file; growth is an error.",
+            metavar="FILE",
+            is_setting=False,
+        ),
+        Option(
+            "tolerance",
+            "Accept this growth: tokens, or a percentage, as in 5%. [default: 0]",
+            "0",
+            metavar="N|N%",
+            check=parse_tolerance,
+            is_setting=False,
+        ),
+        Option(
+            "update_baseline",
+            "Write the tokens of this run to the baseline; growth is no error.",
+            False,
+            is_setting=False,
+        ),
     ),
     "fixing": (
         Option(

@@ -196,7 +196,8 @@ class Report:
     """The results of a run: rows of transcripts, findings about files by path, and totals.
 
     `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
-    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added.
+    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added,
+    after `judges` have added findings to it. `on_note` may change findings about files.
     """
 
     pipeline: tuple[Spec, ...]
@@ -204,9 +205,12 @@ class Report:
     rows: Store[Row] = field(default_factory=list[Row])
     findings: Store[tuple[str, Finding]] = field(default_factory=list[tuple[str, Finding]])
     listeners: list[Callable[[Row], object]] = field(default_factory=list)
+    judges: tuple[Callable[[Row], Row], ...] = ()
+    on_note: Callable[[Finding], Finding] | None = None
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
     is_incomplete: bool = False
+    has_errors: bool = False  # about files, without those that make it incomplete
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
@@ -214,7 +218,7 @@ class Report:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
-        for row in rows:
+        for row in map(self._judged, rows):
             for listener in self.listeners:
                 listener(row)
             totals = self.totals
@@ -235,6 +239,11 @@ class Report:
                 self.rows.append(row)
                 self.overview.add(row, self.largest)
 
+    def _judged(self, row: Row) -> Row:
+        for judge in self.judges:
+            row = judge(row)
+        return row
+
     @cached_property
     def largest(self) -> int | None:
         """How many of the largest messages a stage lists, None without such a stage."""
@@ -243,6 +252,9 @@ class Report:
 
     def note(self, path: str, finding: Finding) -> None:
         """Add a finding about a file."""
+        if self.on_note is not None:
+            finding = self.on_note(finding)
+            self.has_errors |= finding.severity == "error" and finding.code not in INCOMPLETE
         self.findings.append((path, finding))
         self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
         self._note((finding,))
@@ -259,7 +271,7 @@ class Report:
             return 1
         if self.totals.overflowing or self.totals.above_limits:
             return 3
-        return 4 if self.totals.malformed else 0
+        return 4 if self.totals.malformed or self.has_errors else 0
 
 
 def _worse(exactness: Exactness, other: Exactness) -> Exactness:

@@ -22,13 +22,20 @@ from ctxtrim.config.source import PathSection, SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 from ctxtrim.io.paths import resolved
+from ctxtrim.stage import declares
+from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.globs import path_glob
 
-_CHECK = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
+_LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
 _SETTINGS: dict[str, tuple[str | None, Option]] = {
     **{name: (None, SHARED[name]) for name in ("model", "budget")},
-    **{name: ("check", SETTINGS["check"][name]) for name in _CHECK},
+    **{
+        name: (stage, SETTINGS[stage][name])
+        for stage in STAGES
+        if declares(STAGES[stage], "accepts_bounds")
+        for name in _LIMITS
+    },
 }
 """The settings that a section can have, each with its stage; None for a setting of the run."""
 

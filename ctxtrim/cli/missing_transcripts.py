@@ -21,13 +21,13 @@ def no_transcript(
     """The finding that explains why a file has no transcript.
 
     `start` has its first bytes, `first` is the first finding about its lines. Valid JSON that was
-    found in a folder is skipped with a note, and with `--allow-empty` every input.
+    found in a folder is skipped with a note. With `--allow-empty`, so are named and empty inputs.
     """
     text, line = _reason(content, start, request, first)
-    is_other_json = source.folder is not None and bool(start) and first is None
-    if not (is_other_json or request.may_be_empty):
+    is_expected = request.may_be_empty or (source.folder is not None and bool(start))
+    if first is not None or not is_expected:
         return Finding("no-transcript", "error", text, line)
-    if content.format is None and content.reason is None and first is None:
+    if content.format is None and content.reason is None:
         text = "it has no transcript"
     return Finding("skipped", "info", f"skipped: {text}", line)
 

@@ -148,7 +148,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("gitignore", "In folders, leave out paths that .gitignore ignores.", True),
         Option(
             "allow_empty",
-            "Exit with 0 if an input has no transcript, or a folder has no file.",
+            "Accept empty inputs, JSON without a transcript, and folders without files.",
             False,
             is_setting=False,
         ),

@@ -46,6 +46,12 @@ class Spec:
         """Whether the stage declares a trait."""
         return declares(STAGES[self.name], trait)
 
+    @property
+    def limits_sizes(self) -> bool:
+        """Whether it limits the tokens of parts of a transcript."""
+        settings = self.settings
+        return bool(settings.get("max_tokens_per_result")) or settings.get("max_tool_share", 1) < 1
+
 
 class Measured(Struct, frozen=True):
     """A change and the tokens of its message before and after.
@@ -146,6 +152,16 @@ class Pipeline:
     def fits_budget(self) -> bool:
         """Whether a stage makes transcripts fit."""
         return any(spec.declares("fits_budget") for spec in self.stages)
+
+    @property
+    def accepts_bounds(self) -> bool:
+        """Whether an upper bound of the tokens is enough for a transcript that fits it."""
+        return (
+            [spec.declares("accepts_bounds") for spec in self.stages] == [True]
+            and not any(spec.limits_sizes for spec in self.stages)
+            and not self.metering.calibrates
+            and self.metering.tokenizer != USAGE
+        )
 
     def run(
         self, transcript: Transcript, services: Services = NO_SERVICES, meter: Meter | None = None

@@ -205,7 +205,7 @@ def setting(
     choices: tuple[str, ...] | None = None,
     check: Callable[[str], object] | None = None,
     is_restricted: Callable[[Any], bool] | None = None,
-    units: Mapping[str, int] | None = None,
+    units: Mapping[str, float] | None = None,
 ) -> Any:
     """A field that users can set: its default, its help text and its valid values.
 
@@ -245,6 +245,13 @@ def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
 
 
 OVERFLOW = "overflow"
+MAX_MESSAGES = "max-messages"
+MAX_RESULT = "max-tokens-per-result"
+MAX_TOOLS = "max-tool-share"
+GROWTH = "growth"
+"""Finding code: a transcript has more tokens than in the baseline."""
+LIMITS = (MAX_MESSAGES, MAX_RESULT, MAX_TOOLS, GROWTH)
+"""The codes of findings that a transcript is above a limit that `check` was given."""
 NOTHING_DONE = "nothing-to-summarize"
 """Finding code: why a summarizing stage changed nothing.
 

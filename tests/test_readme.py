@@ -12,7 +12,11 @@ from conftest import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", README, re.DOTALL)
+EXAMPLES = re.findall(
+    r"```console\n\$ ([^\n]+)\n(.*?)\n```",
+    README + (ROOT / "docs/ci.md").read_text(),
+    re.DOTALL,
+)
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])

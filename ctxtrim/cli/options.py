@@ -45,7 +45,7 @@ def command(
         return run_command((*fixing, *(stages or ())), True, values)
 
     names = tuple(STAGES) if stages is None else (*stages, *fixing)
-    sections = [*first, "input", "preset", "reporting"]
+    sections = [*first, "input", "scanning", "preset", "reporting"]
     if writes:
         sections += output
     if any("summarizer" in seams_of(STAGES[name]) for name in names):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ctxtrim.errors import STDIN, UsageError, source_name
 from ctxtrim.io.compression import SUFFIXES
-from ctxtrim.io.inputs import Input, mode_of
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
+from ctxtrim.io.paths import mode_of
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,31 @@ from typing import Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.archive.summary_store import SummaryStore
+from ctxtrim.cli.baselines import open_baseline
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.config.source import PathSection
 from ctxtrim.conversion import TARGETS, Conversion, convert
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
-from ctxtrim.metering import USAGE, Metering
+from ctxtrim.io.walk import Scan
+from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
+from ctxtrim.reports.baseline import Baseline
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
+from ctxtrim.text.globs import Glob, path_glob
 from ctxtrim.tokenizers import LIGHT, tokenizer
+from ctxtrim.tokens.models import nearest_models
 
 Values = Mapping[str, Any]
 
@@ -36,18 +42,22 @@ Values = Mapping[str, Any]
 class Request:
     """Inputs, targets, job and reports of a run.
 
+    `jobs`: the jobs of inputs with settings of their own, by path.
     `formats`: the formats to detect. `max_size`: the most bytes of a line or document. `report`:
     the file of the report, `form` its format, `shows`: the report is printed on standard output.
     `archive`: the folder for all originals; without one, `spills` is the folder for spilled
     results. `writes`: the command's output is the transcript. `notes`: findings about configuration
     files and skipped files, with their paths. `log`: the file with a line for each transcript.
     `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
-    written at the end. `target`: the API for which `convert` writes requests.
+    written at the end. `target`: the API for which `convert` writes requests. `may_be_empty`: an
+    input without a transcript is no error. `is_strict`: warnings are errors. `baseline`: the tokens
+    of an earlier run, from `baseline_file`; `updates_baseline`: write it at the end.
     """
 
     sources: tuple[Input, ...]
     targets: Targets
     job: Job
+    jobs: Mapping[str, Job]
     formats: tuple[Format, ...]
     messages_path: str | None
     max_size: int
@@ -66,6 +76,15 @@ class Request:
     events: Path | None
     store: SummaryStore | None
     target: str | None = None
+    may_be_empty: bool = False
+    is_strict: bool = False
+    baseline: Baseline | None = None
+    baseline_file: Path | None = None
+    updates_baseline: bool = False
+
+    def job_of(self, source: Input) -> Job:
+        """The job of an input."""
+        return self.jobs.get(source.path, self.job)
 
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -76,14 +95,12 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     config = configuration(
         values, is_automatic=stages is None and not (values["stage"] or values["preset"])
     )
-    specs = _specs(stages, values, config)
     if values.get("archive") is not None and not writes:
         raise UsageError("--archive needs --fix; check edits nothing without it")
     values = {**values, **config.values}
     form, path = _report(values, writes)
-    skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
     in_place = bool(values.get("in_place"))
-    listing = inputs(values["files"] or (), skip, in_place=in_place)
+    listing = inputs(values["files"] or (), _scan(values, path))
     sources = listing.inputs
     targets = resolve_targets(
         sources,
@@ -101,27 +118,24 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
     }
+    baseline, updates_baseline = open_baseline(values), bool(values.get("update_baseline"))
+    if updates_baseline:
+        others["--baseline"] = _path(values, "baseline")
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
-    job = Job(
-        Pipeline(specs, _metering(sources, config), _thinking(values) if edits else "keep"),
-        _on_overflow(values, edits),
-        keeps_snapshots=values["keep_snapshots"],
-        is_quick=[spec.declares("accepts_bounds") for spec in specs] == [True]
-        and form is None
-        and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
-        keeps_changes=form not in (None, "text") or values["explain"],
-        explains=values["explain"],
-        shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
-        summarizer=summarizer_of(values),
-        memory=store,
-        remembers=not values.get("dry_run"),
-        convert=None if target is None else _converter(target, values),
-    )
+    thinking = _thinking(values) if edits else "keep"
+
+    def job_of(own: Config) -> Job:
+        """The job with the stages, models and budgets of a configuration."""
+        pipeline = Pipeline(_specs(stages, values, own), _metering(sources, own), thinking)
+        return _job(pipeline, values, form, store, _on_overflow(values, edits))
+
+    job = job_of(config)
     return Request(
         sources=sources,
         targets=targets,
         job=job,
+        jobs=_jobs(sources, config, job_of),
         formats=_formats(values),
         messages_path=values["messages_path"],
         max_size=values["max_size"],
@@ -129,7 +143,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         form=form,
         report=report,
         archive=archive,
-        spills=_spills(specs) if targets.writes else None,
+        spills=_spills(job.pipeline.stages) if targets.writes else None,
         shows=path == "-"
         or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
         writes=writes,
@@ -144,7 +158,67 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         store=store,
         events=others["--events"],
         target=target,
+        may_be_empty=bool(values["allow_empty"]),
+        is_strict="baseline" in values and values["strict"],  # an option of `check`
+        baseline=baseline,
+        baseline_file=_path(values, "baseline"),
+        updates_baseline=updates_baseline,
     )
+
+
+def _job(
+    pipeline: Pipeline, values: Values, form: str | None, store: SummaryStore | None, overflow: Any
+) -> Job:
+    """The job of a pipeline. Reports other than text show counts and changes."""
+    target = _target(values)
+    return Job(
+        pipeline,
+        overflow,
+        keeps_snapshots=values["keep_snapshots"],
+        is_quick=pipeline.accepts_bounds
+        and form is None
+        and not (values["explain"] or values.get("baseline")),
+        keeps_changes=form not in (None, "text") or values["explain"],
+        explains=values["explain"],
+        shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
+        summarizer=summarizer_of(values),
+        memory=store,
+        remembers=not values.get("dry_run"),
+        convert=None if target is None else _converter(target, values),
+    )
+
+
+def _jobs(
+    sources: Sequence[Input], config: Config, job_of: Callable[[Config], Job]
+) -> dict[str, Job]:
+    """The jobs of the inputs that `[[paths]]` sections match, by path."""
+    made: dict[tuple[PathSection, ...], Job] = {}
+    jobs = {}
+    for source in sources:
+        sections = config.sections_of(source.path)
+        if sections and not source.is_stdin:
+            if sections not in made:
+                made[sections] = job_of(config.with_sections(sections))
+            jobs[source.path] = made[sections]
+    return jobs
+
+
+def _scan(values: Values, report: str | None) -> Scan:
+    """How folders are walked. Outputs of the command are left out."""
+    names = ("output", "archive", "baseline", "log", "events", "summary_store")
+    return Scan(
+        skip=[Path(name) for name in (report, *map(values.get, names)) if name],
+        include=_globs(values, "include"),
+        exclude=_globs(values, "exclude"),
+        has_gitignore=values["gitignore"],
+        edits=bool(values.get("in_place")),
+        may_be_empty=bool(values["allow_empty"]),
+    )
+
+
+def _globs(values: Values, name: str) -> tuple[Glob, ...]:
+    texts = OPTIONS[name].parse(f"--{name}", values[name] or [])
+    return tuple(map(path_glob, texts))
 
 
 def _target(values: Values) -> str | None:
@@ -211,9 +285,24 @@ def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tupl
 
 
 def _metering(sources: Sequence[Input], config: Config) -> Metering:
+    _check_model(config)
     sizes = [source.size for source in sources]
     is_light = None not in sizes and sum(size or 0 for size in sizes) < LIGHT
     return config.metering(partial(tokenizer, is_light=is_light), config.model_of)
+
+
+def _check_model(config: Config) -> None:
+    """Raise `UsageError` if the settings name an unknown model and no budget."""
+    name, origin = config.shared("model")
+    if not name or config.values["context_window"] or config.values["budget"]:
+        return
+    model = config.model_of(name)
+    if not (model.is_known or model.source):
+        near = ", ".join(nearest_models(name))
+        raise UsageError(
+            f"{origin} {name}: unknown model{f' (nearest names: {near})' if near else ''}; name "
+            "another model, or set --context-window or --budget"
+        )
 
 
 def _archive(values: Values, writes: bool, targets: Targets, preset: Preset) -> Path | None:

@@ -14,12 +14,13 @@ from msgspec import structs
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
+from ctxtrim.cli.baselines import finish_baseline
+from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
-from ctxtrim.formats import FORMATS
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import Input, reading
@@ -30,13 +31,13 @@ from ctxtrim.io.storage.document import canonical
 from ctxtrim.reports import REPORTS, blocks
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.strictness import strict_finding, strict_row
 from ctxtrim.reports.usage_log import entry
 from ctxtrim.stage import Finding
 from ctxtrim.stream import Done, stream
 
 _FINDING = 8  # size of a finding in a `Spool`
 _START = 200  # bytes of an input whose beginning a message may quote
-_QUOTED = 24  # characters of that beginning
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
@@ -78,6 +79,10 @@ def _run(request: Request) -> int:
             Work(request, recordings, report, watch).process_all(readings)
         if request.store is not None:
             request.store.commit()
+        if request.baseline is not None and request.baseline_file is not None:
+            updates = request.updates_baseline
+            file, sources = request.baseline_file, request.sources
+            finish_baseline(request.baseline, file, sources, report, updates=updates)
         if sink is not None:
             for block in blocks(REPORTS[request.form or "text"](report)):
                 sink.write(block.encode(errors="backslashreplace"))
@@ -94,6 +99,11 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     )
     keeps_rows = request.shows or request.form is not None or request.job.explains
     report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
+    if request.baseline is not None:
+        report.judges += (request.baseline.judge,)
+    if request.is_strict:
+        report.judges += (strict_row,)
+        report.on_note = strict_finding
     for path, finding in request.notes:
         report.note(path, finding)
     return report
@@ -116,7 +126,8 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    return replace(request, job=replace(request.job, on_event=append))
+    jobs = {path: replace(job, on_event=append) for path, job in request.jobs.items()}
+    return replace(request, job=replace(request.job, on_event=append), jobs=jobs)
 
 
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
@@ -188,6 +199,8 @@ class Work:
     ) -> None:
         self._request, self._recordings, self._report = request, recordings, report
         self._watch = watch
+        # the walked folders in which no transcript is found yet
+        self._without = {source.folder for source in request.sources if source.folder is not None}
         self._ends_line = True  # whether the output so far ends with a line break
 
     def process_all(self, readings: Mapping[str, Reading]) -> None:
@@ -218,6 +231,8 @@ class Work:
             except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
                 finding = not_handled(error, None, self._request.job.shows_tracebacks)
                 self._report.note(source.path, finding)
+        for folder in sorted(self._without) if not self._request.may_be_empty else ():
+            self._report.note(folder, NO_TRANSCRIPT_INSIDE)
         self._recordings.close()
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
@@ -254,7 +269,7 @@ class Work:
         try:
             keeper = recording or self._recordings.spills
             is_stored = source.session is not None
-            for done in stream(source.path, content, request.job, keeper):
+            for done in stream(source.path, content, request.job_of(source), keeper):
                 if is_stored:
                     done = structs.replace(done, data=canonical(done.read, done.data))
                 progress.add(done)
@@ -302,36 +317,13 @@ class Work:
         findings: Iterable[Finding] = progress.findings
         if not progress.has_rows and not progress.is_lossy:
             first = next(iter(findings), None)
-            findings = [_no_transcript(content, progress.start, self._request, first)]
+            findings = [no_transcript(source, content, progress.start, self._request, first)]
+        else:
+            self._without.discard(source.folder)
         for finding in chain(_format_findings(content, self._request), findings):
             self._report.note(source.path, finding)
         if losses := str(progress.losses):
             self._report.note(source.path, Finding("losses", "info", losses))
-
-
-def _no_transcript(
-    content: Reading, start: bytes, request: Request, first: Finding | None
-) -> Finding:
-    """The finding that explains why a file has no transcript; `start` has its first bytes."""
-    known = ", ".join(form.name for form in request.formats)
-    line = None
-    if not start:
-        text = "no transcript found: the input is empty"
-    elif content.format is not None:
-        text = f"no messages found, though it looks like {content.format.name}"
-    elif content.reason is not None:
-        text = f"no conversation found: {content.reason}"
-    elif first is not None:
-        text = f"no transcript found: {first.message.split('; the line')[0]}"
-        line = first.line
-    elif len(request.formats) < len(FORMATS):
-        text = f"no transcript found: the format is not {known}; omit --format"
-    else:
-        quoted = start.decode(errors="replace").replace("\n", " ")
-        if len(quoted) > _QUOTED:
-            quoted = f"{quoted[:_QUOTED]}…"
-        text = f"unrecognized format (starts with `{quoted}`); supported: {known}"
-    return Finding("no-transcript", "error", text, line)
 
 
 def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:

@@ -201,6 +201,7 @@ _ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": 
 _STYLES = {
     "fits": "green",
     "overflow": "bold red",
+    "above limit": "bold red",
     "malformed": "yellow",
     "dropped": "red",
     "truncated": "yellow",

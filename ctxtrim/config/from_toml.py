@@ -8,6 +8,7 @@ from typing import Any
 from ctxtrim.config import mappings
 from ctxtrim.config.contents import contents
 from ctxtrim.config.own_models import checked_models
+from ctxtrim.config.path_sections import read_sections
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
 from ctxtrim.text.escaping import clean
@@ -48,9 +49,10 @@ def _read(
     if not source.is_trusted:
         _drop_tokenizer_files(source, dotted, models)
     source.models.update(models)
-    return mappings.read(
-        source, {key: value for key, value in document.items() if key != "models"}, table
-    )
+    sections = f"{table}.paths" if table else "paths"
+    read_sections(source, path, sections, document.get("paths", []))
+    own = {key: value for key, value in document.items() if key not in ("models", "paths")}
+    return mappings.read(source, own, table)
 
 
 def _drop_tokenizer_files(

@@ -104,7 +104,7 @@ def _unknown(key: str, block: str) -> str:
     stages, blocks = STAGES_OF.get(block), (block,) if block in STAGES_OF else tuple(ALIASES)
     words = [option_name(name) for stage in stages or STAGES for name in SETTINGS.get(stage, {})]
     words += [row.name for name in blocks for row in ALIASES[name]]
-    words += [*map(option_name, SHARED), *STAGES, "models"] if stages is None else []
+    words += [*map(option_name, SHARED), *STAGES, "models", "paths"] if stages is None else []
     return f"unknown key{_nearest(key, words)}"
 
 

@@ -38,7 +38,7 @@ class Option:
     choices: tuple[str, ...] | None = None
     check: Callable[[str], object] | None = None
     is_restricted: Callable[[Any], bool] | None = None
-    units: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, float] = field(default_factory=dict)
     is_setting: bool = True
     is_flag: bool = True
 

@@ -1,7 +1,7 @@
 """The effective configuration: all sources in order of precedence."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.run_settings import SHARED, preset_names
-from ctxtrim.config.source import SettingsSource, Value
+from ctxtrim.config.source import PathSection, SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage
-from ctxtrim.io.inputs import is_same
+from ctxtrim.io.paths import is_same, repository
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
 from ctxtrim.presets import SESSION, Preset, checks, merged
@@ -40,6 +40,27 @@ class Config:
     sources: tuple[SettingsSource, ...]
     preference: Preference
     is_automatic: bool = False
+
+    def sections_of(self, path: str) -> tuple[PathSection, ...]:
+        """The `[[paths]]` sections that match a file."""
+        return tuple(
+            section
+            for source in self.sources
+            for section in source.sections
+            if section.matches(Path(path))
+        )
+
+    def with_sections(self, sections: Collection[PathSection]) -> "Config":
+        """The configuration for files that these sections match.
+
+        A section has the precedence of its file, above the other settings there and above earlier
+        sections.
+        """
+        sources: list[SettingsSource] = []
+        for source in self.sources:
+            own = [section.settings for section in source.sections if section in sections]
+            sources += [*reversed(own), source]
+        return replace(self, sources=tuple(sources))
 
     def shared(self, name: str) -> Value:
         """The value of a run setting."""
@@ -184,10 +205,10 @@ def configured(
     *,
     is_automatic: bool = False,
 ) -> Config:
-    """The configuration from options, variables, files of the working directory and files in
-    `folder`, the user's.
+    """The configuration from options, variables, files of the project and files in `folder`, the
+    user's.
 
-    Files of the working directory are not trusted unless `--config` names them, see
+    Files of the project are not trusted unless `--config` names them, see
     `SettingsSource`. Raises `UsageError` for an invalid setting and `InputError` for a file that
     cannot be read.
     """
@@ -196,7 +217,7 @@ def configured(
         command_line(values),
         environment(variables),
         *([_named(Path(named))] if named else []),
-        *(read(path) for path, read in _FOUND if not named or not is_same(path, Path(named))),
+        *_found(Path(named) if named else None),
         own_file(folder / "config.toml", is_trusted=True),
     )
     return Config(sources, Preference(folder / "rolling-context"), is_automatic)
@@ -207,7 +228,30 @@ _FOUND: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
     (PROJECT, project_table),
     (AGENTS, agents_file),
 )
-"""The files of the working directory in order of precedence, each with its reader."""
+"""The files of a project folder in order of precedence, each with its reader."""
+
+
+def _found(named: Path | None) -> list[SettingsSource]:
+    """The settings in the nearest folder with a configuration, without the file of `--config`.
+
+    Folders from the working directory up to the root of its repository are searched; without a
+    repository, the working directory only.
+    """
+    here = Path.cwd()
+    root = repository(here) or here
+    for level in range(len(here.relative_to(root).parts) + 1):
+        folder = Path(*[".."] * level)
+        sources, is_configured = [], (folder / OWN).exists()
+        for name, read in _FOUND:
+            if named is not None and is_same(folder / name, named):
+                is_configured = True
+                continue
+            source = read(folder / name)
+            sources.append(source)
+            is_configured |= not source.is_empty
+        if is_configured:
+            return sources
+    return []
 
 
 def _named(path: Path) -> SettingsSource:

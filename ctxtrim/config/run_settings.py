@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.option import Option
+from ctxtrim.config.tolerance import parse_tolerance
 from ctxtrim.conversion import TARGETS
 from ctxtrim.formats import FORMATS
 from ctxtrim.presets import PRESETS
 from ctxtrim.stages.reasoning import MODES
+from ctxtrim.text.globs import path_glob
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers.tokenizer_files import is_path
 
@@ -122,6 +124,32 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "config",
             "Read settings from this file before those of the project and the user.",
             metavar="FILE",
+            is_setting=False,
+        ),
+    ),
+    "scanning": (
+        Option(
+            "include",
+            "In folders, read only files that match this pattern, as in 'runs/*.jsonl'. "
+            "May be repeated.",
+            (),
+            metavar="GLOB",
+            check=path_glob,
+            is_setting=False,
+        ),
+        Option(
+            "exclude",
+            "In folders, leave out files and folders that match this pattern. May be repeated.",
+            (),
+            metavar="GLOB",
+            check=path_glob,
+            is_setting=False,
+        ),
+        Option("gitignore", "In folders, leave out paths that .gitignore ignores.", True),
+        Option(
+            "allow_empty",
+            "Accept empty inputs, JSON without a transcript, and folders without files.",
+            False,
             is_setting=False,
         ),
     ),
@@ -240,6 +268,29 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             choices=("auto", "always", "never"),
         ),
         Option("debug", "Show the traceback of an unexpected error.", False, is_setting=False),
+    ),
+    "gate": (
+        Option("strict", "Treat warnings and estimated counts as errors, with exit code 4.", False),
+        Option(
+            "baseline",
+            "Compare with the tokens of each transcript in this file; growth is an error.",
+            metavar="FILE",
+            is_setting=False,
+        ),
+        Option(
+            "tolerance",
+            "Accept this growth: tokens, or a percentage, as in 5%. [default: 0]",
+            "0",
+            metavar="N|N%",
+            check=parse_tolerance,
+            is_setting=False,
+        ),
+        Option(
+            "update_baseline",
+            "Write the tokens of this run to the baseline; growth is no error.",
+            False,
+            is_setting=False,
+        ),
     ),
     "fixing": (
         Option(

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
 from ctxtrim.config.stage_specs import parse_stage
+from ctxtrim.io.paths import resolved
 from ctxtrim.stage import Finding
+from ctxtrim.text.globs import Glob
 
 
 class Value(NamedTuple):
@@ -17,11 +20,28 @@ class Value(NamedTuple):
     origin: str
 
 
+@dataclass(frozen=True, eq=False)
+class PathSection:
+    """A `[[paths]]` section: settings for the files in `folder` that match `glob`."""
+
+    folder: Path
+    glob: Glob
+    settings: "SettingsSource"
+
+    def matches(self, path: Path) -> bool:
+        """Whether the section is for a file."""
+        place = resolved(path)
+        return place.is_relative_to(self.folder) and self.glob.covers(
+            place.relative_to(self.folder).parts
+        )
+
+
 @dataclass(frozen=True)
 class SettingsSource:
     """The settings of the source at `path`: run settings (`shared`), stage settings and models.
 
-    `notes` are findings about the source. Restricted settings of an untrusted source are ignored.
+    `sections` are settings for some files, which override the others of this source. `notes` are
+    findings about the source. Restricted settings of an untrusted source are ignored.
     """
 
     path: str
@@ -29,7 +49,13 @@ class SettingsSource:
     shared: dict[str, Value] = field(default_factory=dict)
     settings: dict[str, dict[str, Value]] = field(default_factory=dict)
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sections: list[PathSection] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the source sets nothing."""
+        return not (self.shared or self.settings or self.models or self.sections or self.notes)
 
     def note(self, text: str) -> None:
         """Add a warning about the source."""
@@ -40,8 +66,8 @@ class SettingsSource:
         finding = Finding(
             "config-ignored",
             "warning",
-            f"{key} is ignored, because this file was found in the working directory; use "
-            "`--config FILE` to allow it",
+            f"{key} is ignored, because this file was found in the working directory or above it; "
+            "use `--config FILE` to allow it",
         )
         if finding not in self.notes:
             self.notes.append(finding)

@@ -3,12 +3,11 @@
 Only this module and `outputs` open files.
 """
 
-import os
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BufferedIOBase, BufferedReader
@@ -18,22 +17,24 @@ from typing import BinaryIO
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 from ctxtrim.io.containers import LONGEST, Container, container_of
-from ctxtrim.io.storage import StoredSession, has_pieces_only, stored_session
-
-SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".eval")
-"""The suffixes of transcripts in walked folders; suffixes of compressed files may follow."""
-_READ_ONLY = ".eval"
+from ctxtrim.io.paths import mode_of
+from ctxtrim.io.storage import StoredSession, stored_session
+from ctxtrim.io.walk import SUFFIXES, Scan, walk
 
 _PIECE = 1 << 20  # bytes that are read at a time
 
 
 @dataclass(frozen=True)
 class Input:
-    """An input: its path as written, its path relative to the named folder, and its problem."""
+    """An input: its path as written, its path relative to the named folder, and its problem.
+
+    `folder` is the walked folder that it was found in; None if the user named it.
+    """
 
     path: str
     relative: str
     problem: str | None = None
+    folder: str | None = None
 
     @property
     def is_stdin(self) -> bool:
@@ -88,16 +89,11 @@ class InputList:
     skipped: tuple[tuple[str, str], ...]
 
 
-def inputs(
-    paths: Iterable[str], skip: Collection[Path] = (), *, in_place: bool = False
-) -> InputList:
-    """The files at some paths.
+def inputs(paths: Iterable[str], scan: Scan) -> InputList:
+    """The files at some paths; folders are walked as `scan` defines.
 
-    Folders are walked, without hidden folders and the folders of `skip`. To edit files in place,
-    containers in a folder are skipped.
-
-    In a walked folder symbolic links are not followed, and pipes, sockets and devices are not read.
-    A path that the user names may be any of these. Without paths, standard input is the input.
+    A path that the user names may be a link, a pipe, a socket or a device. Without paths, standard
+    input is the input.
     """
     found: list[Input] = []
     skipped: list[tuple[str, str]] = []
@@ -105,82 +101,26 @@ def inputs(
         if path == STDIN and any(other.is_stdin for other in found):
             raise UsageError(f"{source_name(STDIN)} is named twice; it can be read once")
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
-            inside = list(_walk(Path(path), skip, skipped, in_place))
-            kinds = " or ".join(SUFFIXES)
-            found += inside or [
-                Input(path, "", f"the folder has no {kinds} file; name files or another folder")
-            ]
+            found += _inside(Path(path), scan, skipped)
         else:
             found.append(Input(path, Path(path).name))
     return InputList(tuple(found), tuple(skipped))
 
 
-def _walk(
-    folder: Path, skip: Collection[Path], skipped: list[tuple[str, str]], in_place: bool
-) -> Iterator[Input]:
-    """The transcripts of a folder, sorted by name, before those of its subfolders."""
-    left_out = {_resolved(path) for path in skip}
-    waiting = [folder]
-    while waiting:
-        parent = waiting.pop()
-        try:
-            with os.scandir(parent) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-        except OSError as error:
-            yield Input(
-                str(parent),
-                str(parent.relative_to(folder)),
-                f"the folder cannot be read: {reason(error)}",
-            )
-            continue
-        folders = []
-        for entry in entries:
-            path = parent / entry.name
-            if entry.is_dir(follow_symlinks=False):
-                is_hidden = entry.name.startswith(".") or has_pieces_only(path)
-                if not is_hidden and _resolved(path) not in left_out:
-                    folders.append(path)
-            elif in_place and entry.name.endswith(_READ_ONLY):
-                skipped.append((str(path), "skipped: it cannot be edited in place; use -o"))
-            elif _is_transcript(entry.name):
-                if entry.is_file(follow_symlinks=False):
-                    yield Input(str(path), str(path.relative_to(folder)))
-                elif not stat.S_ISDIR(mode_of(path)):
-                    skipped.append((str(path), _SKIPPED[entry.is_symlink()]))
-        waiting += reversed(folders)
-
-
-_SKIPPED = {
-    True: "skipped: links in a folder are not followed; name the file to read it",
-    False: "skipped: it is a pipe, a socket or a device; name it to read it",
-}
-
-
-def _is_transcript(name: str) -> bool:
-    """Whether a name has a suffix of transcripts."""
-    return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(
-        SUFFIXES
-    )
-
-
-def mode_of(path: Path) -> int:
-    """The type and permissions of the file at a path; 0 if it is missing or inaccessible."""
-    try:
-        return path.stat().st_mode
-    except (OSError, ValueError):  # a name with a null byte is a ValueError
-        return 0
-
-
-def is_same(one: Path, other: Path) -> bool:
-    """Whether two paths name the same place."""
-    return _resolved(one) == _resolved(other)
-
-
-def _resolved(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):  # links in a circle
-        return path.absolute()
+def _inside(folder: Path, scan: Scan, skipped: list[tuple[str, str]]) -> list[Input]:
+    """The files in a folder; if there are none, the folder as an input with a problem."""
+    found = []
+    for file in walk(folder, scan):
+        if file.skipped is not None:
+            skipped.append((str(file.path), file.skipped))
+        else:
+            relative = str(file.path.relative_to(folder))
+            found.append(Input(str(file.path), relative, file.problem, str(folder)))
+    if not found and not scan.may_be_empty:
+        kinds = " or ".join(SUFFIXES)
+        text = f"the folder has no {kinds} file that is not ignored; name files or another folder"
+        found.append(Input(str(folder), "", text))
+    return found
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
 from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.request import Usage
-from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding, has_overflow, is_handled
+from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness
 from ctxtrim.tokens.counter import Count
@@ -86,9 +86,14 @@ class Row(Struct, frozen=True):
         return is_handled(self.findings)
 
     @property
+    def is_above_limit(self) -> bool:
+        """Whether it is above a limit of `check` or above its baseline."""
+        return any(finding.code in LIMITS for finding in self.findings)
+
+    @property
     def is_malformed(self) -> bool:
-        """Whether it breaks a structure rule."""
-        others = (OVERFLOW, *INCOMPLETE)
+        """Whether it breaks a structure rule. With `--strict`, warnings are such errors."""
+        others = (OVERFLOW, *LIMITS, *INCOMPLETE)
         return any(
             finding.severity == "error" and finding.code not in others for finding in self.findings
         )
@@ -116,6 +121,7 @@ class Totals:
     overflowing: int = 0
     malformed: int = 0
     unreadable: int = 0
+    above_limits: int = 0
 
 
 @dataclass
@@ -190,7 +196,8 @@ class Report:
     """The results of a run: rows of transcripts, findings about files by path, and totals.
 
     `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
-    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added.
+    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added,
+    after `judges` have added findings to it. `on_note` may change findings about files.
     """
 
     pipeline: tuple[Spec, ...]
@@ -198,9 +205,12 @@ class Report:
     rows: Store[Row] = field(default_factory=list[Row])
     findings: Store[tuple[str, Finding]] = field(default_factory=list[tuple[str, Finding]])
     listeners: list[Callable[[Row], object]] = field(default_factory=list)
+    judges: tuple[Callable[[Row], Row], ...] = ()
+    on_note: Callable[[Finding], Finding] | None = None
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
     is_incomplete: bool = False
+    has_errors: bool = False  # about files, without those that make it incomplete
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
@@ -208,7 +218,7 @@ class Report:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
-        for row in rows:
+        for row in map(self._judged, rows):
             for listener in self.listeners:
                 listener(row)
             totals = self.totals
@@ -219,6 +229,7 @@ class Report:
             totals.tokens += row.count.tokens
             totals.overflowing += row.overflows
             totals.malformed += row.is_malformed
+            totals.above_limits += row.is_above_limit
             self.left_out += not row.is_written
             self.exactness = _worse(self.exactness, row.count.exactness)
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
@@ -228,6 +239,11 @@ class Report:
                 self.rows.append(row)
                 self.overview.add(row, self.largest)
 
+    def _judged(self, row: Row) -> Row:
+        for judge in self.judges:
+            row = judge(row)
+        return row
+
     @cached_property
     def largest(self) -> int | None:
         """How many of the largest messages a stage lists, None without such a stage."""
@@ -236,6 +252,9 @@ class Report:
 
     def note(self, path: str, finding: Finding) -> None:
         """Add a finding about a file."""
+        if self.on_note is not None:
+            finding = self.on_note(finding)
+            self.has_errors |= finding.severity == "error" and finding.code not in INCOMPLETE
         self.findings.append((path, finding))
         self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
         self._note((finding,))
@@ -245,12 +264,14 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 no complete answer, 3 overflow, 4 structure; the worst wins in this order."""
+        """0 done, 1 no complete answer, 3 above a budget or limit, 4 structure; the worst wins in
+        this order.
+        """
         if self.is_incomplete:
             return 1
-        if self.totals.overflowing:
+        if self.totals.overflowing or self.totals.above_limits:
             return 3
-        return 4 if self.totals.malformed else 0
+        return 4 if self.totals.malformed or self.has_errors else 0
 
 
 def _worse(exactness: Exactness, other: Exactness) -> Exactness:

@@ -176,6 +176,7 @@ def totals_line(report: Report) -> str:
     text += f"{_change(totals.tokens_read, totals.tokens, *marks)} tokens"
     for number, what in (
         (totals.overflowing, "overflowing"),
+        (totals.above_limits, "above limits"),
         (totals.malformed, "malformed"),
         (totals.unreadable, "unreadable"),
     ):
@@ -193,11 +194,13 @@ def place(row: Row) -> str:
 
 
 def verdict(row: Row) -> str:
-    """The verdict in a word: fits, overflow, malformed or not handled."""
+    """The verdict in a word: fits, overflow, above limit, malformed or not handled."""
     if not row.is_handled:
         return "not handled"
     if row.overflows or not row.fits:
         return "overflow"
+    if row.is_above_limit:
+        return "above limit"
     return "malformed" if row.is_malformed else "fits"
 
 

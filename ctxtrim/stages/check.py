@@ -1,23 +1,45 @@
 """`check`: report whether a transcript fits its budget and has a valid structure."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.tool_results import result_text, tool_name
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Finding, Outcome, overflow, setting
+from ctxtrim.stage import (
+    MAX_MESSAGES,
+    MAX_RESULT,
+    MAX_TOOLS,
+    Finding,
+    Outcome,
+    overflow,
+    setting,
+)
 from ctxtrim.stages.largest import largest
 from ctxtrim.structure import PAIRING, PROFILES, findings
-from ctxtrim.tokens import Budget
+from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.tokens.counter import Counter
 
 _NAMED = 5  # of the largest messages
+_TOOLS = 3  # that a finding about the share of tools names
+
+
+def _share(text: str) -> None:
+    """Raise `ValueError` unless a text is a share."""
+    number = text.removesuffix("%")
+    with suppress(ValueError):
+        if 0 <= float(number) <= (1 if number == text else 100):
+            return
+    raise ValueError("expected a share, such as 60% or 0.6")
 
 
 @dataclass(frozen=True)
 class Check:
-    """Findings only: `overflow`, and the codes of the structure rules that a transcript breaks."""
+    """Findings only: `overflow`, the codes of limits that a transcript is above, and those of the
+    structure rules that it breaks.
+    """
 
     is_verdict: ClassVar[bool] = True
     accepts_bounds: ClassVar[bool] = True
@@ -34,13 +56,35 @@ class Check:
         "Report rules that apply only to a request as warnings (recording) or errors (request).",
         choices=("recording", "request"),
     )
+    max_messages: int | None = setting(
+        None, "Set the most messages of a transcript; compacted ones do not count.", least=1
+    )
+    max_tokens_per_result: int | None = setting(
+        None, "Set the most tokens of the text of one tool result.", least=1
+    )
+    max_tool_share: float = setting(
+        1.0,
+        "Set the largest share of all calls and results of tools in the tokens, as in 60% or 0.6.",
+        least=0,
+        check=_share,
+        units={"%": 0.01},
+    )
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Without a profile, only the pairing of calls and results is checked."""
         shape = self.counter.shape(transcript.messages)
         rules = PROFILES[self.profile].rules if self.profile else PAIRING
         broken = findings(rules, transcript, shape, self.as_ == "request")
-        return Outcome(transcript, findings=(*self._overflow(transcript, shape), *broken))
+        return Outcome(
+            transcript,
+            findings=(
+                *self._overflow(transcript, shape),
+                *self._messages(transcript),
+                *self._results(transcript, shape),
+                *self._tools(transcript),
+                *broken,
+            ),
+        )
 
     def _overflow(self, transcript: Transcript, shape: Shape) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)
@@ -48,3 +92,43 @@ class Check:
             exactness = self.counter.exactness(transcript)
             details = [text for _, _, text in largest(self.counter, transcript, shape, _NAMED)]
             yield overflow(transcript, tokens, self.budget.available, details, exactness)
+
+    def _messages(self, transcript: Transcript) -> Iterator[Finding]:
+        """The finding about too many messages."""
+        most, number = self.max_messages, len(visible(transcript.messages))
+        if most is not None and number > most:
+            text = f"{number:,} messages, above {MAX_MESSAGES} {most:,}"
+            yield Finding(MAX_MESSAGES, "error", text, transcript.line)
+
+    def _results(self, transcript: Transcript, shape: Shape) -> Iterator[Finding]:
+        """A finding for each result with too many tokens."""
+        most, messages = self.max_tokens_per_result, transcript.messages
+        if most is None:
+            return
+        mark = MARKS[self.counter.exactness(transcript)]
+        for position in visible(messages):
+            message = messages[position]
+            result = message.result
+            tokens = self.counter.text(result_text(message)) if result is not None else 0
+            if result is not None and tokens > most:
+                name = tool_name(result, shape.call[position])
+                text = f"result of {name}: {mark}{tokens:,} tokens, above {MAX_RESULT} {most:,}"
+                line = transcript.line_of(message)
+                yield Finding(MAX_RESULT, "error", text, line, message.index, tokens)
+
+    def _tools(self, transcript: Transcript) -> Iterator[Finding]:
+        """The finding about too large a share of calls and results."""
+        if self.max_tool_share >= 1:
+            return
+        count = self.counter.count(transcript)
+        tokens = sum(count.by_tool.values())
+        if tokens > self.max_tool_share * count.tokens:
+            order = sorted(count.by_tool.items(), key=lambda item: (-item[1], item[0]))
+            largest_tools = ", ".join(
+                f"{name} {cost / count.tokens:.1%}" for name, cost in order[:_TOOLS]
+            )
+            text = (
+                f"tools have {tokens / count.tokens:.1%} of the tokens, above {MAX_TOOLS} "
+                f"{self.max_tool_share:.4g} ({largest_tools})"
+            )
+            yield Finding(MAX_TOOLS, "error", text, transcript.line, tokens=tokens)

@@ -30,7 +30,9 @@ STDOUT_COMMANDS = {
     "check overflow": (
         "check", "--budget=1200", *GPT, "fixtures/agent.jsonl", "fixtures/claude-code.jsonl",
     ),
-    "check unknown model": ("check", "--model", "gpt-4oo", "fixtures/agent.jsonl"),
+    "check unknown model": (
+        "check", "--model=gpt-4oo", "--context-window=128000", "fixtures/agent.jsonl",
+    ),
     "explain": (
         "run", "-struncate", "-strim", "--budget=900", "--explain", "--dry-run",
         "fixtures/agent.jsonl",

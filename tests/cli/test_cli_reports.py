@@ -38,6 +38,7 @@ TOTALS = [
     "overflowing",
     "malformed",
     "unreadable",
+    "above_limits",
 ]
 
 
@@ -263,13 +264,12 @@ def test_summaries_and_errors_of_files_are_on_standard_error(
 
 
 def test_an_unknown_model_is_counted_with_a_note_that_lists_the_nearest_names(ctxtrim: Run) -> None:
-    ran = ctxtrim("trim", "--model", "gpt-4oo", stdin=line(chat()))
+    unknown = ("--model", "gpt-4oo", "--context-window", "128000")
+    ran = ctxtrim("trim", *unknown, stdin=line(chat()))
     assert (ran.code, ran.out) == (0, line(chat()))
     assert "gpt-4oo" in ran.err
     assert "gpt-4o," in ran.err
-    row = report(ctxtrim("count", "--model", "gpt-4oo", "--json", stdin=line(chat())).out)[
-        "transcripts"
-    ][0]
+    row = report(ctxtrim("count", *unknown, "--json", stdin=line(chat())).out)["transcripts"][0]
     assert row["exactness"] == "estimated"
 
 

@@ -158,6 +158,7 @@ def test_ctxtrim_files_accept_the_aliases(
     if block != "compactor" or name not in (
         "maxTokens",
         "keepRecentTokens",
+        "maxMessages",
     ):  # the remaining names are those of ctxtrim, which take precedence
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)

@@ -52,6 +52,11 @@ def _rows(config: Config) -> Iterator[tuple[str, Value]]:
     for stage in STAGES:
         for name, value in config.settings(stage).items():
             yield f"{stage}.{option_name(name)}", value
+    for section in (section for source in config.sources for section in source.sections):
+        place = section.folder / section.glob.text.removeprefix("/")
+        settings = [section.settings.shared, *section.settings.settings.values()]
+        for name, value in ((name, value) for values in settings for name, value in values.items()):
+            yield f"{option_name(name)} of {place}", value
 
 
 def _formatted(value: Any) -> str:

@@ -1,0 +1,73 @@
+"""The baseline file of `check`: read before a run, compared with it, and updated after it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.config.tolerance import parse_tolerance
+from ctxtrim.errors import STDIN, InputError, UsageError, reason
+from ctxtrim.io.inputs import Input
+from ctxtrim.io.outputs import write_to
+from ctxtrim.io.paths import mode_of, resolved
+from ctxtrim.reports.baseline import Baseline, parse_entries
+from ctxtrim.reports.model import INCOMPLETE, Report
+from ctxtrim.stage import Finding
+
+
+def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
+    """The baseline that the options name; None without one."""
+    file, updates = values.get("baseline"), bool(values.get("update_baseline"))
+    tolerance = OPTIONS["tolerance"].parse("--tolerance", values.get("tolerance") or "0")
+    if not file:
+        for name in ("update_baseline", "tolerance"):
+            if values.get(name):
+                raise UsageError(f"--{name.replace('_', '-')} needs --baseline FILE")
+        return None
+    path = Path(file)
+    try:
+        entries = parse_entries(path.read_bytes())
+    except FileNotFoundError:
+        if not updates:
+            raise InputError(f"{path}: no such baseline; --update-baseline writes it") from None
+        entries = []
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {reason(error)}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}; --update-baseline cannot read it either") from None
+    name_of = partial(_name, resolved(path).parent)
+    return Baseline(entries, name_of, parse_tolerance(tolerance), updates=updates)
+
+
+def _name(folder: Path, path: str) -> str:
+    """The path of an input relative to the folder of the baseline, with `/`."""
+    return path if path == STDIN else Path(os.path.relpath(resolved(Path(path)), folder)).as_posix()
+
+
+def finish_baseline(
+    baseline: Baseline, file: Path, sources: Sequence[Input], report: Report, *, updates: bool
+) -> None:
+    """Note new and vanished transcripts; with `updates`, write the baseline.
+
+    A transcript has vanished if its file was read without it, or no longer exists. Entries of files
+    that this run does not read stay.
+    """
+    folder = resolved(file).parent
+    failed = {path for path, finding in report.findings if finding.code in INCOMPLETE}
+    read = {_name(folder, source.path) for source in sources if source.path not in failed}
+    vanished = baseline.vanished(lambda path: path in read or not mode_of(folder / path))
+    for entry in () if updates else vanished:
+        text = f"{entry.place} is not in the inputs any more; --update-baseline removes it"
+        report.note(str(file), Finding("vanished", "info", text))
+    new = f"{baseline.new:,} new transcript{'' if baseline.new == 1 else 's'}"
+    if updates:
+        sink = write_to(file)
+        sink.write("".join(baseline.updated(vanished)).encode())
+        sink.commit()
+        report.note(
+            str(file), Finding("baseline", "info", f"updated: {new}, {len(vanished):,} removed")
+        )
+    elif baseline.new:
+        report.note(str(file), Finding("baseline", "info", f"{new}; --update-baseline adds them"))

@@ -1,0 +1,53 @@
+"""Findings about inputs without a transcript."""
+
+from ctxtrim.cli.request import Request
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.reading import Reading
+from ctxtrim.io.inputs import Input
+from ctxtrim.stage import Finding
+
+_QUOTED = 24  # characters of the beginning that a message quotes
+
+NO_TRANSCRIPT_INSIDE = Finding(
+    "no-transcript",
+    "error",
+    "no file in the folder has a transcript; name files or another folder, or use --allow-empty",
+)
+
+
+def no_transcript(
+    source: Input, content: Reading, start: bytes, request: Request, first: Finding | None
+) -> Finding:
+    """The finding that explains why a file has no transcript.
+
+    `start` has its first bytes, `first` is the first finding about its lines. Valid JSON that was
+    found in a folder is skipped with a note. With `--allow-empty`, so are named and empty inputs.
+    """
+    text, line = _reason(content, start, request, first)
+    is_expected = request.may_be_empty or (source.folder is not None and bool(start))
+    if first is not None or not is_expected:
+        return Finding("no-transcript", "error", text, line)
+    if content.format is None and content.reason is None:
+        text = "it has no transcript"
+    return Finding("skipped", "info", f"skipped: {text}", line)
+
+
+def _reason(
+    content: Reading, start: bytes, request: Request, first: Finding | None
+) -> tuple[str, int | None]:
+    """Why a file has no transcript, and the line."""
+    known = ", ".join(form.name for form in request.formats)
+    if not start:
+        return "no transcript found: the input is empty", None
+    if content.format is not None:
+        return f"no messages found, though it looks like {content.format.name}", None
+    if content.reason is not None:
+        return f"no conversation found: {content.reason}", None
+    if first is not None:
+        return f"no transcript found: {first.message.split('; the line')[0]}", first.line
+    if len(request.formats) < len(FORMATS):
+        return f"no transcript found: the format is not {known}; omit --format", None
+    quoted = start.decode(errors="replace").replace("\n", " ")
+    if len(quoted) > _QUOTED:
+        quoted = f"{quoted[:_QUOTED]}…"
+    return f"unrecognized format (starts with `{quoted}`); supported: {known}", None

@@ -1,0 +1,82 @@
+"""Settings for some files.
+
+::
+
+    [[paths]]
+    match = "fixtures/**"           relative to the folder of the configuration file; the rules of
+    model = "gpt-4o"                .gitignore apply
+    budget = 30_000
+    max-tokens-per-result = 2_000
+
+If several sections match a file, the last one that has a setting decides.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ctxtrim.config.keys import Meaning
+from ctxtrim.config.names import field_name, kebab_case, option_name, suggestion
+from ctxtrim.config.option import Option, must_be
+from ctxtrim.config.run_settings import SHARED
+from ctxtrim.config.source import PathSection, SettingsSource, assign
+from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.errors import UsageError
+from ctxtrim.io.paths import resolved
+from ctxtrim.stage import declares
+from ctxtrim.stages import STAGES
+from ctxtrim.text.escaping import clean
+from ctxtrim.text.globs import path_glob
+
+_LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
+_SETTINGS: dict[str, tuple[str | None, Option]] = {
+    **{name: (None, SHARED[name]) for name in ("model", "budget")},
+    **{
+        name: (stage, SETTINGS[stage][name])
+        for stage in STAGES
+        if declares(STAGES[stage], "accepts_bounds")
+        for name in _LIMITS
+    },
+}
+"""The settings that a section can have, each with its stage; None for a setting of the run."""
+
+
+def read_sections(source: SettingsSource, path: Path, place: str, found: object) -> None:
+    """Add the `[[paths]]` sections of the file at `path` to its source.
+
+    `place` is their key in messages. Raises `UsageError` with the key that is invalid.
+    """
+    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+        raise UsageError(f'{path}: {place}: expected sections, as in [[{place}]] match = "runs/**"')
+    for number, table in enumerate(found):
+        location = f"{place}[{number}]"
+        must_be(f"{path}: {location}.match", table.get("match"), str, "a pattern of paths")
+        settings = SettingsSource(source.path, source.is_trusted)
+        for key, value in table.items():
+            if key != "match":
+                _set(settings, f"{path}: {location}.{clean(key)}", key, value)
+        try:
+            section = _section(resolved(path).parent, table["match"], settings)
+        except ValueError as error:
+            raise UsageError(f"{path}: {location}.match {table['match']}: {error}") from None
+        source.sections.append(section)
+
+
+def _set(settings: SettingsSource, location: str, key: str, value: Any) -> None:
+    name = field_name(key, _SETTINGS) or field_name(kebab_case(key), _SETTINGS)
+    if name is None:
+        known = {word: option_name(word) for word in ("match", *_SETTINGS)}
+        near = suggestion(kebab_case(key).replace("-", "_"), known)
+        raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(known.values())}")
+    stage, option = _SETTINGS[name]
+    assign(settings, location, [Meaning(stage, option, value)], Option.convert)
+
+
+def _section(folder: Path, match: str, settings: SettingsSource) -> PathSection:
+    """The section for a pattern. `../` at its start is the folder above that of the file.
+
+    Raises `ValueError` for an invalid pattern.
+    """
+    while match.startswith("../"):
+        folder, match = folder.parent, match.removeprefix("../")
+        match = match if match.startswith("../") else f"/{match}"
+    return PathSection(folder, path_glob(match), settings)

@@ -1,0 +1,172 @@
+"""The transcripts in a folder."""
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxtrim.errors import reason
+from ctxtrim.io.compression import kind_named
+from ctxtrim.io.paths import mode_of, repository, resolved
+from ctxtrim.io.storage import has_pieces_only
+from ctxtrim.text.globs import Glob, ignore_globs, is_ignored
+
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".eval")
+"""The suffixes of transcripts in walked folders; suffixes of compressed files may follow."""
+_READ_ONLY = ".eval"
+
+VENDOR = (
+    "node_modules", "bower_components", "venv", "__pycache__", "__pypackages__", "site-packages",
+    "build", "dist", "target", "vendor"
+)  # fmt: skip
+"""The names of folders with installed packages and with files that programs build."""
+
+_IGNORE_FILE = ".gitignore"
+_MOST = 1 << 20  # bytes of an ignore file; the rest is not read
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How folders are walked.
+
+    `skip`: files and folders that are left out. `include` and `exclude`: patterns for paths as
+    reports show them; read only files that match a pattern of `include`, if there is one, and no
+    pattern of `exclude`. `has_gitignore`: leave out paths that `.gitignore` ignores. `edits`: files
+    are edited in place, so containers are left out. `may_be_empty`: a folder without transcripts is
+    no problem.
+    """
+
+    skip: Collection[Path] = ()
+    include: tuple[Glob, ...] = ()
+    exclude: tuple[Glob, ...] = ()
+    has_gitignore: bool = True
+    edits: bool = False
+    may_be_empty: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file, or a folder that cannot be read. `skipped`: the reason why a file is not read."""
+
+    path: Path
+    problem: str | None = None
+    skipped: str | None = None
+
+
+def walk(folder: Path, scan: Scan) -> Iterator[Found]:
+    """The transcripts of a folder, sorted by name, before those of its subfolders.
+
+    Hidden folders and those of `VENDOR` are left out. Symbolic links are not followed, and pipes,
+    sockets and devices are not read. Rules for `folder` itself do not apply: the user names it.
+    """
+    left_out = {resolved(path) for path in scan.skip}
+    place = resolved(folder)
+    waiting = [(folder, place, _rules_above(place) if scan.has_gitignore else ())]
+    while waiting:
+        parent, place, rules = waiting.pop()
+        try:
+            with os.scandir(parent) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Found(parent, problem=f"the folder cannot be read: {reason(error)}")
+            continue
+        if scan.has_gitignore:
+            rules = (*rules, *_rules_in(place))
+        folders = []
+        for entry in entries:
+            path, real = parent / entry.name, place / entry.name
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not (_is_open(path) if is_folder else _is_transcript(entry.name)):
+                continue
+            if real in left_out or _is_ignored(rules, real, is_folder):
+                continue
+            if _is_excluded(scan, path, is_folder):
+                continue
+            if is_folder:
+                folders.append((path, real, rules))
+            else:
+                yield from _file(entry, path, scan)
+        waiting += reversed(folders)
+
+
+def _file(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
+    """A file as an input, or with the reason why it is not read."""
+    if scan.edits and entry.name.endswith(_READ_ONLY):
+        yield Found(path, skipped="skipped: it cannot be edited in place; use -o")
+    elif entry.is_file(follow_symlinks=False):
+        yield Found(path)
+    elif not stat.S_ISDIR(mode_of(path)):
+        yield Found(path, skipped=_SKIPPED[entry.is_symlink()])
+
+
+_SKIPPED = {
+    True: "skipped: links in a folder are not followed; name the file to read it",
+    False: "skipped: it is a pipe, a socket or a device; name it to read it",
+}
+
+
+def _is_open(path: Path) -> bool:
+    """Whether a folder of this name is walked."""
+    is_hidden = path.name.startswith(".") or path.name in VENDOR
+    return not is_hidden and not has_pieces_only(path)
+
+
+def _is_transcript(name: str) -> bool:
+    """Whether a name has a suffix of transcripts."""
+    return (name.removesuffix(Path(name).suffix) if kind_named(Path(name)) else name).endswith(
+        SUFFIXES
+    )
+
+
+def _is_excluded(scan: Scan, path: Path, is_folder: bool) -> bool:
+    """Whether `--include` and `--exclude` leave out a path. A pattern for folders includes files
+    in them.
+    """
+    names = path.parts[bool(path.anchor) :]
+    if any(glob.covers(names, is_folder=is_folder) for glob in scan.exclude):
+        return True
+    is_included = is_folder or not scan.include or any(glob.covers(names) for glob in scan.include)
+    return not is_included
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The patterns of one ignore file, for the paths in its folder."""
+
+    folder: Path
+    globs: tuple[Glob, ...]
+
+
+def _is_ignored(rules: tuple[_Rules, ...], path: Path, is_folder: bool) -> bool:
+    """Whether ignore files ignore a path. The nearest file with a pattern for it decides."""
+    for file in reversed(rules):
+        names = path.relative_to(file.folder).parts
+        ignored = is_ignored(file.globs, names, is_folder=is_folder)
+        if ignored is not None:
+            return ignored
+    return False
+
+
+def _rules_above(folder: Path) -> tuple[_Rules, ...]:
+    """The ignore files above a folder, from the root of its repository down."""
+    root = repository(folder)
+    if root is None or root == folder:
+        return ()
+    above = [parent for parent in reversed(folder.parents) if parent.is_relative_to(root)]
+    return tuple(rules for parent in above for rules in _rules_in(parent))
+
+
+def _rules_in(folder: Path) -> Iterator[_Rules]:
+    """The ignore file in a folder, if there is one. Like git, links are not followed."""
+    path = folder / _IGNORE_FILE
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return
+        with path.open("rb") as file:
+            text = file.read(_MOST).decode(errors="replace")
+    except OSError:  # git ignores such a file too
+        return
+    globs = ignore_globs(text)
+    if globs:
+        yield _Rules(folder, globs)

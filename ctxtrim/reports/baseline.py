@@ -1,0 +1,147 @@
+"""The baseline of `check`: the tokens of each transcript in an earlier run.
+
+::
+
+    {"version": 1, "transcripts": [
+      {"path": "runs/a.jsonl", "id": "session-1", "tokens": 1200, "tokenizer": "o200k_base"},
+      {"path": "runs/b.jsonl", "index": 0, "tokens": 900, "tokenizer": "o200k_base"}
+    ]}
+
+Paths are relative to the folder of the baseline, with `/`. A transcript is found by its path and
+its id; without an id, or if a file repeats the id, by its position in the file.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.config.tolerance import Tolerance
+from ctxtrim.errors import InputError
+from ctxtrim.reports.model import Row
+from ctxtrim.stage import GROWTH, Finding
+from ctxtrim.text.escaping import json_text
+from ctxtrim.tokens import MARKS
+
+_VERSION = 1
+
+
+class Entry(Struct, frozen=True, omit_defaults=True):
+    """The tokens of one transcript."""
+
+    path: str
+    id: str | None = None
+    index: int | None = None
+    tokens: int = 0
+    tokenizer: str = ""
+
+    @property
+    def key(self) -> "Key":
+        """What identifies the transcript."""
+        return self.path, self.index if self.id is None else self.id
+
+    @property
+    def place(self) -> str:
+        """The transcript in messages."""
+        return f"{self.path} {f'#{self.index}' if self.id is None else self.id}"
+
+
+Key = tuple[str, str | int | None]
+
+
+class _Document(Struct):
+    version: int
+    transcripts: list[Entry]
+
+
+def parse_entries(data: bytes) -> list[Entry]:
+    """The entries of a baseline. Raises `InputError` if it is invalid."""
+    try:
+        document = msgspec.json.decode(data, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"invalid baseline: {error}") from error
+    if document.version != _VERSION:
+        raise InputError(f"baseline version {document.version}: expected {_VERSION}")
+    return document.transcripts
+
+
+class Baseline:
+    """The entries of earlier runs, and those of the transcripts of this run.
+
+    `name_of` makes the path of a row relative to the baseline. With `updates`, growth is accepted.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        name_of: Callable[[str], str],
+        tolerance: Tolerance,
+        *,
+        updates: bool = False,
+    ) -> None:
+        self._known = {entry.key: entry for entry in entries}
+        self._seen: dict[Key, Entry] = {}
+        self._positions: Counter[str] = Counter()
+        self._name_of, self._tolerance, self._updates = name_of, tolerance, updates
+
+    def judge(self, row: Row) -> Row:
+        """The row of the next transcript, with an error if it has grown."""
+        entry = self._entry(row)
+        before = self._known.get(entry.key)
+        if not row.is_handled:  # it has no count to compare
+            if before is not None:
+                self._seen[entry.key] = before
+            return row
+        self._seen[entry.key] = entry
+        if before is None or self._updates or entry.tokens <= self._tolerance.most(before.tokens):
+            return row
+        mark = MARKS[row.count.exactness]
+        text = (
+            f"{mark}{entry.tokens:,} tokens, {entry.tokens - before.tokens:,} more than in the "
+            f"baseline ({before.tokens:,})"
+        )
+        if before.tokenizer != entry.tokenizer:
+            text += f", which counts with {before.tokenizer}"
+        finding = Finding(
+            GROWTH, "error", f"{text}; shorten it, or accept it with --update-baseline", row.line
+        )
+        return replace(row, findings=(*row.findings, finding))
+
+    def _entry(self, row: Row) -> Entry:
+        path = self._name_of(row.path)
+        index = self._positions[path]
+        self._positions[path] += 1
+        entry = Entry(path, row.id, None, row.count.tokens, row.tokenizer)
+        if row.id is None or entry.key in self._seen:
+            entry = replace(entry, id=None, index=index)
+        return entry
+
+    @property
+    def new(self) -> int:
+        """How many transcripts of this run were not in the baseline."""
+        return len(self._seen.keys() - self._known.keys())
+
+    def vanished(self, is_gone: Callable[[str], bool]) -> list[Entry]:
+        """The entries without a transcript, in files for which `is_gone` is true."""
+        return [
+            entry
+            for key, entry in self._known.items()
+            if key not in self._seen and is_gone(entry.path)
+        ]
+
+    def updated(self, vanished: Iterable[Entry]) -> Iterator[str]:
+        """The text of the baseline after this run, without the vanished entries."""
+        entries = self._known | self._seen
+        for entry in vanished:
+            del entries[entry.key]
+        order = sorted(
+            entries.values(), key=lambda entry: (entry.path, entry.id or "", entry.index or 0)
+        )
+        yield f'{{\n "version": {_VERSION},\n "transcripts": ['
+        separator = "\n"
+        for entry in order:
+            yield f"{separator}  {json_text(msgspec.to_builtins(entry))}"
+            separator = ",\n"
+        yield "\n ]\n}\n"

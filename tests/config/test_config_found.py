@@ -1,0 +1,67 @@
+"""The folder whose configuration a run uses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Run
+
+
+def setting(ctxtrim: Run, folder: Path, key: str = "budget") -> tuple[Any, str]:
+    """The value and the origin of a setting in a working directory."""
+    ran = ctxtrim("config", "show", "--json", cwd=folder)
+    assert ran.code == 0, ran.err
+    found = {row["key"]: row for row in json.loads(ran.out)["settings"]}[key]
+    return found["value"], found["origin"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "repository" / "a" / "b").mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    (tmp_path / "ctxtrim.toml").write_text("budget = 1\n")
+    return tmp_path / "repository"
+
+
+def test_the_nearest_folder_up_to_the_root_of_the_repository_is_used(
+    ctxtrim: Run, repository: Path
+) -> None:
+    below = repository / "a" / "b"
+    assert setting(ctxtrim, below) == (None, "default"), "the file is above the repository"
+    (repository / "pyproject.toml").write_text("[tool.ctxtrim]\nbudget = 2\n")
+    assert setting(ctxtrim, below) == (2, "../../pyproject.toml: tool.ctxtrim.budget")
+    (repository / "a" / "pyproject.toml").write_text('[project]\nname = "a"\n')
+    assert setting(ctxtrim, below)[0] == 2, "this file does not configure ctxtrim"
+    (repository / "a" / "ctxtrim.toml").write_text("safety = 2.0\n")
+    assert setting(ctxtrim, below, "safety") == (2.0, "../ctxtrim.toml: safety")
+    assert setting(ctxtrim, below) == (None, "default"), "files of two folders are not merged"
+    (below / "ctxtrim.toml").write_text("")
+    assert setting(ctxtrim, below, "safety")[0] == 1.0, "an empty file is a configuration"
+
+
+def test_without_a_repository_only_the_working_directory_is_searched(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "ctxtrim.toml").write_text("budget = 2\n")
+    assert setting(ctxtrim, tmp_path) == (2, "ctxtrim.toml: budget")
+    assert setting(ctxtrim, tmp_path / "a") == (None, "default")
+
+
+def test_a_configuration_above_the_working_directory_is_not_trusted(
+    ctxtrim: Run, repository: Path
+) -> None:
+    (repository / "ctxtrim.toml").write_text('llm-command = "touch ran"\nbudget = 3\n')
+    ran = ctxtrim("config", "show", "--json", cwd=repository / "a")
+    assert "../ctxtrim.toml: warning: llm-command is ignored" in ran.err
+    assert setting(ctxtrim, repository / "a") == (3, "../ctxtrim.toml: budget")
+    assert setting(ctxtrim, repository / "a", "llm-command") == ("", "default")
+
+
+def test_a_named_file_in_the_nearest_folder_ends_the_search(ctxtrim: Run, repository: Path) -> None:
+    (repository / "ctxtrim.toml").write_text("budget = 3\n")
+    (repository / "a" / "ctxtrim.toml").write_text("safety = 2.0\n")
+    ran = ctxtrim("config", "show", "--json", "--config", "ctxtrim.toml", cwd=repository / "a")
+    found = {row["key"]: row["value"] for row in json.loads(ran.out)["settings"]}
+    assert (found["safety"], found["budget"]) == (2.0, None)

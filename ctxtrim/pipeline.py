@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -30,9 +30,11 @@ from ctxtrim.stage import (
 )
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.reasoning import Thinking, thinking_of, without_invalid_reasoning
-from ctxtrim.summaries import Summarizer
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
+
+if TYPE_CHECKING:
+    from ctxtrim.summaries import Summarizer
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Services:
     """
 
     keeper: Keeper | None = None
-    summarizer: Summarizer | None = None
+    summarizer: "Summarizer | None" = None
     stored: StoredSummary | None = None
     on_event: OnEvent | None = None
     cause: str | None = None

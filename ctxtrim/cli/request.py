@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
-from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.run_settings import OPTIONS
-from ctxtrim.conversion import TARGETS, Conversion, convert
+from ctxtrim.conversion import TARGETS, Conversion
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
@@ -28,6 +27,9 @@ from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
 from ctxtrim.tokenizers import LIGHT, tokenizer
+
+if TYPE_CHECKING:
+    from ctxtrim.archive.summary_store import SummaryStore
 
 Values = Mapping[str, Any]
 
@@ -64,7 +66,7 @@ class Request:
     notes: tuple[tuple[str, Finding], ...]
     log: Path | None
     events: Path | None
-    store: SummaryStore | None
+    store: "SummaryStore | None"
     target: str | None = None
 
 
@@ -159,6 +161,8 @@ def _target(values: Values) -> str | None:
 
 def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion]:
     """The function from a transcript to its request."""
+    from ctxtrim.conversion.request import convert  # for the command `convert` only
+
     keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
     return partial(convert, to=target, model=values["model"] or None, keeps_reasoning=keeps)
 

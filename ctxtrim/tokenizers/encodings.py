@@ -9,7 +9,7 @@ import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import category
@@ -95,6 +95,10 @@ class Encoding:
             return len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:  # lone surrogates
             return len(printable(text).encode())
+
+
+O200K = partial(Encoding, "o200k_base", "exact")
+CL100K = partial(Encoding, "cl100k_base", "exact")
 
 
 def pieces(text: str) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Estimates without a vocabulary, and the larger of several tokenizers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokens import Exactness, Tokenizer
 
 
@@ -42,3 +44,15 @@ class Larger:
     def ceiling(self, text: str) -> int:
         """The largest ceiling."""
         return max(tokenizer.ceiling(text) for tokenizer in self.tokenizers)
+
+
+def _per_unit(name: Literal["chars4", "bytes4"]) -> Callable[[bool], PerUnit]:
+    return lambda is_light: PerUnit(name)
+
+
+CHARS4, BYTES4 = _per_unit("chars4"), _per_unit("bytes4")
+
+
+def unknown(is_light: bool) -> Larger:
+    """For unknown models: overestimates rather than underestimates."""
+    return Larger((Encoding("o200k_base", "estimated", is_light), PerUnit("chars4")))

@@ -1,7 +1,6 @@
 """Run a transcript through stages, measuring each from outside."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
     from ctxtrim.summaries import Summarizer
 
 
-@dataclass(frozen=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """The name of a stage and its settings, complete and validated."""
 
     name: str
@@ -99,8 +97,7 @@ class PipelineRun(Struct, frozen=True):
         return has_overflow(self.findings)
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Struct, frozen=True):
     """Services that a run may use.
 
     `keeper` stores the originals of a stage before its outcome is accepted. `summarizer` writes the
@@ -123,8 +120,7 @@ class Services:
 NO_SERVICES = Services()
 
 
-@dataclass(frozen=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """Stages with their settings, and how transcripts are counted. It can be pickled.
 
     `thinking`: what to do with reasoning in edited transcripts, None for the default of the model.

@@ -1,10 +1,11 @@
 """The effective configuration: all sources in order of precedence."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from ctxtrim.config.automatic import Preference
 from ctxtrim.config.from_agents_json import agents_file
@@ -30,8 +31,7 @@ _AUTOMATIC = "rolling,budget"
 """The automatic pipeline where none is configured, as presets."""
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True, dict=True):
     """The sources in order of precedence, and the stored preference for the automatic pipeline.
 
     `is_automatic`: neither the command nor its options name stages.

@@ -1,8 +1,9 @@
 """One source of settings: its checked values, each with its origin."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
@@ -17,8 +18,7 @@ class Value(NamedTuple):
     origin: str
 
 
-@dataclass(frozen=True)
-class SettingsSource:
+class SettingsSource(Struct, frozen=True):
     """The settings of the source at `path`: run settings (`shared`), stage settings and models.
 
     `notes` are findings about the source. Restricted settings of an untrusted source are ignored.

@@ -14,8 +14,9 @@ A written summary can be parsed, so a later summary is merged with it, not appen
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.tokens import Tokenizer
@@ -23,8 +24,7 @@ from ctxtrim.tokens import Tokenizer
 Merge = Literal["union", "sum", "newest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A kind of facts: its heading, its bullet, how two sections merge, and which lines are kept
     longest.
 
@@ -95,8 +95,7 @@ _QUOTED = 300  # characters of one line of a summary in another layout
 _NAMES = {section.name: section for section in SECTIONS}
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The facts of a number of messages: by section, the lines and the number of lines left out."""
 
     messages: int

@@ -4,9 +4,10 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 Range = tuple[int, int]
 """A range of a text: start and end, in characters."""
@@ -114,8 +115,7 @@ def document(text: str) -> tuple[Sequence[Member], Range] | None:
     return (found, (start, end)) if skip(text, end) == len(text) else None
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(Struct, frozen=True, dict=True):
     """A string in a JSON text, as written and without quotes, with a mapping between its characters
     and its value.
     """

@@ -8,11 +8,12 @@ downloaded: all engines use the packaged files.
 import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import category
+
+from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError
 from ctxtrim.tokenizers.gigatoken_memory import bounded_count, printable
@@ -63,8 +64,7 @@ _MANY_BLANKS = 100_000
 _BLANKS = re.compile(rf"(?<!{_BLANK}){_BLANK}{{{_MANY_BLANKS},}}+(?![\r\n])")
 
 
-@dataclass(frozen=True)
-class Encoding:
+class Encoding(Struct, frozen=True, dict=True):
     """One encoding: exact for its own models, `estimated` if it replaces another.
 
     `is_light`: the input is small, so the engine that starts first is the fastest.

@@ -1,15 +1,15 @@
 """Estimates without a vocabulary, and the larger of several tokenizers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokens import Exactness, Tokenizer
 
 
-@dataclass(frozen=True)
-class PerUnit:
+class PerUnit(Struct, frozen=True):
     """One token for every four characters (code points), or for every four bytes of UTF-8, rounded
     up.
     """
@@ -25,8 +25,7 @@ class PerUnit:
     ceiling = count
 
 
-@dataclass(frozen=True)
-class Larger:
+class Larger(Struct, frozen=True):
     """The largest count of several tokenizers for each text, to avoid underestimates."""
 
     tokenizers: tuple[Tokenizer, ...]

@@ -4,14 +4,14 @@ Each is read as JSON lines with one conversation per line, in the memory of one 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ctxtrim.io.containers import databases, eval_log
 
 
-@dataclass(frozen=True)
-class Container:
+class Container(Struct, frozen=True):
     """A kind of container: what it is, its first bytes, and how it is read.
 
     `lines`: the JSON lines of a file; an `InputError` if it cannot be read or if a line has more

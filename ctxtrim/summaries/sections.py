@@ -18,6 +18,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.tokens import Tokenizer
 
@@ -86,10 +87,10 @@ CHECKPOINT: Layout = (
 HEADINGS = tuple(heading for heading, _ in CHECKPOINT if heading)
 
 Lines = Mapping[str, tuple[str, ...]]
-_TITLE = re.compile(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
+_TITLE = lazy_pattern(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
 _TITLE_LINES = 4  # presets may put lines above the title
-_HEADING = re.compile(r"#{2,3} (.+?)(?: \((\d+) left out\))?")
-_COUNTED = re.compile(r"(.*) × (\d+)")
+_HEADING = lazy_pattern(r"#{2,3} (.+?)(?: \((\d+) left out\))?")
+_COUNTED = lazy_pattern(r"(.*) × (\d+)")
 _CHARACTERS = 128  # characters per token, an upper bound: longer texts do not fit and need no count
 _QUOTED = 300  # characters of one line of a summary in another layout
 _NAMES = {section.name: section for section in SECTIONS}

@@ -71,7 +71,7 @@ OUTSIDE = {
     "os": {"archive", "cli", "io", "summarizers"},
     "sys": {"cli", "io"},
     "subprocess": {"summarizers"},
-    "threading": {"summarizers", "tokenizers"},
+    "threading": {"cli", "summarizers", "tokenizers"},
     "signal": {"io", "summarizers"},
     "fcntl": {"archive", "io"},
     "pathlib": {"archive", "cli", "config", "io", "tokenizers", "tokens"},

@@ -73,7 +73,11 @@ def _run(request: Request) -> int:
         archive = archive_of(request)
         if archive is not None:
             stack.callback(archive.close)
-        with progress_bar(request.sources, enabled=request.has_progress) as watch:
+        with progress_bar(
+            request.sources,
+            enabled=request.has_progress,
+            fills_stdout=not request.targets.frees_stdout,
+        ) as watch:
             recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
             Work(request, recordings, report, watch).process_all(readings)

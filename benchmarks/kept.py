@@ -28,10 +28,11 @@ import json
 import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from msgspec.structs import replace
 from references import References, atoms_of, references
 
 from ctxtrim.conversation.turns import current_task, shape

@@ -22,9 +22,11 @@ tokens than bytes.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.evidence import is_abridged
 from ctxtrim.model import Message, Transcript
@@ -45,8 +47,7 @@ class Answer(NamedTuple):
     usage: Usage
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """The answers with usable recorded usage, in order.
 
     `why_none` is the reason if there are none.
@@ -234,8 +235,7 @@ def _thousandths(
             yield -(-1000 * tokens // text)
 
 
-@dataclass(frozen=True)
-class _Free:
+class _Free(Struct, frozen=True):
     """A tokenizer that counts 0, which leaves only the frame tokens of a message."""
 
     name: str = "free"

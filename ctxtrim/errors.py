@@ -19,7 +19,8 @@ A transcript that does not fit, or that breaks a rule, is a `Finding`, not an er
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 """The end of the message of an error that no input should cause."""
@@ -63,8 +64,7 @@ class SummaryError(CtxtrimError):
     """A summarizer cannot be reached, or its answer cannot be used."""
 
 
-@dataclass(frozen=True)
-class Irreducible:
+class Irreducible(Struct, frozen=True):
     """A message that cannot be dropped: its role, its tokens and the reason.
 
     `index` is its position in the given list; None for a part of the request that is not in the

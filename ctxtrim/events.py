@@ -1,8 +1,10 @@
 """Events of a compaction: one at its start, one at its end."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding
@@ -10,8 +12,7 @@ from ctxtrim.stage import Finding
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """The start or the end of a compaction, with the rule that triggered it.
 
     Tokens are those of the whole prompt; messages are those that the model sees. A start event has

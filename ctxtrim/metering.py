@@ -1,6 +1,5 @@
 """The counter and budget of each transcript, from the options about models and budgets."""
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,7 +95,7 @@ class Metering:
         is_estimated = counter.tokenizer.exactness == "estimated"
         budget = meter.budget
         if is_estimated:
-            budget = dataclasses.replace(budget, safety=self.safety)
+            budget = replace(budget, safety=self.safety)
         return replace(meter, counter=counter, budget=budget, notes=(*meter.notes, note))
 
     def _meter_of(self, name: str | None, api: Api | None = None) -> Meter:

@@ -1,8 +1,7 @@
 """Run a transcript through stages, measuring each from outside."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -30,13 +29,14 @@ from ctxtrim.stage import (
 )
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.reasoning import Thinking, thinking_of, without_invalid_reasoning
-from ctxtrim.summaries import Summarizer
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
 
+if TYPE_CHECKING:
+    from ctxtrim.summaries import Summarizer
 
-@dataclass(frozen=True)
-class Spec:
+
+class Spec(Struct, frozen=True):
     """The name of a stage and its settings, complete and validated."""
 
     name: str
@@ -103,8 +103,7 @@ class PipelineRun(Struct, frozen=True):
         return has_overflow(self.findings)
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Struct, frozen=True):
     """Services that a run may use.
 
     `keeper` stores the originals of a stage before its outcome is accepted. `summarizer` writes the
@@ -113,7 +112,7 @@ class Services:
     """
 
     keeper: Keeper | None = None
-    summarizer: Summarizer | None = None
+    summarizer: "Summarizer | None" = None
     stored: StoredSummary | None = None
     on_event: OnEvent | None = None
     cause: str | None = None
@@ -127,8 +126,7 @@ class Services:
 NO_SERVICES = Services()
 
 
-@dataclass(frozen=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """Stages with their settings, and how transcripts are counted. It can be pickled.
 
     `thinking`: what to do with reasoning in edited transcripts, None for the default of the model.

@@ -1,16 +1,16 @@
 """Named pipelines: common context policies as stages and settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ctxtrim.stages.compaction_trigger import RESERVE
 
 Settings = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """A named pipeline. `stages` maps stage names to the settings that differ from the defaults.
 
     `window`: the maximum of the prompt and its answer in tokens, even if the model allows more.

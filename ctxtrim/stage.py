@@ -5,15 +5,17 @@ findings as values.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, field, fields
 from functools import cache
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from ctxtrim.errors import does_not_fit
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.summaries.identity import Identity
 from ctxtrim.tokens import MARKS, MEANINGS, Budget, Exactness
 from ctxtrim.tokens.counter import Counter
+
+if TYPE_CHECKING:
+    from ctxtrim.summaries.identity import Identity
 
 Action = Literal[
     "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped",
@@ -147,12 +149,12 @@ class Recalled(NamedTuple):
 class Memory(Protocol):
     """Stores summaries between runs: the seam between stages and a summary store."""
 
-    def recall(self, identity: Identity) -> Recalled:
+    def recall(self, identity: "Identity") -> Recalled:
         """The stored summary of a transcript."""
         ...
 
     def remember(
-        self, identity: Identity, written: StoredSummary, covered: tuple[str, ...]
+        self, identity: "Identity", written: StoredSummary, covered: tuple[str, ...]
     ) -> None:
         """Store a summary for later runs.
 

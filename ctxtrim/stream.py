@@ -9,7 +9,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,8 +26,10 @@ from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Origin, row
 from ctxtrim.stage import Finding, Keeper, Memory, Recalled, is_handled, overflow
-from ctxtrim.summaries import Summarizer
-from ctxtrim.summaries.identity import Identity, identity
+
+if TYPE_CHECKING:
+    from ctxtrim.summaries import Summarizer
+    from ctxtrim.summaries.identity import Identity
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Job:
     keeps_changes: bool = True
     explains: bool = False
     shows_tracebacks: bool = False
-    summarizer: Summarizer | None = None
+    summarizer: "Summarizer | None" = None
     memory: Memory | None = None
     remembers: bool = True
     on_event: Callable[[str, int, Event], object] | None = None
@@ -126,10 +128,12 @@ class _Task:
     keeper: Keeper | None
 
     @cached_property
-    def identity(self) -> Identity | None:
+    def identity(self) -> "Identity | None":
         """The identity of the transcript in the memory, None without a memory."""
         if self.job.memory is None:
             return None
+        from ctxtrim.summaries.identity import identity  # for summary stores only
+
         transcript = self.transcript
         return identity(transcript.messages, transcript.id, self.path, transcript.line, self.index)
 

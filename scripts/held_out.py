@@ -9,9 +9,11 @@ import statistics
 from collections import Counter as Counted
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
+
+from msgspec.structs import fields, replace
 
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript

@@ -9,7 +9,7 @@ from typing import Any
 from harness import read
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.conversion import convert
+from ctxtrim.conversion.request import convert
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Part, Transcript

@@ -6,8 +6,9 @@ before any input is read.
 """
 
 import os
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 import ctxtrim.formats
 import ctxtrim.io.inputs

@@ -1,8 +1,10 @@
 """Fit a list of messages: read, run stages, write, as with the transcripts of files."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.api.messages import (
     PlainConversation,

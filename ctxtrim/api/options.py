@@ -7,9 +7,11 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.config import Config, program
 from ctxtrim.errors import UsageError

@@ -3,10 +3,9 @@ long.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools
@@ -65,7 +64,7 @@ def _shorter(
         most = min(most, window - min(meter.budget.reserve, window // 2))
     most = max(1, min(most, tokens * _LEFT[0] // _LEFT[1]))
     budget = replace(meter.budget, limit=most, known_room=most)
-    meter = structs.replace(meter, budget=budget)
+    meter = replace(meter, budget=budget)
 
     def work() -> PipelineRun:
         spec = settings.config.spec("compact")

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ctxtrim import __version__
-from ctxtrim.cli.typer_commands import group
+from ctxtrim.cli.typer_commands import AsGiven, group
 from ctxtrim.text.escaping import clean
 
 COMMANDS = {
@@ -30,7 +30,7 @@ COMMANDS = {
 }
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(AsGiven, TyperGroup):
     """A group that loads a command when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -4,7 +4,7 @@ import os
 import traceback
 from collections.abc import Callable
 
-from ctxtrim.cli.terminal import print_error
+from ctxtrim.cli.messages import print_error
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout

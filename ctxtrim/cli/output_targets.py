@@ -3,8 +3,9 @@
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ctxtrim.errors import STDIN, UsageError, source_name
 from ctxtrim.io.compression import SUFFIXES
@@ -13,8 +14,7 @@ from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 from ctxtrim.io.paths import mode_of
 
 
-@dataclass(frozen=True)
-class Targets:
+class Targets(Struct, frozen=True):
     """The target of a run: standard output, `files` by input path, in place, or none (not
     `writes`).
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
-from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.cli.baselines import open_baseline
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.summary_services import store_of, summarizer_of
@@ -16,7 +15,7 @@ from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.source import PathSection
-from ctxtrim.conversion import TARGETS, Conversion, convert
+from ctxtrim.conversion import TARGETS, Conversion
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
@@ -34,6 +33,9 @@ from ctxtrim.stream import Job
 from ctxtrim.text.globs import Glob, path_glob
 from ctxtrim.tokenizers import LIGHT, tokenizer
 from ctxtrim.tokens.models import nearest_models
+
+if TYPE_CHECKING:
+    from ctxtrim.archive.summary_store import SummaryStore
 
 Values = Mapping[str, Any]
 
@@ -74,7 +76,7 @@ class Request:
     notes: tuple[tuple[str, Finding], ...]
     log: Path | None
     events: Path | None
-    store: SummaryStore | None
+    store: "SummaryStore | None"
     target: str | None = None
     may_be_empty: bool = False
     is_strict: bool = False
@@ -233,6 +235,8 @@ def _target(values: Values) -> str | None:
 
 def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion]:
     """The function from a transcript to its request."""
+    from ctxtrim.conversion.request import convert  # for the command `convert` only
+
     keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
     return partial(convert, to=target, model=values["model"] or None, keeps_reasoning=keeps)
 

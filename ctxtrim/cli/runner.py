@@ -7,16 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from ctxtrim.archive.index import Archive
-from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
 from ctxtrim.cli.baselines import finish_baseline
 from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
-from ctxtrim.cli.recordings import Recordings
+from ctxtrim.cli.progress import Watch, progress_bar
+from ctxtrim.cli.recordings import Recordings, archive_of
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
@@ -35,6 +34,9 @@ from ctxtrim.reports.strictness import strict_finding, strict_row
 from ctxtrim.reports.usage_log import entry
 from ctxtrim.stage import Finding
 from ctxtrim.stream import Done, stream
+
+if TYPE_CHECKING:
+    from ctxtrim.archive.recorder import Recording
 
 _FINDING = 8  # size of a finding in a `Spool`
 _START = 200  # bytes of an input whose beginning a message may quote
@@ -70,10 +72,14 @@ def _run(request: Request) -> int:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.target is None
         readings = _open_all(request, stack) if shares_lines else {}
-        archive = Archive(request.archive) if request.archive is not None else None
+        archive = archive_of(request)
         if archive is not None:
             stack.callback(archive.close)
-        with terminal.progress(request.sources, enabled=request.has_progress) as watch:
+        with progress_bar(
+            request.sources,
+            enabled=request.has_progress,
+            fills_stdout=not request.targets.frees_stdout,
+        ) as watch:
             recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
             Work(request, recordings, report, watch).process_all(readings)
@@ -195,7 +201,7 @@ class Work:
     """The work on all inputs of a run."""
 
     def __init__(
-        self, request: Request, recordings: Recordings, report: Report, watch: terminal.Watch
+        self, request: Request, recordings: Recordings, report: Report, watch: Watch
     ) -> None:
         self._request, self._recordings, self._report = request, recordings, report
         self._watch = watch
@@ -288,7 +294,7 @@ class Work:
                 self._recordings.discard(recording)
             progress.close()
 
-    def _write(self, done: Done, recording: Recording | None, sink: Sink) -> None:
+    def _write(self, done: Done, recording: "Recording | None", sink: Sink) -> None:
         """Write the bytes of a chunk, on a new line."""
         added = b"" if self._ends_line or not done.data else b"\n"
         if recording is not None:
@@ -298,7 +304,7 @@ class Work:
             is_shared = self._request.targets.shares_stdout
             self._ends_line = done.data.endswith(b"\n") or not is_shared
 
-    def _finish(self, progress: Progress, recording: Recording | None, sink: Sink) -> None:
+    def _finish(self, progress: Progress, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output, unless the file must stay as it is, and report the rows."""
         targets = self._request.targets
         stays = progress.is_lossy and (targets.in_place or not progress.has_written)

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.errors import UsageError
-from ctxtrim.summaries import Summarizer
+
+if TYPE_CHECKING:
+    from ctxtrim.archive.summary_store import SummaryStore
+    from ctxtrim.summaries import Summarizer
 
 
-def summarizer_of(values: Mapping[str, Any]) -> Summarizer | None:
+def summarizer_of(values: Mapping[str, Any]) -> "Summarizer | None":
     """The model or command that writes summaries, None for summaries by rules."""
     model, command, url = values["llm_model"], values["llm_command"], values["llm_base_url"]
     if model and command:
@@ -27,13 +29,15 @@ def summarizer_of(values: Mapping[str, Any]) -> Summarizer | None:
     return None
 
 
-def store_of(values: Mapping[str, Any]) -> SummaryStore | None:
+def store_of(values: Mapping[str, Any]) -> "SummaryStore | None":
     """The summary store, None without one.
 
     Raises `CtxtrimError` if the store cannot be read or written.
     """
     if not values["summary_store"]:
         return None
+    from ctxtrim.archive.summary_store import SummaryStore
+
     store = SummaryStore(Path(values["summary_store"]))
     store.check()
     return store

@@ -1,51 +1,27 @@
-"""Output for people: messages on standard error, the report on standard output, a progress bar for
-long runs.
-"""
+"""Output for people: findings on standard error, the report on standard output."""
 
 import dataclasses
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from io import StringIO
 from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.cli.messages import encoded, print_error, print_text
 from ctxtrim.cli.request import Request
-from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import REPORTS, blocks, text
 from ctxtrim.reports.model import ASIDE, Report, Row
 from ctxtrim.stage import Severity
-from ctxtrim.text.escaping import clean, clean_lines
 
-_PATIENCE = 0.7  # seconds before a progress bar appears
 _WIDTH = 120  # columns of tables if standard output is not a terminal
 _DRAWN = 2000  # most rows of a table on a terminal
 _MOST_TRANSCRIPTS = (
     20  # transcripts whose findings are printed on standard error; the report has all of them
 )
-
-
-Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
-
-
-def print_error(line: str) -> None:
-    """Print a line on standard error, with control characters escaped.
-
-    Errors of standard error are ignored.
-    """
-    if sys.stderr is not None:
-        with suppress(OSError):
-            sys.stderr.write(clean(line) + "\n")
-
-
-def print_text(text: str) -> None:
-    """Print lines on standard output, with control characters escaped."""
-    Stdout().write(_encoded(clean_lines(text)))
 
 
 class Problems:
@@ -130,7 +106,7 @@ def print_report(report: Report, form: str, color: str) -> None:
             print_text(block)
         return
     for block in blocks(_drawn(shown)):
-        Stdout().write(_encoded(block))
+        Stdout().write(encoded(block))
 
 
 def _drawn(report: Report) -> Iterator[str]:
@@ -182,22 +158,8 @@ def _drawn(report: Report) -> Iterator[str]:
     yield drawn(Text(text.totals_line(report), style="bold"))
 
 
-def _encoded(shown: str) -> bytes:
-    """A text in the encoding of standard output.
-
-    If it cannot encode the symbols of reports, they become ASCII.
-    """
-    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
-    try:
-        shown.encode(encoding)
-    except UnicodeEncodeError:
-        shown = shown.translate(_ASCII)
-    return shown.encode(encoding, errors="backslashreplace")
-
-
 _LEAST = 16  # least width of a column whose texts may wrap
 _WHOLE = ("verdict", "decision", "role")
-_ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
 _STYLES = {
     "fits": "green",
     "overflow": "bold red",
@@ -206,59 +168,3 @@ _STYLES = {
     "dropped": "red",
     "truncated": "yellow",
 }
-
-
-@contextmanager
-def progress(
-    sources: Sequence[Input], *, enabled: bool
-) -> Iterator[Callable[[Iterable[bytes]], Iterable[bytes]]]:
-    """A wrapper for the lines of each input that shows a progress bar after `_PATIENCE` seconds."""
-    if not enabled or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda lines: lines
-        return
-    sizes = [source.size for source in sources]
-    bar = _Bar(None if None in sizes else sum(size or 0 for size in sizes))
-    try:
-        yield bar.watch
-    finally:
-        bar.close()
-
-
-class _Bar:
-    """A rich progress bar over bytes that appears after `_PATIENCE` seconds."""
-
-    def __init__(self, total: int | None) -> None:
-        self._total = total
-        self._done = 0
-        self._start = time.monotonic()
-        self._progress: Any = None
-        self._task: Any = None
-
-    def watch(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the lines and update the bar."""
-        for line in lines:
-            yield line
-            self._done += len(line)
-            if self._progress is not None:
-                self._progress.update(self._task, completed=self._done)
-            elif time.monotonic() - self._start > _PATIENCE:
-                self._open()
-
-    def _open(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-
-        self._progress = Progress(
-            BarColumn(),
-            DownloadColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        self._task = self._progress.add_task("", total=self._total, completed=self._done)
-        self._progress.start()
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._progress is not None:
-            self._progress.stop()

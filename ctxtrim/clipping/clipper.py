@@ -16,9 +16,11 @@ from ctxtrim.clipping.log import LOG
 from ctxtrim.clipping.plain import PLAIN
 from ctxtrim.clipping.weight import WIDEST, Weight
 from ctxtrim.clipping.wrapper import inside
+from ctxtrim.errors import UsageError
 from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import Tokenizer, head, tail
 
+MODES: tuple[Mode, ...] = ("head", "tail", "head-tail")
 KINDS: tuple[Kind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)
 _AROUND = 3  # a wrapper gets at most this fraction of the limit
 _USUAL = 4  # characters per token; dense texts have fewer, but their clips have markers too
@@ -118,3 +120,25 @@ class Clipper:
         source = ClipText(self.text, self.tokenizer, self.mode, self.keep)
         drafts = (draft for kind in KINDS if kind.knows(self.text) for draft in kind.drafts(source))
         return tee(drafts, 1)[0]
+
+
+def clip(
+    text: str,
+    limit: int,
+    tokenizer: Tokenizer,
+    mode: Mode = "head-tail",
+    keep: Sequence[Range] = (),
+) -> str:
+    """A text cut to at most `limit` tokens, markers included.
+
+    A text that fits is returned unchanged.
+
+    `mode` says which ends are kept. `keep` are ranges of characters, most important first: they
+    extend the head or the tail, or form one range between them, as far as they fit. A range that
+    needs more than a third of the limit is cut to its beginning. If not even a marker fits, the
+    clip is the beginning of the text only (its end with mode `tail`). An unknown mode is a
+    `UsageError`.
+    """
+    if mode not in MODES:
+        raise UsageError(f"unknown mode: {mode}; expected one of {', '.join(MODES)}")
+    return Clipper(text, tokenizer, mode, keep).within(limit)

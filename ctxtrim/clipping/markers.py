@@ -1,14 +1,14 @@
 """Markers in place of removed text: write, find and merge them."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.text.json_spans import Range
 
-MARKER = re.compile(
+MARKER = lazy_pattern(
     r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\."
 )
 """A marker counts removed whole lines, removed characters, or both if two cuts were merged."""

@@ -5,11 +5,11 @@ A camelCase form of a ctxtrim name needs no row. The target of a row is `stage.s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """An alias and its target.
 
     `values` maps true and false to values of a target that is not a flag; None is unset.

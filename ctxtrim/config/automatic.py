@@ -1,7 +1,8 @@
 """The preference that `ctxtrim rolling-context` stores: a file with the word `on` or `off`."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ctxtrim.config.source import Value
 from ctxtrim.errors import InputError, reason
@@ -10,8 +11,7 @@ WORDS = {"on": True, "off": False, "enable": True, "disable": False}
 """The words that turn the automatic pipeline on or off. Only `on` and `off` are written."""
 
 
-@dataclass(frozen=True)
-class Preference:
+class Preference(Struct, frozen=True):
     """The preference in a file."""
 
     path: Path

@@ -6,9 +6,12 @@ from typing import Any
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
-from ctxtrim.config.run_settings import SHARED
+from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
+
+ARGUMENTS = ("files", "stage")
+"""What a command is given that is no setting: the inputs, and the stages of `run`."""
 
 
 def command_line(values: Mapping[str, Any]) -> SettingsSource:
@@ -20,9 +23,15 @@ def command_line(values: Mapping[str, Any]) -> SettingsSource:
     for name, value in values.items():
         if value in (None, []):
             continue
-        matches = [Meaning(None, SHARED[name], value)] if name in SHARED else []
-        matches += [
-            Meaning(stage, known[name], value) for stage, known in SETTINGS.items() if name in known
-        ]
+        if name in SHARED:
+            matches = [Meaning(None, SHARED[name], value)]
+        elif name in OPTIONS or name in ARGUMENTS:
+            continue
+        else:
+            matches = [
+                Meaning(stage, known[name], value)
+                for stage, known in SETTINGS.items()
+                if name in known
+            ]
         assign(source, f"--{option_name(name)}", matches, Option.parse)
     return source

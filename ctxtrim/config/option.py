@@ -5,8 +5,11 @@ the API are made from the declaration.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, replace
+from dataclasses import Field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ctxtrim.errors import UsageError
 
@@ -15,8 +18,7 @@ _FALSE = ("false", "no", "off", "0")
 _LONGEST_CHOICES = 20  # characters of choices that are shown in place of a metavar
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Struct, frozen=True):
     """The declaration of an option: its default, help and valid values.
 
     The type of the default is the type of the values; `()` is a list of texts, None a number that

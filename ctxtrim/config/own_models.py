@@ -10,9 +10,10 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
+
+from msgspec.structs import replace
 
 from ctxtrim.config.names import suggestion
 from ctxtrim.config.option import must_be

@@ -1,10 +1,12 @@
 """The effective configuration: all sources in order of precedence."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.config.automatic import Preference
 from ctxtrim.config.from_agents_json import agents_file
@@ -30,8 +32,7 @@ _AUTOMATIC = "rolling,budget"
 """The automatic pipeline where none is configured, as presets."""
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True, dict=True):
     """The sources in order of precedence, and the stored preference for the automatic pipeline.
 
     `is_automatic`: neither the command nor its options name stages.

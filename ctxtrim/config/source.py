@@ -1,9 +1,10 @@
 """One source of settings: its checked values, each with its origin."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
@@ -20,8 +21,7 @@ class Value(NamedTuple):
     origin: str
 
 
-@dataclass(frozen=True, eq=False)
-class PathSection:
+class PathSection(Struct, frozen=True, eq=False):
     """A `[[paths]]` section: settings for the files in `folder` that match `glob`."""
 
     folder: Path
@@ -36,8 +36,7 @@ class PathSection:
         )
 
 
-@dataclass(frozen=True)
-class SettingsSource:
+class SettingsSource(Struct, frozen=True):
     """The settings of the source at `path`: run settings (`shared`), stage settings and models.
 
     `sections` are settings for some files, which override the others of this source. `notes` are

@@ -9,6 +9,7 @@ from typing import Any
 from ctxtrim.config.names import field_name, option_name, suggestion
 from ctxtrim.config.option import Option, stage_option
 from ctxtrim.errors import UsageError
+from ctxtrim.loading.lazy_table import LazyTable
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 
@@ -23,10 +24,10 @@ _COMMAND = (
     "format",
 )
 
-SETTINGS: dict[str, dict[str, Option]] = {
-    name: {field.name: stage_option(field) for field in settings_of(stage)}
-    for name, stage in STAGES.items()
-}
+SETTINGS: LazyTable[dict[str, Option]] = LazyTable(
+    STAGES,
+    lambda name: {field.name: stage_option(field) for field in settings_of(STAGES[name])},
+)
 """The settings of each stage, by name."""
 
 

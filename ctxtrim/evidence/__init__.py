@@ -2,26 +2,31 @@
 duplicates.
 """
 
-from ctxtrim.evidence.active_files import (
-    FileReference,
-    active_reads,
-    file_references,
-    outdated_reads,
-    reread,
-)
-from ctxtrim.evidence.agent_instructions import is_instructions, is_only_instructions
-from ctxtrim.evidence.duplicates import copies
-from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
-from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
-from ctxtrim.evidence.one_line import (
-    SummaryFields,
-    is_summary_line,
-    parse_summary_line,
-    summary_line,
-)
-from ctxtrim.evidence.quotes import quoted
-from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
-from ctxtrim.evidence.used_by_calls import chained
+from typing import TYPE_CHECKING
+
+from ctxtrim.loading.lazy_table import lazy_names
+
+if TYPE_CHECKING:
+    from ctxtrim.evidence.active_files import (
+        FileReference,
+        active_reads,
+        file_references,
+        outdated_reads,
+        reread,
+    )
+    from ctxtrim.evidence.agent_instructions import is_instructions, is_only_instructions
+    from ctxtrim.evidence.duplicates import copies
+    from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
+    from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
+    from ctxtrim.evidence.one_line import (
+        SummaryFields,
+        is_summary_line,
+        parse_summary_line,
+        summary_line,
+    )
+    from ctxtrim.evidence.quotes import quoted
+    from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
+    from ctxtrim.evidence.used_by_calls import chained
 
 __all__ = [
     "FileReference",
@@ -48,3 +53,24 @@ __all__ = [
     "reread",
     "summary_line",
 ]
+
+__getattr__ = lazy_names(
+    "ctxtrim.evidence",
+    {
+        "active_files": (
+            "FileReference",
+            "active_reads",
+            "file_references",
+            "outdated_reads",
+            "reread",
+        ),
+        "agent_instructions": ("is_instructions", "is_only_instructions"),
+        "duplicates": ("copies",),
+        "errors": ("error_line", "exit_code", "is_abridged", "is_error"),
+        "key_info": ("KeyInfo", "extract_key_info"),
+        "one_line": ("SummaryFields", "is_summary_line", "parse_summary_line", "summary_line"),
+        "quotes": ("quoted",),
+        "tool_kinds": ("command_of", "kind_of_tool", "paths_of"),
+        "used_by_calls": ("chained",),
+    },
+)

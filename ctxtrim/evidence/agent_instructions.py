@@ -2,6 +2,7 @@
 
 import re
 
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message
 
 _NAMES = (
@@ -9,18 +10,18 @@ _NAMES = (
     r"|\.(?:cursor|windsurf|cline)rules\b)"
 )
 _TAGS = r"(?:user_instructions|INSTRUCTIONS|environment_context|project_instructions)"
-_NAMED = re.compile(rf"(?<!\w){_NAMES}|<{_TAGS}>")
+_NAMED = lazy_pattern(rf"(?<!\w){_NAMES}|<{_TAGS}>")
 _REACH = 500  # characters that are searched for the name
 # The beginning of a text with such a file: Codex (a heading, tags), Claude Code (a reminder),
 # Gemini CLI, opencode, and the file itself under its own name.
-_BEGINS = re.compile(
+_BEGINS = lazy_pattern(
     rf"\s*(?:<{_TAGS}>"
     rf"|# (?:\S{{0,200}}/)?{_NAMES}(?: instructions\b[^\n]*)?[ \t]*(?:\n|$)"
     rf"|(?:Contents of|Instructions from:|--- ?Context from:) [^\n]{{0,300}}?{_NAMES}"
     rf"|<system-reminder>.{{0,{_REACH}}}?(?:# claudeMd\b|Contents of [^\n]{{0,300}}?{_NAMES}))",
     re.DOTALL,
 )
-_WRAPPED = re.compile(
+_WRAPPED = lazy_pattern(
     rf"\s*(?:# [^\n]{{0,300}}\n\s*)?<(system-reminder|{_TAGS})>.*?</\1>", re.DOTALL
 )
 

@@ -6,15 +6,16 @@ from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
 from ctxtrim.conversation.tool_results import result_text
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message
 
-_EXIT_CODE = re.compile(
+_EXIT_CODE = lazy_pattern(
     r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ "
     r"_-]?(?:code|status)\W{0,3}"
     r"(-?\d{1,10})\b",
     re.IGNORECASE,
 )
-_ERROR = re.compile(
+_ERROR = lazy_pattern(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
     r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
     r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) "
@@ -22,8 +23,8 @@ _ERROR = re.compile(
     # tsc, with the file name in front
     r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"
 )
-_LOOSE = re.compile(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
-_ABRIDGED = re.compile(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
+_LOOSE = lazy_pattern(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
+_ABRIDGED = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines to check at the beginning and at the end
 _REACH = 1 << 12  # characters that contain these lines
 

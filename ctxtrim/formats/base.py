@@ -1,7 +1,6 @@
 """The interface of a format module: one `Format` value."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -33,8 +32,7 @@ class Insertion(Struct, frozen=True):
     reopened: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(Struct, frozen=True):
     """The position of an insertion: the kept messages before and after it, None at either end.
 
     `value_of` returns the JSON value at a span, as read; None if there is none. `messages` are all
@@ -130,8 +128,7 @@ Visibility = Callable[
 ]
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Struct, frozen=True):
     """A file format.
 
     `sniff`: the layout of a JSON value that certainly belongs to this format, else None. `takes`:

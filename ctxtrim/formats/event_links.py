@@ -5,9 +5,9 @@ An `EventGraph` holds the key names and exceptions of one client's sessions.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
@@ -74,8 +74,7 @@ class EventIndex:
 E = TypeVar("E", bound=SessionEvent)
 
 
-@dataclass(frozen=True)
-class EventGraph(Generic[E]):
+class EventGraph(Struct, Generic[E], frozen=True):
     """The links between the events of one client's sessions.
 
     `event` makes an event; `events` finds the events among the values of some lines. `thread`: the

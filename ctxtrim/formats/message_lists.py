@@ -11,10 +11,9 @@ The elements of one conversation may be in several lists, as in `request.input +
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import (
@@ -46,8 +45,7 @@ class Element(Struct, frozen=True, gc=False):
     whole: Span
 
 
-@dataclass
-class ListContents:
+class ListContents(Struct):
     """The messages of a list and the facts collected while reading it, in order.
 
     `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
@@ -70,8 +68,7 @@ class ListContents:
         )
 
 
-@dataclass(frozen=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """The fields around a list, as in `Transcript`.
 
     `usage` covers the whole list; `preamble` messages come first.
@@ -106,8 +103,7 @@ def model_and_id(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(model=string(value.get("model")), id=string(value.get("id")))
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """The rules of one format for message lists.
 
     `knows`: whether a value is an element of such a list. `read`: adds the messages of some

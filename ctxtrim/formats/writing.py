@@ -7,8 +7,9 @@ with all its spans, and a container that becomes empty is removed too.
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ctxtrim.conversation.edits import (
     AddText,
@@ -29,8 +30,7 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import splice
 
 
-@dataclass
-class _LineEdit:
+class _LineEdit(Struct):
     """The edits of one line.
 
     `members`: by the path of an object, members to change or add. `elements`: by the path of an
@@ -312,8 +312,7 @@ def _halves(
     return between.join((end, *(spell(insertion.value) for insertion in new), begin))
 
 
-@dataclass(frozen=True)
-class _Spelling:
+class _Spelling(Struct, frozen=True):
     """How a line writes JSON: escaped to ASCII or not, with spaces or without.
 
     Detected once per line.

@@ -2,7 +2,6 @@
 temporary file.
 """
 
-import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Generic, TypeVar
@@ -44,13 +43,20 @@ class Spool(Generic[T]):
         return self._stored + len(self._batch)
 
     def __iter__(self) -> Iterator[T]:
-        position = 0
-        while self._file is not None and position < self._end:
-            self._file.seek(position)
-            batch: list[T] = pickle.load(self._file)
-            position = self._file.tell()
-            yield from batch
+        if self._file is not None:
+            yield from self._read_back(self._file)
         yield from self._batch
+
+    def _read_back(self, file: IO[bytes]) -> Iterator[T]:
+        """The values in the temporary file."""
+        import pickle  # for long reports only
+
+        position = 0
+        while position < self._end:
+            file.seek(position)
+            batch: list[T] = pickle.load(file)
+            position = file.tell()
+            yield from batch
 
     def close(self) -> None:
         """Remove the temporary file."""
@@ -65,6 +71,8 @@ class Spool(Generic[T]):
         with os_errors_as(OutputError, "the temporary file of the report cannot be written"):
             self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
             self._file.seek(self._end)
+            import pickle
+
             pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
             self._file.flush()
             self._end = self._file.tell()

@@ -22,13 +22,12 @@ from ctxtrim.summaries import (
     Summary,
     SummaryRequest,
     checkpoint_prompt,
-    facts,
     markers,
     redacted,
     summarized,
     transcribed,
 )
-from ctxtrim.summaries.facts import gathered
+from ctxtrim.summaries.facts import facts, gathered
 from ctxtrim.summaries.sections import CHANGED, CHECKPOINT, FACTS, READ, SECTIONS, read
 from ctxtrim.tokens.counter import Counter
 

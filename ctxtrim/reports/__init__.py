@@ -5,14 +5,17 @@ A format reads the rows of a report and yields its text piece by piece; it keeps
 
 from collections.abc import Callable, Iterator
 
-from ctxtrim.reports import json, jsonl, text
+from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.reports.model import Report
 
-REPORTS: dict[str, Callable[[Report], Iterator[str]]] = {
-    "text": text.render,
-    "json": json.render,
-    "jsonl": jsonl.render,
-}
+REPORTS: LazyTable[Callable[[Report], Iterator[str]]] = module_table(
+    "ctxtrim.reports",
+    {
+        "text": "text:render",
+        "json": "json:render",
+        "jsonl": "jsonl:render",
+    },
+)
 
 _BLOCK = 1 << 16  # characters
 

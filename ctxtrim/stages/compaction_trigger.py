@@ -8,8 +8,9 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ctxtrim.calibration import recorded
 from ctxtrim.conversation.turns import visible
@@ -23,8 +24,7 @@ MAX_MESSAGES, MAX_TOKENS, RESERVE = 50, 8000, 16_384
 Rule = Literal["off", "tokens", "messages", "asked"]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """The estimated tokens of a session.
 
     `recorded` of them are a provider's count; 0 without recorded usage.
@@ -35,8 +35,7 @@ class Estimate:
     recorded: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(Struct, frozen=True):
     """Whether a session is due for compaction, the deciding rule, and the reason in words."""
 
     is_due: bool

@@ -3,21 +3,22 @@
 from collections.abc import Iterator, Sequence
 
 from ctxtrim.conversation.turns import Shape
+from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.model import Transcript
 from ctxtrim.stage import Finding, Severity
-from ctxtrim.structure import anthropic, checks, gemini, openai, openai_responses, strict
+from ctxtrim.structure import checks
 from ctxtrim.structure.rule import CheckedMessages, Profile, Rule
 
-PROFILES: dict[str, Profile] = {
-    profile.name: profile
-    for profile in (
-        openai.PROFILE,
-        openai_responses.PROFILE,
-        anthropic.PROFILE,
-        gemini.PROFILE,
-        strict.PROFILE,
-    )
-}
+PROFILES: LazyTable[Profile] = module_table(
+    "ctxtrim.structure",
+    {
+        "openai": "openai:PROFILE",
+        "openai-responses": "openai_responses:PROFILE",
+        "anthropic": "anthropic:PROFILE",
+        "gemini": "gemini:PROFILE",
+        "strict": "strict:PROFILE",
+    },
+)
 
 PAIRING: Sequence[Rule] = checks.pairing("", "")
 """Rules of all providers: every call has its result and every result its call."""

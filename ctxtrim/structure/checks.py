@@ -1,14 +1,14 @@
 """Checks for one kind of problem each: from a conversation to its breaches."""
 
 import json
-import re
 from collections.abc import Iterator
 
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part
 from ctxtrim.structure.rule import Breach, CheckedMessages, Rule
 
 Breaches = Iterator[Breach]
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 def result_without_call(conversation: CheckedMessages) -> Breaches:

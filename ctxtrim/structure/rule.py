@@ -1,17 +1,17 @@
 """The rule of a provider, and the conversation that it checks."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 from ctxtrim.stage import Severity
 
 
-@dataclass(frozen=True)
-class CheckedMessages:
+class CheckedMessages(Struct, frozen=True, dict=True):
     """The messages of a transcript and their shape.
 
     `has_tools`: the request contains tool schemas. `records_calls` is that of `Transcript`.

@@ -2,30 +2,34 @@
 fails.
 """
 
-from ctxtrim.summaries import markers
-from ctxtrim.summaries.excerpts import bounded
-from ctxtrim.summaries.facts import facts
-from ctxtrim.summaries.prompts import (
-    DIGEST,
-    HEURISTIC,
-    INPUT,
-    RESULT,
-    checkpoint_prompt,
-    heuristic,
-    tool_prompt,
-    transcribed,
-)
-from ctxtrim.summaries.redaction import redacted
-from ctxtrim.summaries.sections import HEADINGS, is_facts
-from ctxtrim.summaries.summarizer import (
-    FALLBACK,
-    REDACT,
-    Reply,
-    Summarizer,
-    Summary,
-    SummaryRequest,
-    summarized,
-)
+from typing import TYPE_CHECKING
+
+from ctxtrim.loading.lazy_table import lazy_names
+
+if TYPE_CHECKING:
+    from ctxtrim.summaries import markers
+    from ctxtrim.summaries.excerpts import bounded
+    from ctxtrim.summaries.prompts import (
+        DIGEST,
+        HEURISTIC,
+        INPUT,
+        RESULT,
+        checkpoint_prompt,
+        heuristic,
+        tool_prompt,
+        transcribed,
+    )
+    from ctxtrim.summaries.redaction import redacted
+    from ctxtrim.summaries.sections import HEADINGS, is_facts
+    from ctxtrim.summaries.summarizer import (
+        FALLBACK,
+        REDACT,
+        Reply,
+        Summarizer,
+        Summary,
+        SummaryRequest,
+        summarized,
+    )
 
 __all__ = [
     "DIGEST",
@@ -41,7 +45,6 @@ __all__ = [
     "SummaryRequest",
     "bounded",
     "checkpoint_prompt",
-    "facts",
     "heuristic",
     "is_facts",
     "markers",
@@ -50,3 +53,31 @@ __all__ = [
     "tool_prompt",
     "transcribed",
 ]
+
+__getattr__ = lazy_names(
+    "ctxtrim.summaries",
+    {
+        "excerpts": ("bounded",),
+        "prompts": (
+            "DIGEST",
+            "HEURISTIC",
+            "INPUT",
+            "RESULT",
+            "checkpoint_prompt",
+            "heuristic",
+            "tool_prompt",
+            "transcribed",
+        ),
+        "redaction": ("redacted",),
+        "sections": ("HEADINGS", "is_facts"),
+        "summarizer": (
+            "FALLBACK",
+            "REDACT",
+            "Reply",
+            "Summarizer",
+            "Summary",
+            "SummaryRequest",
+            "summarized",
+        ),
+    },
+)

@@ -14,17 +14,18 @@ A written summary can be parsed, so a later summary is merged with it, not appen
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
+
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.tokens import Tokenizer
 
 Merge = Literal["union", "sum", "newest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A kind of facts: its heading, its bullet, how two sections merge, and which lines are kept
     longest.
 
@@ -86,17 +87,16 @@ CHECKPOINT: Layout = (
 HEADINGS = tuple(heading for heading, _ in CHECKPOINT if heading)
 
 Lines = Mapping[str, tuple[str, ...]]
-_TITLE = re.compile(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
+_TITLE = lazy_pattern(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
 _TITLE_LINES = 4  # presets may put lines above the title
-_HEADING = re.compile(r"#{2,3} (.+?)(?: \((\d+) left out\))?")
-_COUNTED = re.compile(r"(.*) × (\d+)")
+_HEADING = lazy_pattern(r"#{2,3} (.+?)(?: \((\d+) left out\))?")
+_COUNTED = lazy_pattern(r"(.*) × (\d+)")
 _CHARACTERS = 128  # characters per token, an upper bound: longer texts do not fit and need no count
 _QUOTED = 300  # characters of one line of a summary in another layout
 _NAMES = {section.name: section for section in SECTIONS}
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The facts of a number of messages: by section, the lines and the number of lines left out."""
 
     messages: int

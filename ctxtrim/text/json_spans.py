@@ -4,9 +4,12 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 
 Range = tuple[int, int]
 """A range of a text: start and end, in characters."""
@@ -19,18 +22,18 @@ For elements both starts are equal.
 
 _decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans are needed
 _scan = _decoder.scan_once
-_SPACE = re.compile(r"[ \t\r\n]*")
-_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
-_SEPARATOR = re.compile(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
+_SPACE = lazy_pattern(r"[ \t\r\n]*")
+_COLON = lazy_pattern(r"[ \t\r\n]*:[ \t\r\n]*")
+_SEPARATOR = lazy_pattern(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
 _PLAIN = r'"[^"\\\x00-\x1f]*+"'
 _SIMPLE = (
     rf"({_PLAIN}|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)"
     r"[ \t\r\n]*,[ \t\r\n]*"
 )
 # Runs of simple members are found without a call for each. A single other character ends a run.
-_SIMPLE_ELEMENT = re.compile(rf"{_SIMPLE}|[\s\S]")
-_SIMPLE_MEMBER = re.compile(rf"{_PLAIN}[ \t\r\n]*:[ \t\r\n]*{_SIMPLE}|[\s\S]")
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
+_SIMPLE_ELEMENT = lazy_pattern(rf"{_SIMPLE}|[\s\S]")
+_SIMPLE_MEMBER = lazy_pattern(rf"{_PLAIN}[ \t\r\n]*:[ \t\r\n]*{_SIMPLE}|[\s\S]")
+_ESCAPE = lazy_pattern(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)", re.DOTALL)
 
 
 def skip(text: str, position: int) -> int:
@@ -114,8 +117,7 @@ def document(text: str) -> tuple[Sequence[Member], Range] | None:
     return (found, (start, end)) if skip(text, end) == len(text) else None
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(Struct, frozen=True, dict=True):
     """A string in a JSON text, as written and without quotes, with a mapping between its characters
     and its value.
     """

@@ -7,11 +7,11 @@ glued together on one line by concurrent writers become two records.
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 BLANK: Final = object()
 """The value of a line that contains only white space."""
@@ -85,8 +85,7 @@ def _is_integer(data: bytes, position: int) -> bool:
 _decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 
-@dataclass(slots=True)
-class JsonRecord:
+class JsonRecord(Struct):
     """One JSON value and its bytes, including the white space around it."""
 
     data: bytes

@@ -9,8 +9,9 @@ last one counts, as in JSON parsers.
 import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.json_spans import Leaf, Member, Members, members, skip, value_end
@@ -18,8 +19,7 @@ from ctxtrim.text.json_spans import Leaf, Member, Members, members, skip, value_
 Patch = tuple[int, int, str]  # replace text[start:end]
 
 
-@dataclass
-class _Wish:
+class _Wish(Struct):
     """The edits of one value, and of the values inside it."""
 
     replacement: str | None = None

@@ -5,17 +5,17 @@ All of them work offline. Vocabularies are loaded when the first text is counted
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.tokenizers.claude_bound import ClaudeBound
-from ctxtrim.tokenizers.claude_ctok import Reconstructed, available
-from ctxtrim.tokenizers.encodings import Encoding
-from ctxtrim.tokenizers.heuristics import Larger, PerUnit
+from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of
 from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, TokenizerFile, is_path
 from ctxtrim.tokens import Encodes, Tokenizer
 from ctxtrim.tokens.models import assumed_model, find_model
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = [
     "LIGHT",
@@ -36,48 +36,25 @@ vocabulary.
 """
 
 
-def _encoding(name: str) -> Callable[[bool], Encoding]:
-    return lambda is_light: Encoding(name, is_light=is_light)
-
-
-def _claude(name: str, version: str) -> Callable[[bool], Tokenizer]:
-    """Claude's tokens as ctok counts them for a model version.
-
-    Their upper bound if ctok is not installed.
-    """
-    return lambda is_light: (
-        Reconstructed(name, version) if available() else TOKENIZERS[f"{name}-bound"](is_light)
-    )
-
-
-def _claude_bound(name: str, factor: float, spells_capitals: bool) -> Callable[[bool], Tokenizer]:
-    latin, other = _encoding("o200k_base"), _encoding("cl100k_base")
-    return lambda is_light: ClaudeBound(
-        name, factor, latin(is_light), other(is_light), spells_capitals
-    )
-
-
-def _unknown(is_light: bool) -> Tokenizer:
-    """For unknown models: overestimates rather than underestimates."""
-    return Larger((Encoding("o200k_base", "estimated", is_light), PerUnit("chars4")))
-
-
-TOKENIZERS: dict[str, Callable[[bool], Tokenizer]] = {
-    "o200k_base": _encoding("o200k_base"),
-    "cl100k_base": _encoding("cl100k_base"),
-    "claude-v3": _claude("claude-v3", "4.5"),
-    "claude-v4.7": _claude("claude-v4.7", "4.7"),
-    "claude-v4.8": _claude("claude-v4.8", "4.8"),
-    "claude-v3-bound": _claude_bound("claude-v3-bound", 1.65, spells_capitals=False),
-    "claude-v4.7-bound": _claude_bound("claude-v4.7-bound", 2.35, spells_capitals=True),
-    "claude-v4.8-bound": _claude_bound("claude-v4.8-bound", 2.35, spells_capitals=True),
-    "gpt": _encoding("o200k_base"),
-    "claude": _claude("claude-v4.8", "4.8"),
-    "llama": _unknown,
-    "unknown": _unknown,
-    "chars4": lambda is_light: PerUnit("chars4"),
-    "bytes4": lambda is_light: PerUnit("bytes4"),
-}
+TOKENIZERS: LazyTable[Callable[[bool], Tokenizer]] = module_table(
+    "ctxtrim.tokenizers",
+    {
+        "o200k_base": "encodings:O200K",
+        "cl100k_base": "encodings:CL100K",
+        "claude-v3": "claude:V3",
+        "claude-v4.7": "claude:V4_7",
+        "claude-v4.8": "claude:V4_8",
+        "claude-v3-bound": "claude:V3_BOUND",
+        "claude-v4.7-bound": "claude:V4_7_BOUND",
+        "claude-v4.8-bound": "claude:V4_8_BOUND",
+        "gpt": "encodings:O200K",
+        "claude": "claude:V4_8",
+        "llama": "heuristics:unknown",
+        "unknown": "heuristics:unknown",
+        "chars4": "heuristics:CHARS4",
+        "bytes4": "heuristics:BYTES4",
+    },
+)
 """The tokenizers by name.
 
 A family name is the newest tokenizer of the family. Claude's names use ctok if installed (Python
@@ -102,7 +79,9 @@ def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
     return OWN.get(name.lower()) or _built(name, is_light)
 
 
-def _plugins() -> dict[str, EntryPoint]:
+def _plugins() -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # slow to import, and few programs have plugins
+
     return {plugin.name: plugin for plugin in entry_points(group=PLUGINS)}
 
 

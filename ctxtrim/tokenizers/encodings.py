@@ -5,16 +5,17 @@ of the speed. `small_engine` counts small inputs before either has loaded its vo
 downloaded: all engines use the packaged files.
 """
 
-import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from unicodedata import category
 
+from msgspec import Struct
+
 from ctxtrim.errors import TokenizerError
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.tokenizers.gigatoken_memory import bounded_count, printable
 from ctxtrim.tokens import Exactness
 
@@ -51,7 +52,7 @@ _PIECE = 1 << 20  # characters counted at a time
 # anything but a blank. So do ASCII digits after letters or the reverse, and signs and line breaks
 # after either or after an ideograph. An apostrophe may belong to the word before it.
 _SIGNS = r"\n!-&(-/:-@\[-`{-~\u3001\u3002\uff0c"
-_END = re.compile(
+_END = lazy_pattern(
     rf"\S(?= )|[A-Za-z](?=[0-9{_SIGNS}])|[0-9](?=[A-Za-z{_SIGNS}])"
     rf"|[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3](?=[{_SIGNS}])"
 )
@@ -60,11 +61,10 @@ _BLANK = (
 )
 _MANY_BLANKS = 100_000
 # on which tiktoken fails
-_BLANKS = re.compile(rf"(?<!{_BLANK}){_BLANK}{{{_MANY_BLANKS},}}+(?![\r\n])")
+_BLANKS = lazy_pattern(rf"(?<!{_BLANK}){_BLANK}{{{_MANY_BLANKS},}}+(?![\r\n])")
 
 
-@dataclass(frozen=True)
-class Encoding:
+class Encoding(Struct, frozen=True, dict=True):
     """One encoding: exact for its own models, `estimated` if it replaces another.
 
     `is_light`: the input is small, so the engine that starts first is the fastest.
@@ -95,6 +95,10 @@ class Encoding:
             return len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:  # lone surrogates
             return len(printable(text).encode())
+
+
+O200K = partial(Encoding, "o200k_base", "exact")
+CL100K = partial(Encoding, "cl100k_base", "exact")
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -183,7 +187,8 @@ def small_engine(name: str, path: Path) -> Callable[[str], int]:
     words = regex.compile(
         PATTERNS[name].replace(r"\S", r"\P{White_Space}").replace(r"\s", r"\p{White_Space}")
     )
-    ranks = {token: rank for rank, token in enumerate(path.read_bytes().split()[::2])}
+    tokens = path.read_bytes().split()[::2]
+    ranks = dict(zip(tokens, range(len(tokens)), strict=True))
     fallback = cache(lambda: tiktoken_engine(name, path))
 
     @lru_cache(_REMEMBERED)

@@ -1,13 +1,15 @@
 """Estimates without a vocabulary, and the larger of several tokenizers."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Literal
 
+from msgspec import Struct
+
+from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokens import Exactness, Tokenizer
 
 
-@dataclass(frozen=True)
-class PerUnit:
+class PerUnit(Struct, frozen=True):
     """One token for every four characters (code points), or for every four bytes of UTF-8, rounded
     up.
     """
@@ -23,8 +25,7 @@ class PerUnit:
     ceiling = count
 
 
-@dataclass(frozen=True)
-class Larger:
+class Larger(Struct, frozen=True):
     """The largest count of several tokenizers for each text, to avoid underestimates."""
 
     tokenizers: tuple[Tokenizer, ...]
@@ -42,3 +43,15 @@ class Larger:
     def ceiling(self, text: str) -> int:
         """The largest ceiling."""
         return max(tokenizer.ceiling(text) for tokenizer in self.tokenizers)
+
+
+def _per_unit(name: Literal["chars4", "bytes4"]) -> Callable[[bool], PerUnit]:
+    return lambda is_light: PerUnit(name)
+
+
+CHARS4, BYTES4 = _per_unit("chars4"), _per_unit("bytes4")
+
+
+def unknown(is_light: bool) -> Larger:
+    """For unknown models: overestimates rather than underestimates."""
+    return Larger((Encoding("o200k_base", "estimated", is_light), PerUnit("chars4")))

@@ -1,7 +1,8 @@
 """Tokenizers that a program registers, by name or for a model family."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ctxtrim.errors import UsageError
 from ctxtrim.tokens import Exactness, Tokenizer
@@ -10,8 +11,7 @@ OWN: dict[str, Tokenizer] = {}
 """The registered tokenizers by name; they take precedence over all others."""
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Struct, frozen=True):
     """A tokenizer made from any object that counts or encodes. Its counts are estimates."""
 
     name: str
@@ -29,8 +29,7 @@ class Own:
     ceiling = count
 
 
-@dataclass(frozen=True)
-class OwnEncoding(Own):
+class OwnEncoding(Own, frozen=True):
     """A registered tokenizer that can also encode."""
 
     def encode(self, text: str) -> list[int]:

@@ -8,10 +8,11 @@ chat template.
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError, UsageError
 from ctxtrim.tokenizers.gigatoken_memory import bounded_encode
@@ -40,8 +41,7 @@ def is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.endswith(SUFFIXES)
 
 
-@dataclass(frozen=True)
-class TokenizerFile:
+class TokenizerFile(Struct, frozen=True):
     """The tokenizer in a file.
 
     A `UsageError` for an invalid file, a `TokenizerError` without gigatoken.

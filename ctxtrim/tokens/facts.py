@@ -2,8 +2,9 @@
 support it.
 """
 
-from dataclasses import fields
 from typing import Any, NamedTuple
+
+from msgspec.structs import fields
 
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.request import RequestFraming

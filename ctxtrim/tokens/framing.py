@@ -5,15 +5,15 @@ The numbers of each vendor are in `tokens/vendors`.
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ctxtrim.model import Message
 from ctxtrim.tokens.media.policies import POLICIES, Policy
 from ctxtrim.tokens.request import Addends, RequestFraming
 
 
-@dataclass(frozen=True)
-class Framing:
+class Framing(Struct, frozen=True):
     """The tokens of messages besides their texts; `request` has those of the request besides its
     messages.
 

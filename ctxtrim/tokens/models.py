@@ -7,9 +7,11 @@ defines the framings.
 
 import json
 import re
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.request import Api
 from ctxtrim.tokens import Exactness
@@ -18,8 +20,7 @@ from ctxtrim.tokens.media.policies import POLICIES
 from ctxtrim.tokens.vendors import FRAMINGS
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """The facts about a model.
 
     Limits are tokens, None if unknown; without `max_input` the whole window is available.

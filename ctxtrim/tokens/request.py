@@ -4,8 +4,9 @@ reasoning.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ctxtrim.model import Transcript
 from ctxtrim.request import OutputFormat, RequestOptions
@@ -23,8 +24,7 @@ _ANY = ("any", "required")
 _NO_OPTIONS = RequestOptions()
 
 
-@dataclass(frozen=True)
-class RequestFraming:
+class RequestFraming(Struct, frozen=True):
     """The tokens of a request besides its messages.
 
     Tools: `declares` writes schemas as declarations, and `declared` is added. Without declarations

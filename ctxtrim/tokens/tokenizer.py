@@ -1,10 +1,11 @@
 """Tokenizers, the exactness of their counts, and token budgets."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from ctxtrim.text.graphemes import cut_after, cut_before
 
@@ -52,8 +53,7 @@ class Encodes(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Ceiling:
+class Ceiling(Struct, frozen=True):
     """Replaces a tokenizer where an upper bound is enough."""
 
     tokenizer: Tokenizer
@@ -71,8 +71,7 @@ class Ceiling:
     ceiling = count
 
 
-@dataclass(frozen=True)
-class StandIn:
+class StandIn(Struct, frozen=True):
     """A tokenizer that counts for a model with another tokenizer: the same numbers, as estimates.
 
     `label` is the name in reports; the default is the tokenizer's name.
@@ -96,8 +95,7 @@ class StandIn:
         return self.tokenizer.ceiling(text)
 
 
-@dataclass(frozen=True)
-class Scaled:
+class Scaled(Struct, frozen=True):
     """A tokenizer whose counts are multiplied by a factor of at least 1, rounded
     up, as estimates.
     """
@@ -120,8 +118,7 @@ class Scaled:
         return ceil(self.tokenizer.ceiling(text) * self.factor)
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True, dict=True):
     """The tokens available to the prompt.
 
     `context_window` − `reserve`, at most the model's `max_input`; `limit` overrides both. If counts

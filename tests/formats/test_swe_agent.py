@@ -10,7 +10,7 @@ from harness import read, run
 
 from ctxtrim.conversation.turns import current_task, opening_task, shape
 from ctxtrim.model import Message
-from ctxtrim.summaries import facts
+from ctxtrim.summaries.facts import facts
 from ctxtrim.tokenizers import tokenizer
 
 WORDS = tokenizer("o200k_base")

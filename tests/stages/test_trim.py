@@ -1,6 +1,5 @@
 """Trim: drops whole exchanges, oldest first, and never exceeds the budget."""
 
-import dataclasses
 from typing import Any
 
 import builders
@@ -172,9 +171,7 @@ def test_a_summary_is_dropped_after_the_history_and_before_the_opening_task() ->
     kept = Trim(counter, budget)(transcript).transcript.messages
     assert [message.index for message in kept] == [0, 1, 9, 10, 11]
     for limit in range(20, budget.available):
-        kept = Trim(counter, dataclasses.replace(budget, limit=limit))(
-            transcript
-        ).transcript.messages
+        kept = Trim(counter, replace(budget, limit=limit))(transcript).transcript.messages
         names = {message.index for message in kept}
         assert 1 in names or 0 not in names
 

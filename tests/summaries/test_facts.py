@@ -16,7 +16,8 @@ from strategies import texts as any_text
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
-from ctxtrim.summaries import HEADINGS, facts, is_facts, sections
+from ctxtrim.summaries import HEADINGS, is_facts, sections
+from ctxtrim.summaries.facts import facts
 from ctxtrim.summaries.sections import SECTIONS
 from ctxtrim.tokenizers import tokenizer
 

@@ -1,14 +1,13 @@
 """The costs of a request besides its messages, and the tables with their sources."""
 
 import json
-from dataclasses import fields
 from typing import Any
 
 import pytest
 from builders import call, result, says, transcript, user
 from conftest import Run
 from harness import read
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from ctxtrim.metering import Metering
 from ctxtrim.tokenizers import tokenizer

@@ -3,12 +3,12 @@ number.
 """
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from builders import call, result, says, transcript, user
 from msgspec import structs
+from msgspec.structs import fields, replace
 
 from ctxtrim.model import Media, Message, Part, Transcript
 from ctxtrim.request import OutputFormat, RequestOptions

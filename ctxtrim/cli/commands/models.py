@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.terminal import print_error, print_text
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.metering import BOUND
 from ctxtrim.reports.text import Table, plain

@@ -8,7 +8,7 @@ import typer
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import open_archive
-from ctxtrim.cli.terminal import print_error
+from ctxtrim.cli.messages import print_error
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.errors import ArchiveError, InputError, source_name

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.terminal import print_text
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config import WORDS, Config
 from ctxtrim.errors import UsageError

@@ -6,7 +6,7 @@ import typer
 
 from ctxtrim.archive.index import Trace
 from ctxtrim.archive.locations import open_archive
-from ctxtrim.cli.terminal import print_error, print_text
+from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.outputs import Stdout

@@ -7,9 +7,9 @@ Events of subagents, and all other events, are not sent.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
@@ -37,8 +37,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if is_event else None
 
 
-@dataclass
-class _Session:
+class _Session(Struct):
     """The live messages after the lines read so far, and other facts."""
 
     system: Message | None = None

@@ -6,8 +6,9 @@ as `anthropic`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ctxtrim.formats.base import Format, Layout, no_owner, session
 from ctxtrim.formats.fields import first_string, members, metadata_in, role_in, string
@@ -47,8 +48,7 @@ def takes(value: object) -> Layout | None:
     return "events" if is_other else None
 
 
-@dataclass
-class _Draft:
+class _Draft(Struct):
     """A message whose events are still being read."""
 
     role: Role
@@ -57,8 +57,7 @@ class _Draft:
     metadata: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass
-class _Stream:
+class _Stream(Struct):
     """The messages so far, and the last text of the model with its message."""
 
     drafts: list[_Draft] = field(default_factory=list)

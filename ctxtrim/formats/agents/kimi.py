@@ -15,9 +15,9 @@ sent. A message that arrives while calls are open comes after their results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.agents.kimi_edits import insert, owner, relink
@@ -50,8 +50,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if isinstance(kind, str) and kind in _TYPES else None
 
 
-@dataclass(eq=False)
-class _Entry:
+class _Entry(Struct, eq=False):
     """A message of the context while it is replayed.
 
     `spans` is empty for a result that the program invents for an interrupted call. `is_prompt`: a
@@ -86,8 +85,7 @@ class _Entry:
         )
 
 
-@dataclass
-class _Session:
+class _Session(Struct):
     """The state after the records read so far.
 
     `step`: the open assistant message. `names`: the tool names of open calls, by id. `deferred`:

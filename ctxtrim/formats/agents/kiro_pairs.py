@@ -5,9 +5,9 @@ left, an empty text takes its place, which is not read as a message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion, Site
@@ -20,8 +20,7 @@ _SUMMARY = "latest_summary"
 _ANSWER = {"Response": {"message_id": None, "content": ""}}
 
 
-@dataclass
-class _Unit:
+class _Unit(Struct):
     """A half of a pair: a kept half of the entry at a span, or an inserted value.
 
     `is_after`: an inserted value comes after the entry.
@@ -33,8 +32,7 @@ class _Unit:
     is_after: bool = False
 
 
-@dataclass
-class _Pairs:
+class _Pairs(Struct):
     """The pairs of one list: members to set, entries to insert, and entries that hold a pair."""
 
     members: dict[Span, dict[str, Any]] = field(default_factory=dict)

@@ -11,9 +11,9 @@ which would otherwise be read again.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
@@ -22,8 +22,7 @@ from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
 
 
-@dataclass
-class LoggedMessage:
+class LoggedMessage(Struct):
     """The final version of a message, its span, and all lines that contain a version of it."""
 
     value: dict[str, Any]

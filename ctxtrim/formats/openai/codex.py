@@ -8,9 +8,9 @@ as the first user message.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
@@ -84,8 +84,7 @@ def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcr
     )
 
 
-@dataclass
-class _Session:
+class _Session(Struct):
     """The state after the lines read so far: the live items and other facts.
 
     `usages`: by the number of live items at the time of the record.

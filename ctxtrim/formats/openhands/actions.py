@@ -6,8 +6,9 @@ the screen or the client.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
@@ -45,8 +46,7 @@ _ASIDE = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """The contents of one event: a message, the model answer that it belongs to, and the usage of
     that answer.
     """

@@ -12,9 +12,9 @@ are not read; its summary replaces them, and is removed together with them.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import members, string
@@ -34,8 +34,7 @@ def knows(value: object) -> bool:
     return actions.is_event(value) or sdk.is_event(value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
+class _Event(Struct, frozen=True):
     """One event, its span, and the span to remove with its message."""
 
     value: dict[str, Any]

@@ -1,9 +1,9 @@
 """Attributes of spans and events: plain values, or OTLP's `{"key", "value": {"stringValue"}}`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members
@@ -20,8 +20,7 @@ class Attribute(NamedTuple):
     whole: Span
 
 
-@dataclass
-class Attributes:
+class Attributes(Struct):
     """Attributes by name.
 
     `texts` and `blocks`: where the strings and the values inside structured values are in the file,

@@ -8,7 +8,6 @@
 A message is removed with all its attributes; the numbers of the others stay. No message is added.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,16 +20,17 @@ from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
 from ctxtrim.formats.traces.genai_messages import ROLES
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-_NAME = re.compile(
+_NAME = lazy_pattern(
     r"(?P<list>gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)"
     r"\.(?P<number>\d+)\.(?:message\.)?(?P<field>.+)"
 )
-_BLOCK = re.compile(r"contents\.(\d+)\.message_content\.text")
-_CALL = re.compile(r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
-_TOOL = re.compile(
+_BLOCK = lazy_pattern(r"contents\.(\d+)\.message_content\.text")
+_CALL = lazy_pattern(r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
+_TOOL = lazy_pattern(
     r"(?:llm\.request\.functions\.(\d+)\.(\w+)|llm\.tools\.(\d+)\.tool\.json_schema)"
 )
 _ANSWERS = ("gen_ai.completion", "llm.output_messages")

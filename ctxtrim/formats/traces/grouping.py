@@ -12,22 +12,21 @@ The comparison ignores reasoning, which clients do not always send back, and whi
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ctxtrim.formats.traces.requests import LoggedRequest
 from ctxtrim.model import Message
 
 
-@dataclass
-class Conversation:
+class Conversation(Struct):
     """The longest request of a conversation, and the shorter requests that it repeats."""
 
     request: LoggedRequest
     repeated: list[LoggedRequest] = field(default_factory=list)
 
 
-@dataclass
-class _Node:
+class _Node(Struct):
     """A sequence of messages: the conversations that begin with it, by what comes next.
 
     `after` has the first conversation for each answer that follows, `first` the first

@@ -5,10 +5,9 @@ string, or a plain text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic import messages as anthropic
@@ -62,8 +61,7 @@ class LoggedRequest(Struct, frozen=True):
     uncounted: int = 0
 
 
-@dataclass
-class _Body:
+class _Body(Struct):
     """Elements of one side of a request, or the `text` that it is; `around`: the object around
     the elements.
     """

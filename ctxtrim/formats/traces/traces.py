@@ -5,12 +5,12 @@ so such a transcript is locked; with `--each-request` each request is edited alo
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace as with_fields
 from functools import partial
 from itertools import chain, islice
 from typing import Any
 
 from msgspec.structs import replace
+from msgspec.structs import replace as with_fields
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Format, Insertion, Layout, Site

@@ -4,28 +4,38 @@ Each is read as JSON lines with one conversation per line, in the memory of one 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from ctxtrim.io.containers import databases, eval_log
+from msgspec import Struct
+
+from ctxtrim.loading.lazy_table import LazyTable, module_table
+
+_READERS: LazyTable[Callable[[Path, int], Iterator[bytes]]] = module_table(
+    "ctxtrim.io.containers",
+    {
+        "a zip archive": "eval_log:lines",
+        "a database": "databases:lines",
+    },
+)
 
 
-@dataclass(frozen=True)
-class Container:
-    """A kind of container: what it is, its first bytes, and how it is read.
-
-    `lines`: the JSON lines of a file; an `InputError` if it cannot be read or if a line has more
-    than the given number of bytes.
-    """
+class Container(Struct, frozen=True):
+    """A kind of container: what it is, and its first bytes."""
 
     name: str
     magic: bytes
-    lines: Callable[[Path, int], Iterator[bytes]]
+
+    def lines(self, path: Path, max_size: int) -> Iterator[bytes]:
+        """The JSON lines of a file.
+
+        An `InputError` if it cannot be read, or if a line has more than `max_size` bytes.
+        """
+        return _READERS[self.name](path, max_size)
 
 
 CONTAINERS = (
-    Container("a zip archive", b"PK\x03\x04", eval_log.lines),
-    Container("a database", b"SQLite format 3\0", databases.lines),
+    Container("a zip archive", b"PK\x03\x04"),
+    Container("a database", b"SQLite format 3\0"),
 )
 LONGEST = max(len(container.magic) for container in CONTAINERS)
 """The bytes of a file that tell whether it is a container."""

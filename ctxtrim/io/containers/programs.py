@@ -13,16 +13,14 @@ left out. Sources: `packages/opencode/src/session/session.sql.ts` of anomalyco/o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Raw, json
+from msgspec import Raw, Struct, json
 
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """A program with a database.
 
     `columns`: tables and columns that only its database has all of. `sessions`: the query for the

@@ -5,9 +5,10 @@ detail.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from math import ceil, floor, sqrt
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from ctxtrim.model import Media
 
@@ -20,8 +21,7 @@ class ImagePolicy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
+class Tiles(Struct, frozen=True):
     """OpenAI's older rule: `base` tokens, and `tile` for each tile of 512 pixels.
 
     The image is scaled down to fit 2048 x 2048, then its shorter side to 768; it is never enlarged.
@@ -50,8 +50,7 @@ class Tiles:
         return _ceil(long * part, whole * 512) * _ceil(short * part, whole * 512)
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """The limits of an image before it is split into patches of 32 pixels: patches, and pixels a
     side.
     """
@@ -80,8 +79,7 @@ class Grid:
         return min(self.most, _cover(floor(width * shrink), floor(height * shrink), 32))
 
 
-@dataclass(frozen=True, slots=True)
-class Patches:
+class Patches(Struct, frozen=True):
     """OpenAI's newer rule: patches of 32 pixels, times the model's multiplier.
 
     `low` and `original` are None if that detail costs the same as high; `frame` is added per image.
@@ -108,8 +106,7 @@ class Patches:
         return chosen or self.high
 
 
-@dataclass(frozen=True, slots=True)
-class Anthropic:
+class Anthropic(Struct, frozen=True):
     """Anthropic's rule: patches of 28 pixels, after scaling down to `edge` pixels a side and `cap`
     patches.
 
@@ -137,8 +134,7 @@ class Anthropic:
         return at(largest) + self.allowance
 
 
-@dataclass(frozen=True, slots=True)
-class Crops:
+class Crops(Struct, frozen=True):
     """The rule of Gemini 2: 258 tokens, and for a side above 384 pixels 258 for each crop.
 
     A crop is two thirds of the shorter side, 256 to 768 pixels. An image has at most 24 crops, as
@@ -165,8 +161,7 @@ class Crops:
         return self.crop * (min(self.most, _cover(long, short, unit)) + self.more)
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(Struct, frozen=True):
     """The rule of Gemini 3 and 4: a fixed cost for each requested resolution, for any size.
 
     Source: ai.google.dev, media resolution; 1,065 to 1,101 tokens measured at the default, prompt
@@ -184,8 +179,7 @@ class Levels:
         return levels.get(media.detail or "", self.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
+class Flat(Struct, frozen=True):
     """A fixed cost for every image, for models with only a known maximum."""
 
     most: int
@@ -195,8 +189,7 @@ class Flat:
         return self.most
 
 
-@dataclass(frozen=True, slots=True)
-class Largest:
+class Largest(Struct, frozen=True):
     """The highest of several rules, if sources disagree or the model is unknown."""
 
     policies: tuple[ImagePolicy, ...]

@@ -3,8 +3,10 @@
 Numbers are as published or measured by November 2026; if sources disagree, the larger one.
 """
 
-from dataclasses import dataclass, replace
 from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.model import Media
 from ctxtrim.tokens.media.image_costs import (
@@ -47,8 +49,7 @@ UNSEALED = 45
 """Tokens added to that estimate: recorded requests with short reasoning need 44."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """The attachment costs of one model family, in tokens: an image rule, and numbers for other
     kinds.
 

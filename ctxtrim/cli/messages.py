@@ -1,0 +1,37 @@
+"""Lines on standard error and text on standard output."""
+
+import sys
+from contextlib import suppress
+
+from ctxtrim.io.outputs import Stdout
+from ctxtrim.text.escaping import clean, clean_lines
+
+_ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
+
+
+def print_error(line: str) -> None:
+    """Print a line on standard error, with control characters escaped.
+
+    Errors of standard error are ignored.
+    """
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(clean(line) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print lines on standard output, with control characters escaped."""
+    Stdout().write(encoded(clean_lines(text)))
+
+
+def encoded(shown: str) -> bytes:
+    """A text in the encoding of standard output.
+
+    If it cannot encode the symbols of reports, they become ASCII.
+    """
+    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    try:
+        shown.encode(encoding)
+    except UnicodeEncodeError:
+        shown = shown.translate(_ASCII)
+    return shown.encode(encoding, errors="backslashreplace")

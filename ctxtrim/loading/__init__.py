@@ -1,0 +1,1 @@
+"""What is loaded when it is first used: rows of tables, and patterns."""

@@ -1,0 +1,68 @@
+"""A table whose values are loaded when they are first used, so that a run loads only its own."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+class LazyTable(MutableMapping[str, Value]):
+    """Values by name. The names are known at once; `load` makes a value from its name."""
+
+    def __init__(self, names: Iterable[str], load: Callable[[str], Value]) -> None:
+        self._names = dict.fromkeys(names)
+        self._load = load
+        self._loaded: dict[str, Value] = {}
+
+    def __getitem__(self, name: str) -> Value:
+        """The value of a name; a `KeyError` for an unknown name."""
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        """Add or replace a value."""
+        self._names[name] = None
+        self._loaded[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a name."""
+        del self._names[name]
+        self._loaded.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the table has a name; loads nothing."""
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        """The names in order; loads nothing."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """The number of names."""
+        return len(self._names)
+
+
+def module_table(package: str, rows: Mapping[str, str]) -> LazyTable[Any]:
+    """A table of values in the modules of a package; `rows` maps names to `module:attribute`."""
+
+    def load(name: str) -> Any:
+        module, _, attribute = rows[name].partition(":")
+        return getattr(import_module(f"{package}.{module}"), attribute)
+
+    return LazyTable(rows, load)
+
+
+def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package that offers the names of its modules, each loaded on use."""
+    homes = {name: module for module, names in modules.items() for name in names}
+
+    def attribute(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
+
+    return attribute

@@ -169,7 +169,11 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
 
 
 def _job(
-    pipeline: Pipeline, values: Values, form: str | None, store: SummaryStore | None, overflow: Any
+    pipeline: Pipeline,
+    values: Values,
+    form: str | None,
+    store: "SummaryStore | None",
+    overflow: Any,
 ) -> Job:
     """The job of a pipeline. Reports other than text show counts and changes."""
     target = _target(values)

@@ -11,6 +11,7 @@
 If several sections match a file, the last one that has a setting decides.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,19 @@ from ctxtrim.text.escaping import clean
 from ctxtrim.text.globs import path_glob
 
 _LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
-_SETTINGS: dict[str, tuple[str | None, Option]] = {
-    **{name: (None, SHARED[name]) for name in ("model", "budget")},
-    **{
+
+
+@cache
+def _settings() -> dict[str, tuple[str | None, Option]]:
+    """The settings that a section can have, each with its stage; None for a setting of the run."""
+    shared = {name: (None, SHARED[name]) for name in ("model", "budget")}
+    limits = {
         name: (stage, SETTINGS[stage][name])
         for stage in STAGES
         if declares(STAGES[stage], "accepts_bounds")
         for name in _LIMITS
-    },
-}
-"""The settings that a section can have, each with its stage; None for a setting of the run."""
+    }
+    return {**shared, **limits}
 
 
 def read_sections(source: SettingsSource, path: Path, place: str, found: object) -> None:
@@ -62,12 +66,12 @@ def read_sections(source: SettingsSource, path: Path, place: str, found: object)
 
 
 def _set(settings: SettingsSource, location: str, key: str, value: Any) -> None:
-    name = field_name(key, _SETTINGS) or field_name(kebab_case(key), _SETTINGS)
+    name = field_name(key, _settings()) or field_name(kebab_case(key), _settings())
     if name is None:
-        known = {word: option_name(word) for word in ("match", *_SETTINGS)}
+        known = {word: option_name(word) for word in ("match", *_settings())}
         near = suggestion(kebab_case(key).replace("-", "_"), known)
         raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(known.values())}")
-    stage, option = _SETTINGS[name]
+    stage, option = _settings()[name]
     assign(settings, location, [Meaning(stage, option, value)], Option.convert)
 
 

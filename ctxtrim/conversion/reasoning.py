@@ -53,7 +53,7 @@ def _from_pi(block: Mapping[str, Any], sealed: str, api: object) -> dict[str, An
 
 
 def signature_in(block: Any) -> str | None:
-    """What the provider signed or encrypted in a block of its own."""
+    """What the provider signed or encrypted in a separate block."""
     if not isinstance(block, Mapping):
         return None
     return first_string(block.get(key) for key in _SIGNATURES)

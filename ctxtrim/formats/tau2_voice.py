@@ -80,7 +80,7 @@ def _pieces(value: Any, span: Span) -> Iterator[_Piece]:
 
 
 def _speech(chunk: dict[str, Any], span: Span) -> tuple[list[Part], list[Span]]:
-    """The texts of a chunk: its content, unless it is audio, and what is said besides it."""
+    """The texts of a chunk: its content, unless it is audio, and other texts."""
     parts: list[Part] = []
     spans: list[Span] = []
     text, home = string(chunk.get("content")), span.inside("content")

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
         estimate_context_tokens,
         should_compact,
     )
+    from ctxtrim.api.configs import (
+        CompactConfig,
+        CountConfig,
+        PromptConfig,
+        SummaryConfig,
+        TrimConfig,
+        TruncateConfig,
+    )
     from ctxtrim.api.final_prompt import FinalPrompt, build_final_prompt
     from ctxtrim.api.fit import PromptUsage
     from ctxtrim.api.provider_errors import is_context_length_exceeded
@@ -61,11 +69,13 @@ _HOMES = {
     "AssistantMessage": "api.retention",
     "Budget": "tokens",
     "Change": "stage",
+    "CompactConfig": "api.configs",
     "Compacted": "api.compaction",
     "ContextOverflowError": "errors",
     "ContextSummary": "api.summary",
     "ContextWindow": "api.retention",
     "Count": "tokens.counter",
+    "CountConfig": "api.configs",
     "Counter": "tokens.counter",
     "CtxtrimError": "errors",
     "EnforcedLimit": "api.budgets",
@@ -80,14 +90,18 @@ _HOMES = {
     "Model": "tokens.models",
     "Outcome": "stage",
     "Part": "model",
+    "PromptConfig": "api.configs",
     "PromptUsage": "api.fit",
     "STAGES": "stages",
     "SpecRefreshMessage": "api.retention",
     "Stage": "stage",
+    "SummaryConfig": "api.configs",
     "Tokenizer": "tokens",
     "ToolResultMessage": "api.retention",
     "ToolResultRetentionPolicy": "api.retention",
     "Transcript": "model",
+    "TrimConfig": "api.configs",
+    "TruncateConfig": "api.configs",
     "UserMessage": "api.retention",
     "active_files": "api.tool_outputs",
     "build_final_prompt": "api.final_prompt",
@@ -118,11 +132,13 @@ __all__ = [
     "AssistantMessage",
     "Budget",
     "Change",
+    "CompactConfig",
     "Compacted",
     "ContextOverflowError",
     "ContextSummary",
     "ContextWindow",
     "Count",
+    "CountConfig",
     "Counter",
     "CtxtrimError",
     "EnforcedLimit",
@@ -137,13 +153,17 @@ __all__ = [
     "Model",
     "Outcome",
     "Part",
+    "PromptConfig",
     "PromptUsage",
     "SpecRefreshMessage",
     "Stage",
+    "SummaryConfig",
     "Tokenizer",
     "ToolResultMessage",
     "ToolResultRetentionPolicy",
     "Transcript",
+    "TrimConfig",
+    "TruncateConfig",
     "UserMessage",
     "active_files",
     "build_final_prompt",
@@ -168,6 +188,11 @@ __all__ = [
     "truncate_text",
     "with_recovery",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from ctxtrim.api.messages import (
     Tools,
     conversation,
     position_of,
+    role_of,
 )
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
@@ -46,7 +47,7 @@ OnUsage = Callable[[PromptUsage], object]
 class Fitted:
     """A new list, its usage, and the summary in it."""
 
-    messages: list[dict[str, Any]]
+    messages: list[Any]
     usage: PromptUsage
     summary: StoredSummary | None
 
@@ -63,7 +64,7 @@ def read_messages(
     if read.transcript.uncounted or (messages and not known):
         unknown = (position for position in range(len(messages)) if position not in known)
         first = next(unknown, 0)
-        role = messages[first]["role"]
+        role = role_of(messages[first])
         raise InputError(
             f"message {first}: role {role!r} cannot be counted; expected a message in the "
             "shape of OpenAI or Anthropic"

@@ -42,14 +42,15 @@ class Settings:
 
 
 def parse_options(
-    options: Options | None, location: str, preset: str = "budget", *, is_session: bool = False
+    location: str, *options: Options | None, preset: str = "budget", is_session: bool = False
 ) -> Settings:
-    """The settings from options. Missing options have the values of the preset.
+    """The settings from configs and keywords; the last one wins.
 
-    Raises `UsageError`, beginning with `location`, for an unknown option or an invalid value.
+    Missing options have the values of the preset. Files and the environment are not read. Raises
+    `UsageError`, beginning with `location`, for an unknown option or an invalid value.
     `is_session`: as in `Config.metering`.
     """
-    config = program(dict(options or {}), location, preset)
+    config = program(location, preset, *(mapping for mapping in options if mapping is not None))
     values = config.values
     if values["tokenizer"] == USAGE:
         raise UsageError(

@@ -28,7 +28,7 @@ import orjson
 from ctxtrim.cli.runner import calm_collector
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
-from ctxtrim.pipeline import Pipeline, Spec
+from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES, gigatoken_engine, tiktoken_engine
@@ -135,7 +135,7 @@ def _plain_trim(files: list[bytes], texts: list[list[str]], count: Callable[[str
 
 def _ctxtrim(files: list[bytes], *stages: tuple[str, dict[str, int]]) -> int:
     job = Job(
-        Pipeline(
+        StagePipeline(
             tuple(Spec(name, settings) for name, settings in stages),
             Metering(tokenizer, tokenizer=ENCODING, limit=BUDGET),
         ),

@@ -122,7 +122,7 @@ NO_SERVICES = Services()
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class StagePipeline:
     """Stages with their settings, and how transcripts are counted. It can be pickled.
 
     `thinking`: what to do with reasoning in edited transcripts, None for the default of the model.

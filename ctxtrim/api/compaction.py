@@ -128,7 +128,7 @@ def compact(
     read = read_messages(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     services = Services(summarizer=summarizer, on_event=on_event, cause="it was asked for")
-    result = run_stages(read, settings, meter, [settings.config.spec("compact")], services)
+    result = run_stages(read, settings.pipeline(settings.config.spec("compact")), services, meter)
     findings = tuple(
         finding.message
         for step in result.steps

@@ -6,7 +6,7 @@ bytes or characters. `docs/architecture/context-management.md` explains each set
 """
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 Texts = str | list[str] | tuple[str, ...]
 
@@ -135,6 +135,19 @@ class _Others(TypedDict, total=False):
     toolOutput: Mapping[str, Any]
 
 
+class _Read(TypedDict, total=False):
+    format: str
+    messages_path: str
+    each_request: bool
+    max_size: int | str
+
+
+class _Job(TypedDict, total=False):
+    on_overflow: Literal["fail", "keep"]
+    keep_snapshots: bool
+    explain: bool
+
+
 class CountConfig(_Count, total=False):
     """The tokenizer, and the factor for estimates."""
 
@@ -174,3 +187,11 @@ class PromptConfig(
     total=False,
 ):
     """The budget of a prompt, the stages that make it fit, and all settings of these stages."""
+
+
+class ReadConfig(_Read, total=False):
+    """The format of files, and the most bytes of a line or document."""
+
+
+class PipelineConfig(PromptConfig, _Read, _Job, total=False):
+    """All settings of a pipeline, the format of files, and what to do with an overflow."""

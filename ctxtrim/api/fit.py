@@ -16,7 +16,7 @@ from ctxtrim.api.messages import (
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
 from ctxtrim.metering import Meter
-from ctxtrim.pipeline import Pipeline, PipelineRun, Services, Spec
+from ctxtrim.pipeline import NO_SERVICES, PipelineRun, Services, Spec, StagePipeline
 from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries import Summarizer, markers, sections
 
@@ -88,7 +88,7 @@ def fitted(
     meter = settings.metering.meter(read.transcript)
     summary = None if stored is None else _stored(stored, meter)
     services = Services(summarizer=summarizer, stored=summary)
-    result = run_stages(read, settings, meter, settings.stages, services)
+    result = run_stages(read, settings.pipeline(*settings.stages), services, meter)
     must_fit(result)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
@@ -100,10 +100,9 @@ def fitted(
 
 def run_stages(
     read: PlainConversation,
-    settings: Settings,
-    meter: Meter,
-    stages: Sequence[Spec],
-    services: Services,
+    pipeline: StagePipeline,
+    services: Services = NO_SERVICES,
+    meter: Meter | None = None,
 ) -> PipelineRun:
     """The result of some stages.
 
@@ -112,8 +111,8 @@ def run_stages(
     """
     first = next(iter(read.transcript.messages), None)
     has_system = first is not None and first.role == "system" and position_of(first) is None
-    specs = _keeping(stages) if has_system else tuple(stages)
-    pipeline = Pipeline(specs, settings.metering, settings.thinking)
+    if has_system:
+        pipeline = replace(pipeline, stages=_keeping(pipeline.stages))
     return pipeline.run(read.transcript, services, meter)
 
 

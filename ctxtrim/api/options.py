@@ -6,18 +6,17 @@
     {"maxContextTokens": 128000, "reservedOutputTokens": 4096, "enabled": True}
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from ctxtrim.config import Config, program
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
-from ctxtrim.pipeline import Spec
+from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.tokenizers import family_of, tokenizer
-from ctxtrim.tokens.models import Model
+from ctxtrim.tokens.models import Model, assumed_model
 
 Options = Mapping[str, Any]
 
@@ -35,6 +34,10 @@ class Settings:
     stages: tuple[Spec, ...]
     is_on: bool
     thinking: Thinking | None
+
+    def pipeline(self, *stages: Spec) -> StagePipeline:
+        """Some stages with these settings."""
+        return StagePipeline(stages, self.metering, self.thinking)
 
     def of_stage(self, name: str) -> dict[str, Any]:
         """The settings of a stage, which need not be one of `stages`."""
@@ -57,14 +60,13 @@ def parse_options(
             f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name "
             "another tokenizer"
         )
-    model_of = partial(_model_of, config.model_of)
-    metering = config.metering(tokenizer, model_of, is_session=is_session)
+    metering = config.metering(tokenizer, _model_of, is_session=is_session)
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, metering, config.pipeline(), config.enabled.value, thinking)
 
 
-def _model_of(model_of: Callable[[str | None], Model], name: str | None) -> Model:
+def _model_of(name: str | None) -> Model:
     """The model of a name, with the tokenizer that the program registered for its family."""
-    model = model_of(name)
+    model = assumed_model(name)
     family = family_of(name) if name is not None else None
     return model if family is None else replace(model, tokenizer=family)

@@ -111,10 +111,9 @@ def _shorter(
         spec = settings.config.spec("compact")
         recent = min(spec.settings["keep_recent_tokens"], estimate(read.transcript).tokens // 2)
         spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
-        stages = [spec, settings.config.spec("trim")]
-        result = run_stages(
-            read, settings, meter, stages, replace(services, on_event=None, cause=_CAUSE)
-        )
+        pipeline = settings.pipeline(spec, settings.config.spec("trim"))
+        quiet = replace(services, on_event=None, cause=_CAUSE)
+        result = run_stages(read, pipeline, quiet, meter)
         must_fit(result)
         return result
 

@@ -12,7 +12,6 @@ from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
-from ctxtrim.pipeline import Pipeline
 
 
 def count_steps(messages: PlainMessages) -> int:
@@ -135,5 +134,4 @@ def truncate_old_tool_outputs(
     spec = settings.config.spec("truncate")
     if current_step is not None:
         spec = replace(spec, settings={**spec.settings, "current_step": current_step})
-    pipeline = Pipeline((spec,), settings.metering, settings.thinking)
-    return read.with_messages(pipeline.run(read.transcript).transcript)
+    return read.with_messages(settings.pipeline(spec).run(read.transcript).transcript)

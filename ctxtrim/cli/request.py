@@ -21,7 +21,7 @@ from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Pipeline, Spec
+from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import Finding
@@ -104,7 +104,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
     job = Job(
-        Pipeline(specs, _metering(sources, config), _thinking(values) if edits else "keep"),
+        StagePipeline(specs, _metering(sources, config), _thinking(values) if edits else "keep"),
         _on_overflow(values, edits),
         keeps_snapshots=values["keep_snapshots"],
         is_quick=[spec.declares("accepts_bounds") for spec in specs] == [True]

@@ -160,6 +160,28 @@ class Pipeline:
         content = open_reading(lines, self.choice.formats, self.max_size)
         return stream(path, content, self.job)
 
+    def stream_file(self, path: str | Path) -> Iterator[Done]:
+        """Run the stages over a file, with bounded memory.
+
+        Args:
+            path: a file of any supported format, which may be compressed; `-` is standard input.
+
+        Returns:
+            An iterator over results, as from `run_lines`.
+
+        Raises:
+            InputError: the file cannot be read, or has no transcript.
+        """
+        has_rows = False
+        findings: list[Finding] = []
+        with opened(str(path), self.choice, self.max_size) as content:
+            for done in stream(str(path), content, self.job):
+                has_rows = has_rows or bool(done.rows)
+                findings += done.findings[: 1 - len(findings)]
+                yield done
+            if not has_rows:
+                raise no_transcript(content, findings)
+
     def run_file(self, path: str | Path, output: str | Path | None = None) -> FileOutcome:
         """Run the stages over a file.
 
@@ -181,13 +203,10 @@ class Pipeline:
         sink = write_to(Path(output)) if output is not None else None
         write = pieces.append if sink is None else sink.write
         try:
-            with opened(str(path), self.choice, self.max_size) as content:
-                for done in stream(str(path), content, self.job):
-                    write(done.data or b"")
-                    rows += done.rows
-                    findings += done.findings
-                if not rows:
-                    raise no_transcript(content, findings)
+            for done in self.stream_file(path):
+                write(done.data or b"")
+                rows += done.rows
+                findings += done.findings
             if sink is not None and any(row.is_written for row in rows):
                 sink.commit()
         finally:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
+from msgspec.structs import replace
+
 from ctxtrim.api.configs import PipelineConfig
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.pipelines import Pipeline
@@ -94,10 +96,12 @@ def fits(
     for file in inputs([str(source)]).inputs:
         if file.problem is not None:
             raise InputError(f"{file.path}: {file.problem}")
-        outcome = pipeline.run_file(file.path)
-        rows += outcome.rows
-        findings = [*outcome.findings, *(note for row in outcome.rows for note in row.findings)]
-        problems += [(file.path, finding) for finding in findings if finding.severity == "error"]
+        for done in pipeline.stream_file(file.path):
+            rows += (
+                row if not row.fits else replace(row, explained=(), lines={}) for row in done.rows
+            )
+            findings = [*done.findings, *(finding for row in done.rows for finding in row.findings)]
+            problems += ((file.path, item) for item in findings if item.severity == "error")
     return BudgetVerdict(tuple(rows), tuple(problems))
 
 

@@ -37,6 +37,7 @@ def test_files_give_the_bytes_and_rows_of_the_command_line(ctxtrim: Run, tmp_pat
     with AGENT.open("rb") as lines:
         done = list(PIPELINE.run_lines(lines, str(AGENT)))
     assert b"".join(part.data or b"" for part in done) == data
+    assert list(PIPELINE.stream_file(AGENT)) == done
     assert tuple(row for part in done for row in part.rows) == outcome.rows
 
 

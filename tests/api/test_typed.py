@@ -43,6 +43,7 @@ create(new)
 create(ctxtrim.trim_conversation(messages, 1000))
 create(ctxtrim.truncate_old_tool_outputs(messages, {"max_age": 5}, max_tokens=100))
 create(ctxtrim.compact(messages, {"maxMessages": 20}).messages)
+create(ctxtrim.Pipeline("trim", model="gpt-4o").run(messages).messages)
 text, tokens = ctxtrim.summarize_context(messages, summary_tokens=100)
 number: int = dropped + tokens + ctxtrim.estimate_tokens(messages, "gpt-4o")
 answer: ChatCompletion = ctxtrim.with_recovery(create, messages, model="gpt-4o")
@@ -57,6 +58,8 @@ WRONG = {
     'ctxtrim.truncate_old_tool_outputs([], {"max_agee": 1})': "arg-type",
     "ctxtrim.compute_max_input_tokens(window=1)": "call-arg",
     "ctxtrim.trim_conversation([], 10, model=4)": "arg-type",
+    'ctxtrim.Pipeline("trim", modell="gpt-4o")': "call-arg",
+    'ctxtrim.fits("a.jsonl", modell="gpt-4o")': "call-arg",
     "a, b = ctxtrim.enforce_context_limit([{}], 10)": "misc",
     "a, b, c = ctxtrim.summarize_context([])": "misc",
     "ctxtrim.trim_conversation([1], 10)": "type-var",

@@ -22,8 +22,20 @@ if TYPE_CHECKING:
         estimate_context_tokens,
         should_compact,
     )
+    from ctxtrim.api.configs import (
+        CompactConfig,
+        CountConfig,
+        PipelineConfig,
+        PromptConfig,
+        ReadConfig,
+        SummaryConfig,
+        TrimConfig,
+        TruncateConfig,
+    )
+    from ctxtrim.api.files import read
     from ctxtrim.api.final_prompt import FinalPrompt, build_final_prompt
     from ctxtrim.api.fit import PromptUsage
+    from ctxtrim.api.pipelines import FileOutcome, MessagesOutcome, Pipeline
     from ctxtrim.api.provider_errors import is_context_length_exceeded
     from ctxtrim.api.retention import (
         AssistantMessage,
@@ -42,13 +54,16 @@ if TYPE_CHECKING:
         tag_steps,
         truncate_old_tool_outputs,
     )
+    from ctxtrim.api.verdict import BudgetVerdict, fits
     from ctxtrim.clipping.limits import truncate_text
     from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
     from ctxtrim.events import Event
     from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
     from ctxtrim.model import Message, Part, Transcript
+    from ctxtrim.reports.model import Row
     from ctxtrim.stage import Change, Finding, Outcome, Stage
     from ctxtrim.stages import STAGES
+    from ctxtrim.stream import Done
     from ctxtrim.tokenizers import tokenizer
     from ctxtrim.tokens import Budget, Tokenizer
     from ctxtrim.tokens.counter import Count, Counter
@@ -60,16 +75,21 @@ __version__ = "0.1.0"
 _HOMES = {
     "AssistantMessage": "api.retention",
     "Budget": "tokens",
+    "BudgetVerdict": "api.verdict",
     "Change": "stage",
+    "CompactConfig": "api.configs",
     "Compacted": "api.compaction",
     "ContextOverflowError": "errors",
     "ContextSummary": "api.summary",
     "ContextWindow": "api.retention",
     "Count": "tokens.counter",
+    "CountConfig": "api.configs",
     "Counter": "tokens.counter",
     "CtxtrimError": "errors",
+    "Done": "stream",
     "EnforcedLimit": "api.budgets",
     "Event": "events",
+    "FileOutcome": "api.pipelines",
     "FileReference": "evidence",
     "FinalPrompt": "api.final_prompt",
     "Finding": "stage",
@@ -77,17 +97,26 @@ _HOMES = {
     "Irreducible": "errors",
     "KeyInfo": "evidence",
     "Message": "model",
+    "MessagesOutcome": "api.pipelines",
     "Model": "tokens.models",
     "Outcome": "stage",
     "Part": "model",
+    "Pipeline": "api.pipelines",
+    "PipelineConfig": "api.configs",
+    "PromptConfig": "api.configs",
     "PromptUsage": "api.fit",
+    "ReadConfig": "api.configs",
+    "Row": "reports.model",
     "STAGES": "stages",
     "SpecRefreshMessage": "api.retention",
     "Stage": "stage",
+    "SummaryConfig": "api.configs",
     "Tokenizer": "tokens",
     "ToolResultMessage": "api.retention",
     "ToolResultRetentionPolicy": "api.retention",
     "Transcript": "model",
+    "TrimConfig": "api.configs",
+    "TruncateConfig": "api.configs",
     "UserMessage": "api.retention",
     "active_files": "api.tool_outputs",
     "build_final_prompt": "api.final_prompt",
@@ -100,7 +129,9 @@ _HOMES = {
     "estimate_tokens": "api.budgets",
     "extract_key_info": "evidence",
     "find_model": "tokens.models",
+    "fits": "api.verdict",
     "is_context_length_exceeded": "api.provider_errors",
+    "read": "api.files",
     "should_compact": "api.compaction",
     "summarize_context": "api.summary",
     "summarize_tool_output": "api.tool_outputs",
@@ -117,16 +148,21 @@ __all__ = [
     "STAGES",
     "AssistantMessage",
     "Budget",
+    "BudgetVerdict",
     "Change",
+    "CompactConfig",
     "Compacted",
     "ContextOverflowError",
     "ContextSummary",
     "ContextWindow",
     "Count",
+    "CountConfig",
     "Counter",
     "CtxtrimError",
+    "Done",
     "EnforcedLimit",
     "Event",
+    "FileOutcome",
     "FileReference",
     "FinalPrompt",
     "Finding",
@@ -134,16 +170,25 @@ __all__ = [
     "Irreducible",
     "KeyInfo",
     "Message",
+    "MessagesOutcome",
     "Model",
     "Outcome",
     "Part",
+    "Pipeline",
+    "PipelineConfig",
+    "PromptConfig",
     "PromptUsage",
+    "ReadConfig",
+    "Row",
     "SpecRefreshMessage",
     "Stage",
+    "SummaryConfig",
     "Tokenizer",
     "ToolResultMessage",
     "ToolResultRetentionPolicy",
     "Transcript",
+    "TrimConfig",
+    "TruncateConfig",
     "UserMessage",
     "active_files",
     "build_final_prompt",
@@ -156,7 +201,9 @@ __all__ = [
     "estimate_tokens",
     "extract_key_info",
     "find_model",
+    "fits",
     "is_context_length_exceeded",
+    "read",
     "should_compact",
     "summarize_context",
     "summarize_tool_output",
@@ -168,6 +215,11 @@ __all__ = [
     "truncate_text",
     "with_recovery",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

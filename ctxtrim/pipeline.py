@@ -126,7 +126,7 @@ class Services(Struct, frozen=True):
 NO_SERVICES = Services()
 
 
-class Pipeline(Struct, frozen=True):
+class StagePipeline(Struct, frozen=True):
     """Stages with their settings, and how transcripts are counted. It can be pickled.
 
     `thinking`: what to do with reasoning in edited transcripts, None for the default of the model.

@@ -21,7 +21,7 @@ from ctxtrim.formats.reading import Chunk, Reading
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.metering import Meter
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Pipeline, PipelineRun, Services
+from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Origin, row
@@ -46,7 +46,7 @@ class Job:
     bytes.
     """
 
-    pipeline: Pipeline
+    pipeline: StagePipeline
     on_overflow: Literal["fail", "keep", "write"] = "fail"
     keeps_snapshots: bool = False
     is_quick: bool = False
@@ -207,7 +207,7 @@ def _as_read(transcript: Transcript, meter: Meter, finding: Finding) -> Pipeline
 
 
 def _not_archived(
-    pipeline: Pipeline, transcript: Transcript, meter: Meter, error: ArchiveError
+    pipeline: StagePipeline, transcript: Transcript, meter: Meter, error: ArchiveError
 ) -> PipelineRun:
     """The result for an unchanged transcript, because its originals cannot be stored."""
     result = _as_read(transcript, meter, not_archived(error))
@@ -266,7 +266,7 @@ def _converted(
 
 
 def _recounted(
-    pipeline: Pipeline, result: PipelineRun, again: Transcript | None
+    pipeline: StagePipeline, result: PipelineRun, again: Transcript | None
 ) -> PipelineRun | None:
     """A result counted as it reads back; None if it names another model and does not fit it.
 
@@ -289,7 +289,7 @@ def _recounted(
     return replace(result, transcript=again, count=count)
 
 
-def _renamed(pipeline: Pipeline, result: PipelineRun, again: Transcript) -> PipelineRun | None:
+def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) -> PipelineRun | None:
     """A result counted for the model that the output names; None if it should fit and does not."""
     meter, named = result.meter, pipeline.metering.meter(again)
     count = named.counter.count(again)

@@ -12,7 +12,7 @@ from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import Chunk, open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Pipeline, Spec
+from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.model import Row
 from ctxtrim.stage import LEFT_OUT, Finding, Original
 from ctxtrim.stream import Job, stream
@@ -66,7 +66,7 @@ def parse(text: str, settings: Mapping[str, Any]) -> Spec:
 def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **metering: Any) -> Ran:
     """The file through some stages."""
     specs = tuple(Spec(name, parse(name, settings).settings) for name, settings in stages)
-    job = Job(Pipeline(specs, Metering(tokenizer, **({"tokenizer": "chars4"} | metering))))
+    job = Job(StagePipeline(specs, Metering(tokenizer, **({"tokenizer": "chars4"} | metering))))
     shelf = Shelf()
     done = list(stream("file", open_reading(BytesIO(data)), job, shelf))
     written = [outcome.data for outcome in done if outcome.data is not None]

@@ -10,7 +10,7 @@ from harness import run
 
 from ctxtrim.config import configured
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.pipeline import Pipeline
+from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stages import STAGES
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
@@ -19,7 +19,7 @@ DATA = (Path(__file__).parents[1] / "fixtures" / "agent.jsonl").read_bytes()
 OWN_MODEL = '[models.ours]\ncontext_window = 2500\ntokenizer = "chars4"\n'
 
 
-def outputs(pipeline: Pipeline) -> list[tuple[bytes | None, object]]:
+def outputs(pipeline: StagePipeline) -> list[tuple[bytes | None, object]]:
     results = stream("agent.jsonl", open_reading(BytesIO(DATA)), Job(pipeline))
     return [(result.data, result.rows) for result in results]
 
@@ -29,7 +29,7 @@ def test_a_pickled_pipeline_of_all_stages_has_the_same_output(tmp_path: Path) ->
     options = {"model": "ours", "reserve": 1400, "max_age": 1, "max_messages": 10}
     config = configured(options, {}, tmp_path)
     metering = config.metering(partial(tokenizer, is_light=True), config.model_of)
-    pipeline = Pipeline(tuple(config.spec(name) for name in STAGES), metering)
+    pipeline = StagePipeline(tuple(config.spec(name) for name in STAGES), metering)
     expected = outputs(pipeline)
 
     copy = pickle.loads(pickle.dumps(pipeline))

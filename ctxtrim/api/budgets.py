@@ -1,25 +1,56 @@
 """Token counts and limits of message lists."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Generic, Unpack
 
+from ctxtrim.api.configs import CountConfig, PromptConfig, TrimConfig
 from ctxtrim.api.fit import fitted, read_messages
-from ctxtrim.api.messages import PlainMessages, System, Tools
-from ctxtrim.api.options import Options, parse_options
+from ctxtrim.api.messages import M, PlainMessages, System, Tools
+from ctxtrim.api.options import parse_options
 from ctxtrim.model import Source, Transcript
 
 
-@dataclass(frozen=True)
-class EnforcedLimit:
-    """A new list within a limit, whether it was truncated, and its dropped messages and tokens.
+class EnforcedLimit(tuple[list[M], bool, int], Generic[M]):
+    """The three values of `enforce_context_limit`, and the tokens of the new list.
 
-    Each tool result counts as a message.
+    It unpacks to `messages`, `truncated` (whether the list is shorter or has shorter results) and
+    `dropped_count` (messages; each tool result counts as a message). `token_count` includes system
+    prompt, tools and framing.
     """
 
-    messages: list[dict[str, Any]]
-    truncated: bool
-    dropped_count: int
     token_count: int
+
+    def __new__(
+        cls, messages: list[M], truncated: bool, dropped_count: int, token_count: int
+    ) -> "EnforcedLimit[M]":
+        """The three values and an attribute."""
+        values = super().__new__(cls, (messages, truncated, dropped_count))
+        values.token_count = token_count
+        return values
+
+    def __getnewargs__(self) -> tuple[list[M], bool, int, int]:
+        return (*self, self.token_count)
+
+    def __repr__(self) -> str:
+        return (
+            f"EnforcedLimit(messages=[{len(self.messages)} messages], truncated={self.truncated}, "
+            f"dropped_count={self.dropped_count}, token_count={self.token_count})"
+        )
+
+    @property
+    def messages(self) -> list[M]:
+        """The new list."""
+        return self[0]
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the new list differs from the given one."""
+        return self[1]
+
+    @property
+    def dropped_count(self) -> int:
+        """The number of dropped messages."""
+        return self[2]
 
 
 def estimate_tokens(
@@ -28,62 +59,107 @@ def estimate_tokens(
     *,
     system: System = None,
     tools: Tools = None,
-    **options: Any,
+    **options: Unpack[CountConfig],
 ) -> int:
     """The tokens of a request: messages, calls, results, framing, system prompt and tools.
 
-    The count is the model's own, or an estimate that is rather too high. `options` are those of
-    `count`, such as `tokenizer` and `safety`, the factor for estimates.
+    The count is the model's own, or an estimate that is rather too high.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        model: selects the tokenizer; without it, `o200k_base` counts.
+        system: Anthropic's system prompt, a text or blocks.
+        tools: the tool schemas of the request.
+        **options: `tokenizer`, and `safety`, the factor for estimates (at least 1).
+
+    Returns:
+        The number of tokens.
+
+    Raises:
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
     """
-    settings = parse_options({"model": model, **options}, "estimate_tokens")
+    settings = parse_options("estimate_tokens", {"model": model, **options})
     read = read_messages(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     return meter.counter.tokens(read.transcript)
 
 
-def compute_max_input_tokens(config: Options | None = None) -> int:
-    """The most tokens of a prompt: context window − reserve, at most the model's max input.
+def compute_max_input_tokens(
+    config: PromptConfig | None = None, **options: Unpack[PromptConfig]
+) -> int:
+    """The most tokens of a prompt: context window - reserve, at most the model's max input.
 
-    The default is 123,904.
+    Args:
+        config: `model`, `context_window`, `reserve` or `budget`, in tokens.
+        **options: the same keys as keywords; they take precedence.
 
-    Raises `UsageError` if the reserve is as large as the window.
+    Returns:
+        The number of tokens, by default 123,904.
+
+    Raises:
+        UsageError: an option is unknown or invalid, or the reserve is as large as the window.
     """
-    settings = parse_options(config, "compute_max_input_tokens")
+    settings = parse_options("compute_max_input_tokens", config, options)
     return settings.metering.meter(Transcript((), Source((), ()))).budget.available
 
 
 def enforce_context_limit(
-    messages: PlainMessages,
+    messages: Sequence[M],
     max_input_tokens: int,
     *,
     system: System = None,
     tools: Tools = None,
-    **options: Any,
-) -> EnforcedLimit:
+    **options: Unpack[TrimConfig],
+) -> EnforcedLimit[M]:
     """A list of at most `max_input_tokens` tokens. A list that fits is not changed.
 
-    `options` are those of `trim`, and `model` or `tokenizer`. Raises `ContextOverflowError` if no
-    such list exists.
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        max_input_tokens: the most tokens of messages, system prompt, tools and framing.
+        system: Anthropic's system prompt, which is counted and never dropped.
+        tools: the tool schemas of the request, which are counted.
+        **options: `model` or `tokenizer`, and the settings of `trim`.
+
+    Returns:
+        Three values: the new list, whether it differs, and the number of dropped messages. Its
+        `token_count` is the tokens of the new list. Messages are dicts, also those of SDK objects.
+
+    Raises:
+        ContextOverflowError: messages that cannot be dropped exceed the limit.
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
     """
-    done = fitted(
-        messages,
-        parse_options({**options, "budget": max_input_tokens}, "enforce_context_limit"),
-        system,
-        tools,
-    )
-    return EnforcedLimit(
-        done.messages, done.usage.trimmed, done.usage.dropped, done.usage.final_tokens
-    )
+    settings = parse_options("enforce_context_limit", options, {"budget": max_input_tokens})
+    done = fitted(messages, settings, system, tools)
+    usage = done.usage
+    return EnforcedLimit(done.messages, usage.trimmed, usage.dropped, usage.final_tokens)
 
 
 def trim_conversation(
-    messages: PlainMessages,
+    messages: Sequence[M],
     target_tokens: int,
     *,
     system: System = None,
     tools: Tools = None,
-    **options: Any,
-) -> list[dict[str, Any]]:
-    """A list of at most `target_tokens` tokens, as from `enforce_context_limit`."""
-    settings = parse_options({**options, "budget": target_tokens}, "trim_conversation")
+    **options: Unpack[TrimConfig],
+) -> list[M]:
+    """A list of at most `target_tokens` tokens, as from `enforce_context_limit`.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        target_tokens: the most tokens of messages, system prompt, tools and framing.
+        system: Anthropic's system prompt, which is counted and never dropped.
+        tools: the tool schemas of the request, which are counted.
+        **options: `model` or `tokenizer`, and the settings of `trim`.
+
+    Returns:
+        A new list of dicts. A list that fits has equal messages.
+
+    Raises:
+        ContextOverflowError: messages that cannot be dropped exceed the limit.
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
+    """
+    settings = parse_options("trim_conversation", options, {"budget": target_tokens})
     return fitted(messages, settings, system, tools).messages

@@ -1,10 +1,12 @@
 """Compaction of a session: whether it is due, and the compacted list."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, Unpack
 
+from ctxtrim.api.configs import CompactConfig
 from ctxtrim.api.fit import read_messages, run_stages
-from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
+from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.events import OnEvent
 from ctxtrim.model import Source, Transcript
@@ -14,13 +16,13 @@ from ctxtrim.summaries import Summarizer
 
 
 @dataclass(frozen=True)
-class Compacted:
+class Compacted(Generic[M]):
     """A new list, its tokens before and after, and its summary; None if nothing was compacted.
 
     `findings` explain why nothing was compacted, or why the summarizer was not used.
     """
 
-    messages: list[dict[str, Any]]
+    messages: list[M]
     tokens_before: int
     tokens_after: int
     summary: str | None
@@ -33,19 +35,56 @@ def estimate_context_tokens(messages: PlainMessages) -> int:
     Without recorded usage: one token for every four characters of texts, reasoning and call
     payloads, 1200 for an image, none for hidden messages. Use it to decide when to compact, not to
     trim.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+
+    Returns:
+        The number of tokens.
+
+    Raises:
+        InputError: a value is not a message; the text has its position, from 0.
     """
     return compaction_trigger.estimate(conversation(messages).transcript).tokens
 
 
-def effective_token_limit(config: Options | None = None) -> int | None:
-    """The tokens at which a session is compacted: window − reserve, else `maxTokens`, if any."""
-    settings = _session(config, "effective_token_limit")
+def effective_token_limit(
+    config: CompactConfig | None = None, **options: Unpack[CompactConfig]
+) -> int | None:
+    """The tokens at which a session is compacted.
+
+    Args:
+        config: `model` or `context_window`, `reserve` and `session_tokens`, in tokens.
+        **options: the same keys as keywords; they take precedence.
+
+    Returns:
+        Window - reserve if a window is known, else `session_tokens`; None if that is 0.
+
+    Raises:
+        UsageError: an option is unknown or invalid.
+    """
+    settings = _session("effective_token_limit", config, options)
     return _limit(settings, Transcript((), Source((), ())))
 
 
-def should_compact(messages: PlainMessages, config: Options | None = None) -> bool:
-    """Whether compaction is due by tokens, else by messages; never with `autoCompact` false."""
-    settings = _session(config, "should_compact")
+def should_compact(
+    messages: PlainMessages, config: CompactConfig | None = None, **options: Unpack[CompactConfig]
+) -> bool:
+    """Whether compaction is due by tokens, else by messages; never with `auto` false.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        config: the keys of `effective_token_limit`, `max_messages` and `auto`.
+        **options: the same keys as keywords; they take precedence.
+
+    Returns:
+        True if the estimated tokens reach the limit, or without a limit `max_messages`.
+
+    Raises:
+        InputError: a value is not a message; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
+    """
+    settings = _session("should_compact", config, options)
     transcript = conversation(messages).transcript
     chosen = settings.of_stage("compact")
     limit = _limit(settings, transcript)
@@ -55,25 +94,41 @@ def should_compact(messages: PlainMessages, config: Options | None = None) -> bo
 
 
 def compact(
-    messages: PlainMessages,
-    config: Options | None = None,
+    messages: Sequence[M],
+    config: CompactConfig | None = None,
     on_event: OnEvent | None = None,
     *,
     system: System = None,
     tools: Tools = None,
     summarizer: Summarizer | None = None,
-) -> Compacted:
+    **options: Unpack[CompactConfig],
+) -> Compacted[M]:
     """Replace messages that are not recent by one summary, and excess tool results by a digest.
 
-    Compacts even if `should_compact` is false. The config has the keys of the block `compactor`.
-    `on_event` is called at the start and at the end. If the result would not be shorter, the list
-    does not change.
+    Compacts even if `should_compact` is false. If the result would not be shorter, the list does
+    not change.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        config: keys of the block `compactor`, such as `keep_recent_tokens`.
+        on_event: is called at the start and at the end.
+        system: Anthropic's system prompt, which is counted and never dropped.
+        tools: the tool schemas of the request, which are counted.
+        summarizer: writes the summary. Without it, or if it fails, rules write it.
+        **options: keys of the config as keywords; they take precedence.
+
+    Returns:
+        The new list of dicts, its tokens before and after, and the summary.
+
+    Raises:
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
     """
-    settings = _session(config, "compact")
+    settings = _session("compact", config, options)
     read = read_messages(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     services = Services(summarizer=summarizer, on_event=on_event, cause="it was asked for")
-    result = run_stages(read, settings, meter, [settings.config.spec("compact")], services)
+    result = run_stages(read, settings.pipeline(settings.config.spec("compact")), services, meter)
     findings = tuple(
         finding.message
         for step in result.steps
@@ -97,12 +152,15 @@ def _limit(settings: Settings, transcript: Transcript) -> int | None:
     return compaction_trigger.effective_token_limit(room, 0, session_tokens)
 
 
-def _session(config: Options | None, location: str) -> Settings:
-    """The settings of a config with the keys of the block `compactor`."""
+def _session(location: str, *options: Options | None) -> Settings:
+    """The settings of configs with the keys of the block `compactor`."""
     names = {
         "maxTokens": "session_tokens",
         "max_tokens": "session_tokens",
         "max-tokens": "session_tokens",
     }
-    options = {names.get(key, key): value for key, value in (config or {}).items()}
-    return parse_options(options, location, "compact", is_session=True)
+    renamed = [
+        {names.get(key, key): value for key, value in (mapping or {}).items()}
+        for mapping in options
+    ]
+    return parse_options(location, *renamed, preset="compact", is_session=True)

@@ -1,23 +1,25 @@
 """The prompt management layer: a list that fits, for every request."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, Unpack
 
+from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import OnUsage, PromptUsage, fitted, read_messages
-from ctxtrim.api.messages import PlainMessages, System, Tools
-from ctxtrim.api.options import Options, parse_options
+from ctxtrim.api.messages import M, System, Tools
+from ctxtrim.api.options import parse_options
 from ctxtrim.summaries import Summarizer
 
 
 @dataclass(frozen=True)
-class FinalPrompt:
+class FinalPrompt(Generic[M]):
     """A list for the next request, its tokens with system prompt and tools, and whether they fit.
 
     They fit unless the config disables the layer. `summary` replaces the dropped messages: pass it
     with the next prompt; None if no summary was written.
     """
 
-    messages: list[dict[str, Any]]
+    messages: list[M]
     token_count: int
     within_budget: bool
     usage: PromptUsage
@@ -25,29 +27,46 @@ class FinalPrompt:
 
 
 def build_final_prompt(
-    messages: PlainMessages,
-    config: Options | None = None,
+    messages: Sequence[M],
+    config: PromptConfig | None = None,
     *,
     system: System = None,
     tools: Tools = None,
     summarizer: Summarizer | None = None,
     conversation_summary: str | None = None,
     on_usage: OnUsage | None = None,
-) -> FinalPrompt:
+    **options: Unpack[PromptConfig],
+) -> FinalPrompt[M]:
     """A list that fits the budget of the config. A list that fits is not changed.
 
-    The config has the keys of configuration files and of the block `contextManagement`. `system` is
-    Anthropic's system prompt, which is never dropped; `tools` are the schemas of the request. With
-    `summarize` (or `summarizeOnTruncate`) one summary replaces the dropped messages, written by
-    rules or by the summarizer. `conversation_summary` is the summary of an earlier prompt: it is
-    inserted if there is room, and continued if more messages are dropped. `on_usage` is called with
-    the usage. Raises `ContextOverflowError` with the messages that cannot be dropped.
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        config: keys of `ctxtrim.toml` and of the block `contextManagement`, such as `model`,
+            `context_window` and `reserve` in tokens. With `summarize` one summary replaces the
+            dropped messages. With `enabled` false the list is only counted.
+        system: Anthropic's system prompt, which is counted and never dropped.
+        tools: the tool schemas of the request, which are counted.
+        summarizer: writes the summary. Without it, or if it fails, rules write it.
+        conversation_summary: the summary of an earlier prompt. It is inserted if there is room,
+            and continued if more messages are dropped.
+        on_usage: is called with the usage of the prompt, in tokens.
+        **options: keys of the config as keywords; they take precedence.
+
+    Returns:
+        The new list of dicts, its tokens with system prompt and tools, and the new summary.
+
+    Raises:
+        ContextOverflowError: messages that cannot be dropped exceed the budget. It lists them.
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
     """
-    settings = parse_options(config, "build_final_prompt")
+    settings = parse_options("build_final_prompt", config, options)
     if settings.is_on:
         done = fitted(messages, settings, system, tools, summarizer, conversation_summary)
         written = done.summary.text if done.summary is not None else None
-        prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, written)
+        prompt: FinalPrompt[M] = FinalPrompt(
+            done.messages, done.usage.final_tokens, True, done.usage, written
+        )
     else:
         read = read_messages(messages, system, tools)
         meter = settings.metering.meter(read.transcript)

@@ -13,11 +13,12 @@ from ctxtrim.api.messages import (
     Tools,
     conversation,
     position_of,
+    role_of,
 )
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
 from ctxtrim.metering import Meter
-from ctxtrim.pipeline import Pipeline, PipelineRun, Services, Spec
+from ctxtrim.pipeline import NO_SERVICES, PipelineRun, Services, Spec, StagePipeline
 from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries import Summarizer, markers, sections
 
@@ -48,7 +49,7 @@ OnUsage = Callable[[PromptUsage], object]
 class Fitted:
     """A new list, its usage, and the summary in it."""
 
-    messages: list[dict[str, Any]]
+    messages: list[Any]
     usage: PromptUsage
     summary: StoredSummary | None
 
@@ -65,7 +66,7 @@ def read_messages(
     if read.transcript.uncounted or (messages and not known):
         unknown = (position for position in range(len(messages)) if position not in known)
         first = next(unknown, 0)
-        role = messages[first]["role"]
+        role = role_of(messages[first])
         raise InputError(
             f"message {first}: role {role!r} cannot be counted; expected a message in the "
             "shape of OpenAI or Anthropic"
@@ -89,7 +90,7 @@ def fitted(
     meter = settings.metering.meter(read.transcript)
     summary = None if stored is None else _stored(stored, meter)
     services = Services(summarizer=summarizer, stored=summary)
-    result = run_stages(read, settings, meter, settings.stages, services)
+    result = run_stages(read, settings.pipeline(*settings.stages), services, meter)
     must_fit(result)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
@@ -101,10 +102,9 @@ def fitted(
 
 def run_stages(
     read: PlainConversation,
-    settings: Settings,
-    meter: Meter,
-    stages: Sequence[Spec],
-    services: Services,
+    pipeline: StagePipeline,
+    services: Services = NO_SERVICES,
+    meter: Meter | None = None,
 ) -> PipelineRun:
     """The result of some stages.
 
@@ -113,8 +113,8 @@ def run_stages(
     """
     first = next(iter(read.transcript.messages), None)
     has_system = first is not None and first.role == "system" and position_of(first) is None
-    specs = _keeping(stages) if has_system else tuple(stages)
-    pipeline = Pipeline(specs, settings.metering, settings.thinking)
+    if has_system:
+        pipeline = replace(pipeline, stages=_keeping(pipeline.stages))
     return pipeline.run(read.transcript, services, meter)
 
 

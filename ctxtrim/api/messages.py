@@ -1,13 +1,14 @@
 """From message lists of programs to transcripts and back.
 
 The list is written as the bytes of a file and read from them, so the promises for files hold here
-too: values that are not edited do not change. The given list is never changed.
+too: values that are not edited do not change. The given list is never changed. Objects of SDKs are
+read as the dicts that their `model_dump` returns, and come back as dicts.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ctxtrim.errors import InputError
 from ctxtrim.formats import FORMATS
@@ -16,8 +17,19 @@ from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Source, Transcript
 
-PlainMessage = Mapping[str, Any]
+
+class Dumpable(Protocol):
+    """An object of an SDK, such as a message of `openai` or `anthropic`: a pydantic model."""
+
+    def model_dump(self) -> Any:
+        """The object as a dict."""
+        ...
+
+
+PlainMessage = Mapping[str, Any] | Dumpable
 PlainMessages = Sequence[PlainMessage]
+M = TypeVar("M", bound=Mapping[str, Any] | Dumpable)
+"""The type of the messages in a list, such as `ChatCompletionMessageParam`."""
 System = str | Sequence[Mapping[str, Any]] | None
 Tools = Sequence[Mapping[str, Any]] | None
 
@@ -26,13 +38,17 @@ _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
 
 @dataclass(frozen=True)
 class PlainConversation:
-    """The transcript of a message list, and the lines of the file that it would be."""
+    """The transcript of a message list, and the lines of the file that it would be.
+
+    `has_objects`: the list has objects of an SDK.
+    """
 
     chunk: Chunk
     transcript: Transcript
+    has_objects: bool = False
 
-    def with_messages(self, transcript: Transcript) -> list[dict[str, Any]]:
-        """A new list for an edited transcript."""
+    def with_messages(self, transcript: Transcript) -> list[Any]:
+        """A new list of dicts for an edited transcript."""
         chunk = self.chunk
         if chunk.format is None or transcript.messages == transcript.source.messages:
             lines = tuple(line.data for line in chunk.lines)
@@ -40,13 +56,13 @@ class PlainConversation:
             lines = rewrite(chunk.format, chunk.lines, [transcript])
             check(chunk.format, chunk.lines, lines, [transcript])
         found: list[dict[str, Any]] = json.loads(b"".join(lines))["messages"]
-        return found
+        return [_as_request(message) for message in found] if self.has_objects else found
 
 
 def conversation(
     messages: PlainMessages, system: System = None, tools: Tools = None
 ) -> PlainConversation:
-    """The conversation of messages in the shape of OpenAI or Anthropic.
+    """The conversation of messages in the shape of OpenAI or Anthropic: dicts, or objects of SDKs.
 
     `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
     `InputError` for a value that is not a message or not JSON, with its position, counted from 0.
@@ -65,7 +81,8 @@ def conversation(
         raise InputError(
             "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
         )
-    return PlainConversation(chunk, transcript)
+    has_objects = not all(isinstance(message, Mapping) for message in messages)
+    return PlainConversation(chunk, transcript, has_objects)
 
 
 def position_of(message: Message) -> int | None:
@@ -74,22 +91,51 @@ def position_of(message: Message) -> int | None:
     return int(path[1]) if path[:1] == ("messages",) else None
 
 
+def role_of(message: PlainMessage) -> object:
+    """The role of a message; None if it has none."""
+    plain = message if isinstance(message, Mapping) else _dumped(message)
+    return plain.get("role") if isinstance(plain, Mapping) else None
+
+
 def _message(message: PlainMessage, position: int) -> bytes:
-    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+    plain = message if isinstance(message, Mapping) else _dumped(message)
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str):
         raise InputError(
             f"message {position}: expected an object with a role, found {str(message)[:80]}"
         )
-    return _spelled(message, f"message {position}")
+    return _spelled(plain, f"message {position}")
 
 
 def _spelled(value: object, name: str) -> bytes:
     try:
-        return json.dumps(value, default=_mapping).encode("utf-8", "surrogatepass")
+        return json.dumps(value, default=_plain).encode("utf-8", "surrogatepass")
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: cannot be written as JSON: {error}") from error
 
 
-def _mapping(value: object) -> object:
+def _plain(value: object) -> object:
+    """The dict of a value that `json` cannot write, such as a content block of an SDK."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
+    dumped = _dumped(value)
+    if dumped is None:
+        raise TypeError(f"{type(value).__name__} is not JSON")
+    return dumped
+
+
+def _dumped(value: object) -> Any:
+    """The result of `model_dump` without unset members, which APIs refuse; None without it."""
+    dump = getattr(value, "model_dump", None)
+    if dump is None or isinstance(value, type):
+        return None
+    try:
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    except TypeError:  # not of pydantic: it has no options
+        return dump()
+
+
+def _as_request(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as a request may contain it: Anthropic refuses the envelope of its own answers."""
+    if message.get("type") == "message" and "usage" in message:
+        return {"role": message["role"], "content": message["content"]}
+    return message

@@ -6,9 +6,8 @@
     {"maxContextTokens": 128000, "reservedOutputTokens": 4096, "enabled": True}
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,10 +15,10 @@ from msgspec.structs import replace
 from ctxtrim.config import Config, program
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
-from ctxtrim.pipeline import Spec
+from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.tokenizers import family_of, tokenizer
-from ctxtrim.tokens.models import Model
+from ctxtrim.tokens.models import Model, assumed_model
 
 Options = Mapping[str, Any]
 
@@ -38,34 +37,38 @@ class Settings:
     is_on: bool
     thinking: Thinking | None
 
+    def pipeline(self, *stages: Spec) -> StagePipeline:
+        """Some stages with these settings."""
+        return StagePipeline(stages, self.metering, self.thinking)
+
     def of_stage(self, name: str) -> dict[str, Any]:
         """The settings of a stage, which need not be one of `stages`."""
         return self.config.spec(name).settings
 
 
 def parse_options(
-    options: Options | None, location: str, preset: str = "budget", *, is_session: bool = False
+    location: str, *options: Options | None, preset: str = "budget", is_session: bool = False
 ) -> Settings:
-    """The settings from options. Missing options have the values of the preset.
+    """The settings from configs and keywords; the last one wins.
 
-    Raises `UsageError`, beginning with `location`, for an unknown option or an invalid value.
+    Missing options have the values of the preset. Files and the environment are not read. Raises
+    `UsageError`, beginning with `location`, for an unknown option or an invalid value.
     `is_session`: as in `Config.metering`.
     """
-    config = program(dict(options or {}), location, preset)
+    config = program(location, preset, *(mapping for mapping in options if mapping is not None))
     values = config.values
     if values["tokenizer"] == USAGE:
         raise UsageError(
             f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name "
             "another tokenizer"
         )
-    model_of = partial(_model_of, config.model_of)
-    metering = config.metering(tokenizer, model_of, is_session=is_session)
+    metering = config.metering(tokenizer, _model_of, is_session=is_session)
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, metering, config.pipeline(), config.enabled.value, thinking)
 
 
-def _model_of(model_of: Callable[[str | None], Model], name: str | None) -> Model:
+def _model_of(name: str | None) -> Model:
     """The model of a name, with the tokenizer that the program registered for its family."""
-    model = model_of(name)
+    model = assumed_model(name)
     family = family_of(name) if name is not None else None
     return model if family is None else replace(model, tokenizer=family)

@@ -55,6 +55,12 @@ def is_context_length_exceeded(error: BaseException) -> bool:
     The type and the code decide, else the text. Code and text come from the attributes of client
     errors (`code`, `type`, `status_code`, `body`). Rate limits, such as tokens per minute, are
     different errors.
+
+    Args:
+        error: an exception of a client of a provider, or of any other library.
+
+    Returns:
+        True for a context-length error. Nothing is raised.
     """
     return any(map(_is_too_long, _chain(error)))
 

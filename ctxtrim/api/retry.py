@@ -2,14 +2,16 @@
 long.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import Any, TypeVar, Unpack, cast
 
 from msgspec.structs import replace
 
+from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools
-from ctxtrim.api.options import Options, parse_options
+from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
 from ctxtrim.events import OnEvent, State, announced, state
 from ctxtrim.pipeline import PipelineRun, Services
@@ -25,39 +27,77 @@ _LEFT = 3, 4  # fraction of the refused prompt to keep
 def with_recovery(
     send: Callable[[list[Any]], T],
     messages: PlainMessages,
-    config: Options | None = None,
+    config: PromptConfig | None = None,
     *,
     system: System = None,
     tools: Tools = None,
     summarizer: Summarizer | None = None,
     on_event: OnEvent | None = None,
+    **options: Unpack[PromptConfig],
 ) -> T:
-    """The result of `send(messages)`.
+    """The result of `send(messages)`, or of a second call with a compacted list.
 
-    After a context-length error, `send` is called once more with a compacted list.
+    `send` is called again, once, after a context-length error. The list is compacted to at most
+    half, then trimmed to the window in the error (else the configured one) and to three quarters of
+    the refused prompt.
 
-    The list is compacted to at most half, then trimmed to the window in the error (else the
-    configured one) and to three quarters of the refused prompt. Other errors are raised unchanged,
-    and so is an error of the second call. Raises `ContextOverflowError` from the first error if the
-    list cannot fit. `on_event` is called when the compaction starts and ends.
+    Args:
+        send: sends a list of messages. It may be a coroutine function: await the result.
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic. The first call gets them
+            unchanged, the second call gets dicts.
+        config: keys of the blocks `compactor` and `contextManagement`, such as `model`.
+        system: Anthropic's system prompt, which is counted and never dropped.
+        tools: the tool schemas of the request, which are counted.
+        summarizer: writes the summary. Without it, or if it fails, rules write it.
+        on_event: is called when the compaction starts and ends.
+        **options: keys of the config as keywords; they take precedence.
+
+    Returns:
+        The result of `send`; an awaitable of it if `send` returns an awaitable.
+
+    Raises:
+        ContextOverflowError: the list cannot fit. Its cause is the error of the first call.
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
+        Exception: any other error of the first call, and any error of the second, unchanged.
     """
+    settings = parse_options("with_recovery", config, options, preset="compact,budget")
+    services = Services(summarizer=summarizer, on_event=on_event)
+
+    def shorter(error: Exception) -> list[Any]:
+        read = read_messages(messages, system, tools)
+        return _shorter(read, settings, stated_window(error), services)
+
     try:
-        return send(list(messages))
+        answer = send(list(messages))
     except Exception as error:
         if not is_context_length_exceeded(error):
             raise
-        services = Services(summarizer=summarizer, on_event=on_event)
-        shorter = _shorter(
-            read_messages(messages, system, tools), config, stated_window(error), services
-        )
-    return send(shorter)
+        shortened = shorter(error)
+    else:
+        return cast(T, _awaited(answer, send, shorter)) if isawaitable(answer) else answer
+    return send(shortened)
+
+
+async def _awaited(
+    answer: Awaitable[Any],
+    send: Callable[[list[Any]], Any],
+    shorter: Callable[[Exception], list[Any]],
+) -> Any:
+    """The result of an awaitable, or of a second one for the shorter list."""
+    try:
+        return await answer
+    except Exception as error:
+        if not is_context_length_exceeded(error):
+            raise
+        shortened = shorter(error)
+    return await send(shortened)
 
 
 def _shorter(
-    read: PlainConversation, config: Options | None, window: int | None, services: Services
-) -> list[dict[str, Any]]:
+    read: PlainConversation, settings: Settings, window: int | None, services: Services
+) -> list[Any]:
     """The messages, compacted and trimmed. `window` is the context window in the error."""
-    settings = parse_options(config, "with_recovery", "compact,budget")
     meter = settings.metering.meter(read.transcript)
     tokens, most = meter.counter.tokens(read.transcript), meter.budget.available
     if window is not None:
@@ -70,10 +110,9 @@ def _shorter(
         spec = settings.config.spec("compact")
         recent = min(spec.settings["keep_recent_tokens"], estimate(read.transcript).tokens // 2)
         spec = replace(spec, settings={**spec.settings, "keep_recent_tokens": recent})
-        stages = [spec, settings.config.spec("trim")]
-        result = run_stages(
-            read, settings, meter, stages, replace(services, on_event=None, cause=_CAUSE)
-        )
+        pipeline = settings.pipeline(spec, settings.config.spec("trim"))
+        quiet = replace(services, on_event=None, cause=_CAUSE)
+        result = run_stages(read, pipeline, quiet, meter)
         must_fit(result)
         return result
 

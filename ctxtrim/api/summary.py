@@ -1,8 +1,8 @@
 """A summary of a list of messages, written by rules or by a summarizer."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
+from ctxtrim.api.configs import SummaryConfig
 from ctxtrim.api.fit import read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import parse_options
@@ -10,17 +10,42 @@ from ctxtrim.placement.summary import SummaryWriter
 from ctxtrim.summaries import Summarizer
 
 
-@dataclass(frozen=True)
-class ContextSummary:
-    """A summary, its writer, the tokens of the messages, and why the summarizer failed, if so.
+class ContextSummary(tuple[str, int]):
+    """The two values of `summarize_context`, its writer, and why the summarizer failed.
 
-    `summary` is empty if there are no facts, or if it would not be shorter.
+    It unpacks to `summary` and `original_tokens` (of the messages). `by` names the writer;
+    `trouble` is None unless the summarizer failed.
     """
 
-    summary: str
-    original_tokens: int
     by: str
     trouble: str | None
+
+    def __new__(
+        cls, summary: str, original_tokens: int, by: str, trouble: str | None
+    ) -> "ContextSummary":
+        """The two values and two attributes."""
+        values = super().__new__(cls, (summary, original_tokens))
+        values.by, values.trouble = by, trouble
+        return values
+
+    def __getnewargs__(self) -> tuple[str, int, str, str | None]:
+        return (*self, self.by, self.trouble)
+
+    def __repr__(self) -> str:
+        return (
+            f"ContextSummary(summary={self.summary!r}, original_tokens={self.original_tokens}, "
+            f"by={self.by!r}, trouble={self.trouble!r})"
+        )
+
+    @property
+    def summary(self) -> str:
+        """The text; empty if there are no facts, or if it would not be shorter."""
+        return self[0]
+
+    @property
+    def original_tokens(self) -> int:
+        """The tokens of the messages."""
+        return self[1]
 
 
 def summarize_context(
@@ -29,15 +54,27 @@ def summarize_context(
     system: System = None,
     tools: Tools = None,
     summarizer: Summarizer | None = None,
-    **options: Any,
+    **options: Unpack[SummaryConfig],
 ) -> ContextSummary:
     """The summary of all messages except system messages, never longer than the messages.
 
-    `options` are those of `summarize`, such as `summary_tokens` (1000) and `redact`, and `model` or
-    `tokenizer`. If the summarizer fails, rules write the summary. Summaries in the list are merged
-    into the new one.
+    Summaries in the list are merged into the new one.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        system: Anthropic's system prompt; it is counted, not summarized.
+        tools: the tool schemas of the request, which are counted.
+        summarizer: writes the summary. Without it, or if it fails, rules write it.
+        **options: `summary_tokens` (at most, by default 1000), `redact`, `model` or `tokenizer`.
+
+    Returns:
+        Two values: the text of the summary, and the tokens of the messages.
+
+    Raises:
+        InputError: a message cannot be read; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
     """
-    settings = parse_options(options, "summarize_context")
+    settings = parse_options("summarize_context", options)
     chosen = settings.of_stage("summarize")
     read = read_messages(messages, system, tools)
     counter = settings.metering.meter(read.transcript).counter

@@ -2,27 +2,48 @@
 of old results.
 """
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from typing import Unpack
 
-from ctxtrim.api.messages import PlainMessage, PlainMessages, conversation, position_of
-from ctxtrim.api.options import Options, parse_options
+from msgspec.structs import replace
+
+from ctxtrim.api.configs import TruncateConfig
+from ctxtrim.api.messages import M, PlainMessage, PlainMessages, conversation, position_of
+from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
-from ctxtrim.pipeline import Pipeline
 
 
 def count_steps(messages: PlainMessages) -> int:
     """The number of steps in a list.
 
     A step is an assistant message with calls; parallel calls are one step.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+
+    Returns:
+        The number of steps.
+
+    Raises:
+        InputError: a value is not a message; the text has its position, from 0.
     """
     return shape(conversation(messages).transcript.messages).steps
 
 
 def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
-    """The step of each message of a list, from 1; 0 before the first step."""
+    """The step of each message of a list.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+
+    Returns:
+        A number for each message, from 1; 0 before the first step.
+
+    Raises:
+        InputError: a value is not a message; the text has its position, from 0.
+    """
     read = conversation(messages).transcript.messages
     steps: dict[int, int] = {}
     for message, step in zip(read, shape(read).step, strict=True):
@@ -40,7 +61,19 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
 def active_files(
     messages: PlainMessages, active_steps: int = 5, current_step: int | None = None
 ) -> list[FileReference]:
-    """The files in use in the last `active_steps` steps, in order of their last use."""
+    """The files in use in the last steps.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        active_steps: the number of last steps.
+        current_step: the step from which ages count; by default the last one.
+
+    Returns:
+        References to files, in order of their last use.
+
+    Raises:
+        InputError: a value is not a message; the text has its position, from 0.
+    """
     read = conversation(messages).transcript.messages
     read_shape = shape(read)
     now = read_shape.steps if current_step is None else current_step
@@ -51,9 +84,17 @@ def active_files(
 
 
 def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -> str:
-    """A summary of a tool result in one line of at most 200 characters.
+    """A summary of a tool result in one line.
 
-    `tool_name` is needed if the message does not name its tool.
+    Args:
+        message: a message with a tool result.
+        tool_name: the name of the tool, if the message does not have it.
+
+    Returns:
+        One line of at most 200 characters.
+
+    Raises:
+        InputError: the value is not a message.
     """
     read = conversation([message]).transcript.messages
     tool_results = results(read, shape(read), [0] * len(read))
@@ -63,30 +104,35 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
 
 
 def truncate_old_tool_outputs(
-    messages: PlainMessages,
-    config: Options | None = None,
+    messages: Sequence[M],
+    config: TruncateConfig | None = None,
     current_step: int | None = None,
-    *,
-    enabled: bool | None = None,
-    model: str | None = None,
-) -> list[dict[str, Any]]:
+    **options: Unpack[TruncateConfig],
+) -> list[M]:
     """A new list in which old tool results are replaced and long results are clipped.
 
-    `config` has the keys of configuration files and their aliases (`maxAge`, `maxTokensPerOutput`,
-    …). Defaults are those of the preset `rolling`. The messages are unchanged unless truncation is
-    enabled, by `enabled` or in the config. Shortened results have `_originalLength` (characters)
-    and `_truncatedAt` (age), unless `metadata` is false. Raises `UsageError` for an unknown
-    setting.
+    Defaults are those of the preset `rolling`. Shortened results have `_originalLength`
+    (characters) and `_truncatedAt` (age in steps), unless `metadata` is false.
+
+    Args:
+        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        config: settings of `truncate` and their aliases: `max_age` in steps, `max_tokens` of a
+            result, and others. With `enabled` false the messages are unchanged.
+        current_step: the step from which ages count; by default the last one.
+        **options: keys of the config as keywords; they take precedence.
+
+    Returns:
+        A new list of dicts.
+
+    Raises:
+        InputError: a value is not a message; the text has its position, from 0.
+        UsageError: an option is unknown or invalid.
     """
-    options = dict(config or {})
-    is_on = bool(options.pop("enabled", False)) if enabled is None else enabled
-    settings = parse_options(options, "truncate_old_tool_outputs", "rolling")
+    settings = parse_options("truncate_old_tool_outputs", config, options, preset="rolling")
     read = conversation(messages)
-    if not is_on:
+    if not settings.is_on:
         return read.with_messages(read.transcript)
-    metering = settings.metering if model is None else replace(settings.metering, model=model)
     spec = settings.config.spec("truncate")
     if current_step is not None:
         spec = replace(spec, settings={**spec.settings, "current_step": current_step})
-    pipeline = Pipeline((spec,), metering, settings.thinking)
-    return read.with_messages(pipeline.run(read.transcript).transcript)
+    return read.with_messages(settings.pipeline(spec).run(read.transcript).transcript)

@@ -23,7 +23,7 @@ from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.io.walk import Scan
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Pipeline, Spec
+from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS
 from ctxtrim.reports.baseline import Baseline
@@ -129,7 +129,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
 
     def job_of(own: Config) -> Job:
         """The job with the stages, models and budgets of a configuration."""
-        pipeline = Pipeline(_specs(stages, values, own), _metering(sources, own), thinking)
+        pipeline = StagePipeline(_specs(stages, values, own), _metering(sources, own), thinking)
         return _job(pipeline, values, form, store, _on_overflow(values, edits))
 
     job = job_of(config)
@@ -169,7 +169,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
 
 
 def _job(
-    pipeline: Pipeline,
+    pipeline: StagePipeline,
     values: Values,
     form: str | None,
     store: "SummaryStore | None",

@@ -1,4 +1,4 @@
-"""Settings from an API call: one mapping.
+"""Settings from an API call: mappings and keywords.
 
 Files, the environment and the user's preference are not read.
 """
@@ -13,18 +13,25 @@ from ctxtrim.config.resolution import Config
 from ctxtrim.config.source import SettingsSource, Value
 
 
-def program(options: Mapping[str, Any], location: str, preset: str) -> Config:
-    """The configuration of `options`, with the keys of `ctxtrim.toml`.
+def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
+    """The configuration of some mappings, with the keys of `ctxtrim.toml`; the last one wins.
 
     Missing keys have the values of the preset.
 
     Raises `UsageError`; its message begins with `location`. `enabled` is true unless `options` sets
     it, so the stored preference is never read.
     """
+    call = SettingsSource(location)
+    for mapping in options:
+        given = mappings.read(SettingsSource(location), mapping)
+        call.shared.update(given.shared)
+        call.models.update(given.models)
+        for stage, settings in given.settings.items():
+            call.settings.setdefault(stage, {}).update(settings)
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
     return Config(
         (
-            mappings.read(SettingsSource(location), options),
+            call,
             SettingsSource("default", shared=assumed),
         ),
         Preference(Path()),

@@ -22,7 +22,7 @@ from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.metering import Metering
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.pipeline import Pipeline
+from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stage import Outcome
 from ctxtrim.stages.reasoning import without_invalid_reasoning
 from ctxtrim.stages.repair import Repair
@@ -138,7 +138,7 @@ def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
     from ctxtrim.stream import Job, stream
 
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
-    job = Job(Pipeline((), Metering(tokenizer, None, "chars4")), explains=True)
+    job = Job(StagePipeline((), Metering(tokenizer, None, "chars4")), explains=True)
     (row,) = next(stream("file", open_reading(BytesIO(data)), job)).rows
     summary = [(row.tokens, row.decision, row.reason) for row in row.explained]
     assert summary[1:3] == [(0, "kept", "hidden")] * 2

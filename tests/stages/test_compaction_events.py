@@ -14,7 +14,7 @@ from test_compact import talk
 from ctxtrim.errors import ArchiveError, SummaryError
 from ctxtrim.events import Event
 from ctxtrim.metering import Metering
-from ctxtrim.pipeline import Pipeline, Services
+from ctxtrim.pipeline import Services, StagePipeline
 from ctxtrim.stage import Original
 from ctxtrim.summaries import Reply
 from ctxtrim.tokenizers import tokenizer
@@ -24,7 +24,7 @@ def emitted_events(messages: list[dict[str, Any]], **more: Any) -> list[Event]:
     (transcript,) = read(conversation(messages))[0].transcripts
     events: list[Event] = []
     try:
-        pipeline = Pipeline((parse("compact", {}),), Metering(tokenizer, None, "chars4"))
+        pipeline = StagePipeline((parse("compact", {}),), Metering(tokenizer, None, "chars4"))
         pipeline.run(transcript, Services(on_event=events.append, **more))
     except ArchiveError as error:
         assert [event.error for event in events] == [None, str(error)]

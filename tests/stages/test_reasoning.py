@@ -15,7 +15,7 @@ from strategies import budgets, files
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
-from ctxtrim.pipeline import Pipeline
+from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stage import Outcome
 from ctxtrim.stages.reasoning import (
     MODES,
@@ -33,7 +33,7 @@ def run(
     from io import BytesIO
 
     job = Job(
-        Pipeline((parse(stage, {}),), Metering(tokenizer, model, "chars4", limit=budget), mode)
+        StagePipeline((parse(stage, {}),), Metering(tokenizer, model, "chars4", limit=budget), mode)
     )
     done = list(stream("file", open_reading(BytesIO(data)), job))
     written = [outcome.data for outcome in done if outcome.data is not None]

@@ -59,16 +59,26 @@ def aged(
     return [user("go"), *first, *then, *more]
 
 
-def test_s0_1_nothing_is_truncated_unless_it_is_enabled(ctxtrim: Run) -> None:
+def test_s0_1_a_call_truncates_unless_it_is_disabled() -> None:
     messages = steps(7, LONG)
-    assert truncate_old_tool_outputs(messages) == messages
-    assert truncate_old_tool_outputs(messages, {"enabled": True}, enabled=False) == messages
+    for disabled in (
+        truncate_old_tool_outputs(messages, {"enabled": False}),
+        truncate_old_tool_outputs(messages, enabled=False),
+        truncate_old_tool_outputs(messages, {"enabled": True}, enabled=False),
+    ):
+        assert disabled == messages
     for enabled in (
+        truncate_old_tool_outputs(messages),
+        truncate_old_tool_outputs(messages, max_age=5),
         truncate_old_tool_outputs(messages, {"enabled": True}),
         truncate_old_tool_outputs(messages, enabled=True),
         truncate_old_tool_outputs(messages, {"enabled": False}, enabled=True),
     ):
         assert enabled[2]["content"] == PLACEHOLDER.format(6)
+
+
+def test_s0_1_the_automatic_pipeline_runs_only_if_it_is_enabled(ctxtrim: Run) -> None:
+    messages = steps(7, LONG)
     assert ctxtrim("run", stdin=conversation(messages)).out == conversation(messages)
     assert ctxtrim("run", "--no-enabled", stdin=conversation(messages)).out == conversation(
         messages
@@ -538,7 +548,6 @@ def test_s2_6_defaults() -> None:
         "placeholder",
         False,
     )
-    assert truncate_old_tool_outputs(steps(9, LONG), {}) == steps(9, LONG)
 
 
 def test_s2_7_a_long_conversation_stays_bounded() -> None:

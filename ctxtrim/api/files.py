@@ -1,0 +1,84 @@
+"""Transcripts of files."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Unpack
+
+from ctxtrim.api.configs import ReadConfig
+from ctxtrim.api.options import Settings, parse_options
+from ctxtrim.errors import InputError
+from ctxtrim.formats.choice import FormatChoice
+from ctxtrim.formats.reading import Reading, open_reading
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.model import Transcript
+from ctxtrim.reports.failures import not_handled
+from ctxtrim.stage import Finding
+
+
+def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript]:
+    """The transcripts of a file, one at a time, so that memory is bounded by the largest.
+
+    Args:
+        path: a file of any supported format, which may be compressed; `-` is standard input.
+        **options: `format` (a name instead of detection), `messages_path` and `each_request`, as on
+            the command line; `max_size`, the most bytes of a line or document.
+
+    Returns:
+        An iterator. The file is opened when it starts and closed when it ends.
+
+    Raises:
+        InputError: the file cannot be read, a line is not JSON, or there is no transcript.
+        UsageError: an option is unknown or invalid.
+    """
+    settings = parse_options("read", options)
+    return _transcripts(str(path), format_choice(settings), settings.config.values["max_size"])
+
+
+def _transcripts(path: str, choice: FormatChoice, max_size: int) -> Iterator[Transcript]:
+    has_any = False
+    with opened(path, choice, max_size) as content:
+        for chunk in content.chunks:
+            if chunk.error is not None:
+                line = chunk.lines[0].number
+                raise InputError(not_handled(chunk.error, line, False).message, line)
+            for finding in chunk.findings:
+                if finding.severity == "error":
+                    problem = finding.message.split("; the line")[0]
+                    raise InputError(
+                        f"{problem}; Pipeline.run_file reads the other lines", finding.line
+                    )
+            has_any = has_any or bool(chunk.transcripts)
+            yield from chunk.transcripts
+        if not has_any:
+            raise no_transcript(content)
+
+
+def format_choice(settings: Settings) -> FormatChoice:
+    """The options about the format."""
+    values = settings.config.values
+    return FormatChoice(values["format"], values["messages_path"], values["each_request"])
+
+
+@contextmanager
+def opened(path: str, choice: FormatChoice, max_size: int) -> Iterator[Reading]:
+    """A file being read. The messages of its `InputError`s begin with the path and the line."""
+    source = Input(path, path)
+    try:
+        with reading(source, max_size) as lines:
+            yield open_reading(lines, choice.formats, max_size)
+    except InputError as error:
+        place = source.name if error.line is None else f"{source.name}:{error.line}"
+        raise InputError(f"{place}: {error}", error.line) from error
+
+
+def no_transcript(content: Reading, findings: Sequence[Finding] = ()) -> InputError:
+    """The error for a file without a transcript, and with these findings."""
+    if findings:
+        problem, line = findings[0].message.split("; the line")[0], findings[0].line
+        return InputError(f"no transcript found: {problem}", line)
+    if content.reason is not None:
+        return InputError(f"no conversation found: {content.reason}")
+    if content.format is None and content.looked:
+        return InputError(f"no transcript found: {content.taken_for.split('; kept')[0]}")
+    return InputError("no transcript found")

@@ -1,0 +1,215 @@
+"""A pipeline as a value: for message lists, for lines of bytes and for files."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Unpack
+
+from ctxtrim.api.configs import PipelineConfig
+from ctxtrim.api.files import format_choice, no_transcript, opened
+from ctxtrim.api.fit import must_fit, read_messages, run_stages
+from ctxtrim.api.messages import M, System, Tools
+from ctxtrim.api.options import parse_options
+from ctxtrim.formats.choice import FormatChoice
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.io.outputs import write_to
+from ctxtrim.pipeline import Services
+from ctxtrim.reports.model import Row
+from ctxtrim.reports.rows import Origin, row
+from ctxtrim.stage import Finding
+from ctxtrim.stream import Done, Job, stream
+from ctxtrim.summaries import Summarizer
+
+MESSAGES = "messages"
+"""The path of a message list in rows."""
+
+
+@dataclass(frozen=True)
+class MessagesOutcome(Generic[M]):
+    """A new message list, and its row of the report: tokens, budget, changes and findings."""
+
+    messages: list[M]
+    row: Row
+
+    @property
+    def fits(self) -> bool:
+        """Whether the tokens are within the budget."""
+        return self.row.fits
+
+
+@dataclass(frozen=True)
+class FileOutcome:
+    """The edited bytes of a file, a row for each transcript, and findings about the file.
+
+    `data` is None if the bytes were written to a file. Transcripts that do not fit are left out of
+    the bytes, unless `on_overflow` is `keep`; their rows are not `is_written`.
+    """
+
+    data: bytes | None
+    rows: tuple[Row, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the whole file is read, and every transcript is within its budget."""
+        is_read = all(finding.severity != "error" for finding in self.findings)
+        return is_read and all(row.fits and row.is_handled for row in self.rows)
+
+
+@dataclass(frozen=True, init=False)
+class Pipeline:
+    """Stages with their settings, a model and a budget. A value: it can be compared and pickled.
+
+    ::
+
+        pipeline = Pipeline("truncate:max-age=5", "trim", model="gpt-4o")
+        pipeline.run(messages).messages
+        pipeline.run_file("session.jsonl", "trimmed.jsonl").rows
+        for done in pipeline.run_lines(lines):
+            done.data, done.rows
+    """
+
+    job: Job
+    choice: FormatChoice
+    max_size: int
+
+    def __init__(
+        self, *stages: str, summarizer: Summarizer | None = None, **options: Unpack[PipelineConfig]
+    ) -> None:
+        """Make a pipeline.
+
+        Args:
+            *stages: stages in order, as `-s` takes them: `trim`, `truncate:max-age=5`. Without
+                stages, those of the option `preset` run; without both, or with `enabled` false,
+                transcripts are counted.
+            summarizer: writes summaries. Without it, or if it fails, rules write them.
+            **options: `model`, `context_window`, `reserve` or `budget` in tokens, settings of the
+                stages, and the options of `read`.
+
+        Raises:
+            UsageError: a stage or an option is unknown or invalid.
+        """
+        named = {"pipeline": list(stages)} if stages else None
+        settings = parse_options("Pipeline", options, named, preset="")
+        values = settings.config.values
+        job = Job(
+            settings.pipeline(*(settings.stages if settings.is_on else ())),
+            values["on_overflow"],
+            keeps_snapshots=values["keep_snapshots"],
+            explains=values["explain"],
+            summarizer=summarizer,
+        )
+        for name, value in (
+            ("job", job),
+            ("choice", format_choice(settings)),
+            ("max_size", values["max_size"]),
+        ):
+            object.__setattr__(self, name, value)
+
+    def run(
+        self, messages: Sequence[M], *, system: System = None, tools: Tools = None
+    ) -> MessagesOutcome[M]:
+        """Run the stages over a message list.
+
+        Args:
+            messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+            system: Anthropic's system prompt, which is counted and never dropped.
+            tools: the tool schemas of the request, which are counted.
+
+        Returns:
+            A new list of dicts, and its row.
+
+        Raises:
+            ContextOverflowError: a stage should make the list fit, and cannot. With `on_overflow`
+                `keep` the messages are returned unchanged instead.
+            InputError: a message cannot be read; the text has its position, from 0.
+        """
+        read, job = read_messages(messages, system, tools), self.job
+        result = run_stages(read, job.pipeline, Services(summarizer=job.summarizer))
+        is_kept = result.overflows and job.on_overflow == "keep"
+        if job.pipeline.fits_budget and not is_kept:
+            must_fit(result)
+        form = read.chunk.format.name if read.chunk.format is not None else ""
+        transcript = read.transcript if is_kept else result.transcript
+        return MessagesOutcome(
+            read.with_messages(transcript),
+            row(
+                Origin(MESSAGES, form, 0),
+                read.transcript,
+                result,
+                is_written=True,
+                keeps_changes=True,
+                explains=job.explains,
+            ),
+        )
+
+    def run_lines(self, lines: Iterable[bytes], path: str = "-") -> Iterator[Done]:
+        """Run the stages over the lines of a file.
+
+        Args:
+            lines: bytes that end with a line break, in any supported format.
+            path: the path in rows, as reports show it.
+
+        Returns:
+            The results of conversations, one at a time, or of a whole session at once: the bytes
+            to write (None if all is left out), rows and findings.
+
+        Raises:
+            InputError: a line or document has more than `max_size` bytes.
+        """
+        content = open_reading(lines, self.choice.formats, self.max_size)
+        return stream(path, content, self.job)
+
+    def stream_file(self, path: str | Path) -> Iterator[Done]:
+        """Run the stages over a file, with bounded memory.
+
+        Args:
+            path: a file of any supported format, which may be compressed; `-` is standard input.
+
+        Returns:
+            An iterator over results, as from `run_lines`.
+
+        Raises:
+            InputError: the file cannot be read, or has no transcript.
+        """
+        has_rows = False
+        findings: list[Finding] = []
+        with opened(str(path), self.choice, self.max_size) as content:
+            for done in stream(str(path), content, self.job):
+                has_rows = has_rows or bool(done.rows)
+                findings += done.findings[: 1 - len(findings)]
+                yield done
+            if not has_rows:
+                raise no_transcript(content, findings)
+
+    def run_file(self, path: str | Path, output: str | Path | None = None) -> FileOutcome:
+        """Run the stages over a file.
+
+        Args:
+            path: a file of any supported format, which may be compressed; `-` is standard input.
+            output: the file for the edited bytes, written as a whole or not at all. Without it the
+                outcome has the bytes.
+
+        Returns:
+            The outcome, with a row for each transcript.
+
+        Raises:
+            InputError: the file cannot be read, or has no transcript.
+            OutputError: the output cannot be written.
+        """
+        pieces: list[bytes] = []
+        rows: list[Row] = []
+        findings: list[Finding] = []
+        sink = write_to(Path(output)) if output is not None else None
+        write = pieces.append if sink is None else sink.write
+        try:
+            for done in self.stream_file(path):
+                write(done.data or b"")
+                rows += done.rows
+                findings += done.findings
+            if sink is not None and any(row.is_written for row in rows):
+                sink.commit()
+        finally:
+            if sink is not None:
+                sink.discard()
+        return FileOutcome(b"".join(pieces) if sink is None else None, tuple(rows), tuple(findings))

@@ -1,0 +1,150 @@
+"""Whether a transcript fits, as a value for assertions: it says where the tokens are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from msgspec.structs import replace
+
+from ctxtrim.api.configs import PipelineConfig
+from ctxtrim.api.messages import PlainMessages, System, Tools
+from ctxtrim.api.pipelines import Pipeline
+from ctxtrim.errors import InputError
+from ctxtrim.io.inputs import inputs
+from ctxtrim.io.walk import Scan
+from ctxtrim.reports.model import Row
+from ctxtrim.stage import Finding
+from ctxtrim.tokens import MARKS
+
+_LARGEST = 3  # messages that are listed
+_SHARES = 4  # roles and tools that are listed
+_SHORT = 230  # characters: pytest cuts longer representations
+
+
+@dataclass(frozen=True)
+class BudgetVerdict:
+    """The verdict of `fits`: true if every transcript is within its budget.
+
+    `repr` is one line for assertions, `str` has a block of lines for each transcript that does not
+    fit. `rows` are those of the report. `problems` are errors in files, each with its path: with
+    one, the verdict is false.
+    """
+
+    rows: tuple[Row, ...]
+    problems: tuple[tuple[str, Finding], ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.problems and not self.exceeding
+
+    @property
+    def exceeding(self) -> tuple[Row, ...]:
+        """The rows of the transcripts that do not fit."""
+        return tuple(row for row in self.rows if not row.fits)
+
+    def __repr__(self) -> str:
+        text = f"{len(self.rows)} transcripts fit" if len(self.rows) > 1 else "fits"
+        if self.problems:
+            text = _problem(*self.problems[0])
+        elif self.exceeding:
+            row = self.exceeding[0]
+            others = f" (and {len(self.exceeding) - 1} more)" if len(self.exceeding) > 1 else ""
+            text = f"{_verdict(row)}{others}; {'; '.join(_places(row))}"
+        return f"<{text if len(text) < _SHORT else f'{text[: _SHORT - 1]}…'}>"
+
+    def __str__(self) -> str:
+        if self:
+            return repr(self)
+        lines = [_problem(path, finding) for path, finding in self.problems]
+        for row in self.exceeding:
+            lines += [_verdict(row), *(f"    {line}" for line in _places(row))]
+        return "\n".join(lines)
+
+
+def fits(
+    source: str | Path | PlainMessages,
+    *,
+    system: System = None,
+    tools: Tools = None,
+    **options: Unpack[PipelineConfig],
+) -> BudgetVerdict:
+    """Whether transcripts are within their budget. The value is for `assert` and `if`.
+
+    ::
+
+        assert ctxtrim.fits("fixtures/a.jsonl", model="gpt-4o")
+        assert ctxtrim.fits(messages, budget=20_000)
+
+    Args:
+        source: a file, a folder of transcripts, or a message list.
+        system: Anthropic's system prompt of a message list.
+        tools: the tool schemas of a message list.
+        **options: `model`, and `context_window` and `reserve`, or `budget`, in tokens. By default
+            the model in the transcript and its window.
+
+    Returns:
+        A value that is true if everything fits. Its `repr` and `str` say where the tokens are.
+
+    Raises:
+        InputError: a file or a message cannot be read, or there is no transcript.
+        UsageError: an option is unknown or invalid.
+    """
+    pipeline = Pipeline(**(options | {"explain": True}))
+    if not isinstance(source, str | Path):
+        return BudgetVerdict((pipeline.run(source, system=system, tools=tools).row,))
+    rows: list[Row] = []
+    problems: list[tuple[str, Finding]] = []
+    for file in inputs([str(source)], Scan()).inputs:
+        if file.problem is not None:
+            raise InputError(f"{file.path}: {file.problem}")
+        for done in pipeline.stream_file(file.path):
+            rows += (
+                row if not row.fits else replace(row, explained=(), lines={}) for row in done.rows
+            )
+            findings = [*done.findings, *(finding for row in done.rows for finding in row.findings)]
+            problems += ((file.path, item) for item in findings if item.severity == "error")
+    return BudgetVerdict(tuple(rows), tuple(problems))
+
+
+def _problem(path: str, finding: Finding) -> str:
+    place = path if finding.line is None else f"{path}:{finding.line}"
+    return f"{place}: {finding.message}"
+
+
+def _verdict(row: Row) -> str:
+    """The tokens of a transcript and its budget."""
+    mark, tokens, most = MARKS[row.count.exactness], row.count.tokens, row.budget.available
+    place = row.path if row.line <= 1 else f"{row.path}:{row.line}"
+    model = f", {row.model}" if row.model is not None else ""
+    return f"{place}: {mark}{tokens:,} of {most:,} tokens ({tokens - most:,} too many{model})"
+
+
+def _places(row: Row) -> Iterator[str]:
+    """Where the tokens are: by role, by tool, and the largest messages."""
+    count = row.count
+    others = {"framing": count.framing, "tool schemas": count.tools_schema}
+    yield f"by role: {_shares(count.by_role | others, count.tokens)}"
+    if any(count.by_tool.values()):
+        yield f"by tool: {_shares(count.by_tool, count.tokens)}"
+    largest = sorted(row.explained, key=lambda message: -message.tokens)[:_LARGEST]
+    names = [
+        f"{message.message} ({message.role}{_line(message.line, row)}) {message.tokens:,}"
+        for message in largest
+    ]
+    if names:
+        yield f"largest messages: {', '.join(names)}"
+
+
+def _line(line: int | None, row: Row) -> str:
+    """The line of a message, unless the whole transcript is on one line."""
+    return "" if line is None or line == row.line else f", line {line}"
+
+
+def _shares(tokens: Mapping[str, int], total: int) -> str:
+    """The tokens of names with their shares, the largest first."""
+    largest: Sequence[tuple[str, int]] = sorted(tokens.items(), key=lambda item: -item[1])
+    return ", ".join(
+        f"{name} {number:,} ({number / max(total, 1):.0%})"
+        for name, number in largest[:_SHARES]
+        if number
+    )

@@ -1,0 +1,1 @@
+"""For test suites: a pytest plugin, and snapshots of transcripts for syrupy."""

@@ -1,0 +1,141 @@
+"""Messages as the SDKs of OpenAI and Anthropic return them, and other objects with `model_dump`."""
+
+import copy
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import anthropic.types
+import pytest
+from openai.types.chat import ChatCompletionMessage
+from pydantic import BaseModel
+
+import ctxtrim
+from ctxtrim.errors import InputError
+
+OUTPUT = "lamp reading in candela\n" * 300
+
+
+def openai_answer() -> ChatCompletionMessage:
+    """An answer as the client parses it, with members that the server sends as null."""
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    return ChatCompletionMessage.model_validate(
+        {
+            "role": "assistant",
+            "content": None,
+            "refusal": None,
+            "annotations": [],
+            "tool_calls": [call],
+        }
+    )
+
+
+def openai_messages() -> list[Any]:
+    return [
+        {"role": "user", "content": "Read the lamps."},
+        openai_answer(),
+        {"role": "tool", "tool_call_id": "c1", "content": OUTPUT},
+        ChatCompletionMessage(role="assistant", content="They burn."),
+        {"role": "user", "content": "And now?"},
+    ]
+
+
+def anthropic_answer() -> anthropic.types.Message:
+    return anthropic.types.Message.model_validate(
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-sonnet-4-5",
+            "stop_reason": "tool_use",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 900, "output_tokens": 20},
+            "content": [
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "t1", "name": "read", "input": {"lamp": None}},
+            ],
+        }
+    )
+
+
+def anthropic_messages(answer: object) -> list[Any]:
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": OUTPUT}
+    return [
+        {"role": "user", "content": "Read the lamps."},
+        answer,
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": [anthropic.types.TextBlock(type="text", text="Done.")]},
+        {"role": "user", "content": "And now?"},
+    ]
+
+
+LISTS = {
+    "openai": openai_messages(),
+    "anthropic message": anthropic_messages(anthropic_answer()),
+    "anthropic blocks": anthropic_messages(
+        {"role": "assistant", "content": anthropic_answer().content}
+    ),
+}
+lists = pytest.mark.parametrize("messages", LISTS.values(), ids=LISTS)
+
+
+@lists
+def test_objects_of_sdks_are_read_as_their_dicts(messages: list[Any]) -> None:
+    plain = ctxtrim.trim_conversation(messages, 100_000)
+    assert json.loads(json.dumps(plain)) == plain
+    assert all(type(message) is dict for message in plain)
+    assert ctxtrim.estimate_tokens(messages, "gpt-4o") == ctxtrim.estimate_tokens(plain, "gpt-4o")
+    assert ctxtrim.count_steps(messages) == 1
+    assert ctxtrim.trim_conversation(plain, 100_000) == plain
+
+
+@lists
+def test_lists_with_objects_are_edited_and_the_objects_are_unchanged(messages: list[Any]) -> None:
+    before = copy.deepcopy(messages)
+    limit = ctxtrim.estimate_tokens(messages) // 2
+    assert ctxtrim.estimate_tokens(ctxtrim.trim_conversation(messages, limit)) <= limit
+    cut = ctxtrim.truncate_old_tool_outputs(messages, max_tokens=100, keep_active_files=False)
+    assert OUTPUT not in json.dumps(cut).replace("\\n", "\n")
+    assert messages == before
+
+
+def test_answers_come_back_as_a_request_may_contain_them() -> None:
+    answer = ctxtrim.trim_conversation(LISTS["anthropic message"], 100_000)[1]
+    assert answer == {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "tool_use", "id": "t1", "name": "read", "input": {"lamp": None}},
+        ],
+    }
+    call = ctxtrim.trim_conversation(LISTS["openai"], 100_000)[1]
+    assert set(call) == {"role", "tool_calls", "annotations"}
+
+
+def test_the_usage_of_an_answer_of_anthropic_decides_when_to_compact() -> None:
+    messages = LISTS["anthropic message"][:2]
+    assert ctxtrim.estimate_context_tokens(messages) == 920
+
+
+class OwnMessage(BaseModel):
+    role: str = "user"
+    content: str
+    note: str | None = None
+
+
+class OldMessage:
+    """An object whose `model_dump` has no options."""
+
+    def model_dump(self) -> dict[str, str]:
+        return {"role": "user", "content": "Hello."}
+
+
+@pytest.mark.parametrize("message", [OwnMessage(content="Hello."), OldMessage()])
+def test_any_object_with_model_dump_is_a_message(message: Any) -> None:
+    assert ctxtrim.trim_conversation([message], 1000) == [{"role": "user", "content": "Hello."}]
+
+
+@pytest.mark.parametrize("messages", [["text"], [object()], [OwnMessage]])
+def test_other_objects_are_refused_by_position(messages: Sequence[Any]) -> None:
+    with pytest.raises(InputError, match="message 0: expected an object with a role"):
+        ctxtrim.estimate_tokens(messages)

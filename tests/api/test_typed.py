@@ -1,0 +1,178 @@
+"""The types of the API: a small program is checked by mypy as users check theirs."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from sessions import openai_session
+
+import ctxtrim
+from ctxtrim.api import configs
+from ctxtrim.config import program
+from ctxtrim.config.aliases import ALIASES
+from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import ctxtrim
+from openai import AsyncOpenAI, OpenAI
+from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
+
+client, waiting = OpenAI(), AsyncOpenAI()
+messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Hello."}]
+
+
+def create(prompt: list[ChatCompletionMessageParam]) -> ChatCompletion:
+    return client.chat.completions.create(model="gpt-4o", messages=prompt)
+
+
+async def create_later(prompt: list[ChatCompletionMessageParam]) -> ChatCompletion:
+    return await waiting.chat.completions.create(model="gpt-4o", messages=prompt)
+
+
+config: ctxtrim.PromptConfig = {"model": "gpt-4o", "keep_recent_turns": 3}
+prompt = ctxtrim.build_final_prompt(messages, config, reserve=4096)
+create(prompt.messages)
+new, is_shorter, dropped = ctxtrim.enforce_context_limit(messages, 1000, model="gpt-4o")
+create(new)
+create(ctxtrim.trim_conversation(messages, 1000))
+create(ctxtrim.truncate_old_tool_outputs(messages, {"max_age": 5}, max_tokens=100))
+create(ctxtrim.compact(messages, {"maxMessages": 20}).messages)
+create(ctxtrim.Pipeline("trim", model="gpt-4o").run(messages).messages)
+text, tokens = ctxtrim.summarize_context(messages, summary_tokens=100)
+number: int = dropped + tokens + ctxtrim.estimate_tokens(messages, "gpt-4o")
+answer: ChatCompletion = ctxtrim.with_recovery(create, messages, model="gpt-4o")
+
+
+async def main() -> ChatCompletion:
+    return await ctxtrim.with_recovery(create_later, messages, config)
+"""
+WRONG = {
+    'ctxtrim.build_final_prompt([], {"keep_recent_turn": 3})': "arg-type",
+    "ctxtrim.build_final_prompt([], keep_recent_turn=3)": "call-arg",
+    'ctxtrim.truncate_old_tool_outputs([], {"max_agee": 1})': "arg-type",
+    "ctxtrim.compute_max_input_tokens(window=1)": "call-arg",
+    "ctxtrim.trim_conversation([], 10, model=4)": "arg-type",
+    'ctxtrim.Pipeline("trim", modell="gpt-4o")': "call-arg",
+    'ctxtrim.fits("a.jsonl", modell="gpt-4o")': "call-arg",
+    "a, b = ctxtrim.enforce_context_limit([{}], 10)": "misc",
+    "a, b, c = ctxtrim.summarize_context([])": "misc",
+    "ctxtrim.trim_conversation([1], 10)": "type-var",
+}
+
+
+def checked(path: Path, text: str) -> list[str]:
+    """The errors of mypy in a program."""
+    path.write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(path.parent), str(path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert not done.stderr, done.stderr
+    return [line for line in done.stdout.splitlines() if ": error:" in line]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("typed")
+
+
+def test_results_are_accepted_as_messages_of_openai(folder: Path) -> None:
+    assert checked(folder / "right.py", PROGRAM) == []
+
+
+def test_a_type_checker_sees_every_wrong_call(folder: Path) -> None:
+    lines = ["import ctxtrim", *WRONG]
+    errors = checked(folder / "wrong.py", "\n".join(lines) + "\n")
+    for number, (call, code) in enumerate(WRONG.items(), 2):
+        found = [error for error in errors if f":{number}: " in error]
+        assert any(f"[{code}" in error for error in found), (call, found)
+
+
+def test_configs_have_every_setting_and_alias() -> None:
+    known = {name for settings in SETTINGS.values() for name in settings} - {"as_"}
+    known |= {alias.name for aliases in ALIASES.values() for alias in aliases}
+    assert known <= set(configs.PromptConfig.__annotations__)
+
+
+SAMPLES: dict[Any, Any] = {bool: True, int: 3, float: 1.0, list[str]: ["trim"]}
+WORDS = {
+    "tokenizer": "chars4", "tokenEstimator": "auto", "thinking": "keep", "errors": "loose",
+    "strategy": "oldest", "trimStrategy": "oldest", "clock": "turns",
+    "tool": "bash:max-lines=3", "mode": "head",
+    "truncationMode": "head", "replace": "stub", "tool_summary": "off",
+    "toolSummaryStrategy": "off", "summary_place": "append", "preset": "rolling",
+    "profile": "openai", "repair": "drop",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", sorted(configs.PromptConfig.__annotations__))
+def test_every_key_of_the_configs_is_accepted(key: str) -> None:
+    kinds = get_type_hints(configs.PromptConfig)[key]
+    kind = next((kind for kind in SAMPLES if kinds in (kind, kind | None)), None)
+    value = WORDS.get(key) or SAMPLES.get(kind, {} if "Mapping" in str(kinds) else "words")
+    program("test", "budget", {key: value})
+
+
+def test_keywords_take_precedence_over_the_config() -> None:
+    config: configs.PromptConfig = {"maxContextTokens": 10_000, "reserve": 1000}
+    assert ctxtrim.compute_max_input_tokens(config, context_window=20_000) == 19_000
+    assert ctxtrim.effective_token_limit({"maxTokens": 700}, session_tokens=900) == 900
+    messages = openai_session(4)
+    assert ctxtrim.should_compact(messages, {"maxTokens": 0}, max_messages=3)
+    assert ctxtrim.build_final_prompt(messages, {"budget": 300}, budget=9000).messages == messages
+    with pytest.raises(UsageError, match="should_compact: max_message: unknown key"):
+        ctxtrim.should_compact(messages, max_message=3)  # type: ignore[call-arg]
+
+
+def test_results_unpack_and_have_further_attributes() -> None:
+    messages = openai_session(8)
+    limit = ctxtrim.enforce_context_limit(messages, 500)
+    new, is_shorter, dropped = limit
+    assert (new, is_shorter, dropped) == (limit.messages, limit.truncated, limit.dropped_count)
+    assert ctxtrim.estimate_tokens(new) == limit.token_count <= 500
+    summary = ctxtrim.summarize_context(messages)
+    text, tokens = summary
+    assert (text, tokens, "facts") == (summary.summary, summary.original_tokens, summary.by)
+    assert summary.trouble is None
+    for value in (limit, summary):
+        for again in (copy.copy(value), pickle.loads(pickle.dumps(value))):
+            assert (again, vars(again)) == (value, vars(value))
+
+
+def test_public_names_are_listed() -> None:
+    assert set(ctxtrim.__all__) <= set(dir(ctxtrim))
+    assert all(hasattr(ctxtrim, name) for name in dir(ctxtrim))
+
+
+FUNCTIONS = [
+    name
+    for name in ctxtrim.__all__
+    if getattr(getattr(ctxtrim, name), "__module__", "").startswith("ctxtrim.api.")
+    and not isinstance(getattr(ctxtrim, name), type)
+]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstrings_name_arguments_result_and_errors(name: str) -> None:
+    text = getattr(ctxtrim, name).__doc__
+    sections = ["Args:", "Returns:", "Raises:"]
+    for section in sections[: 2 if name == "is_context_length_exceeded" else 3]:
+        assert f"\n    {section}\n" in text or f"\n{section}\n" in text, section
+
+
+def test_no_configuration_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ctxtrim.toml").write_text("budget = 10\nenabled = false\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXTRIM_BUDGET", "10")
+    monkeypatch.setenv("CTXTRIM_ENABLED", "false")
+    messages = openai_session(4)
+    assert ctxtrim.build_final_prompt(messages).messages == messages
+    assert ctxtrim.compute_max_input_tokens() == 123_904

@@ -1,0 +1,46 @@
+"""The lines of a snapshot: a line for each message and part, with ids and clocks."""
+
+import json
+
+import pytest
+from conftest import FIXTURES
+from sessions import anthropic_session, openai_session
+
+import ctxtrim
+from ctxtrim.testing.snapshots import lines
+
+HOSTILE = "a\u2028b\u0085c\x7f\x00\ud800 \r\n\x1b[31m 日本語"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json*")), ids=lambda path: path.name)
+def test_every_part_is_a_line_in_every_format(path) -> None:  # type: ignore[no-untyped-def]
+    transcripts = list(ctxtrim.read(path))
+    found = list(lines(path))
+    assert found == list(lines(transcripts)) == list(lines(path.read_bytes()))
+    messages = [message for transcript in transcripts for message in transcript.messages]
+    tools = sum(transcript.tools is not None for transcript in transcripts)
+    parts = sum(len(message.parts) for message in messages)
+    assert len(found) == len(transcripts) + tools + len(messages) + parts
+
+
+def test_ids_and_clocks_are_kept() -> None:
+    found = list(lines(FIXTURES / "claude-code.jsonl"))
+    heads = [line for line in found[1:] if not line.startswith(" ")]
+    assert heads
+    assert all("uuid=" in line and "timestamp=20" in line for line in heads)
+    assert found[0].startswith("transcript id=")
+
+
+def test_texts_stay_on_one_line_and_are_readable() -> None:
+    head, text = list(lines([{"role": "user", "content": HOSTILE}]))[1:]
+    assert head == "user"
+    assert text.splitlines() == [text]
+    assert json.loads(text.removeprefix("  text ")) == HOSTILE
+    assert "日本語" in text
+    text.encode()
+
+
+@pytest.mark.parametrize("messages", [openai_session(3), anthropic_session(3)])
+def test_lines_have_no_numbers(messages: list[dict[str, object]]) -> None:
+    whole, rest = list(lines(messages)), list(lines(messages[1:]))
+    assert whole[-len(rest) + 1 :] == rest[1:]

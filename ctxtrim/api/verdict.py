@@ -12,7 +12,6 @@ from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.pipelines import Pipeline
 from ctxtrim.errors import InputError
 from ctxtrim.io.inputs import inputs
-from ctxtrim.io.walk import Scan
 from ctxtrim.reports.model import Row
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import MARKS
@@ -94,7 +93,7 @@ def fits(
         return BudgetVerdict((pipeline.run(source, system=system, tools=tools).row,))
     rows: list[Row] = []
     problems: list[tuple[str, Finding]] = []
-    for file in inputs([str(source)], Scan()).inputs:
+    for file in inputs([str(source)]).inputs:
         if file.problem is not None:
             raise InputError(f"{file.path}: {file.problem}")
         for done in pipeline.stream_file(file.path):

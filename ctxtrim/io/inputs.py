@@ -19,7 +19,7 @@ from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
 from ctxtrim.io.containers import LONGEST, Container, container_of
 from ctxtrim.io.paths import mode_of
 from ctxtrim.io.storage import StoredSession, stored_session
-from ctxtrim.io.walk import SUFFIXES, Scan, walk
+from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
 
 _PIECE = 1 << 20  # bytes that are read at a time
 
@@ -89,7 +89,7 @@ class InputList:
     skipped: tuple[tuple[str, str], ...]
 
 
-def inputs(paths: Iterable[str], scan: Scan) -> InputList:
+def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
     """The files at some paths; folders are walked as `scan` defines.
 
     A path that the user names may be a link, a pipe, a socket or a device. Without paths, standard

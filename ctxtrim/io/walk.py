@@ -45,6 +45,10 @@ class Scan:
     may_be_empty: bool = False
 
 
+EVERYTHING = Scan()
+"""A walk without patterns."""
+
+
 @dataclass(frozen=True)
 class Found:
     """A file, or a folder that cannot be read. `skipped`: the reason why a file is not read."""

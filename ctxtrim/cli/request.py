@@ -17,8 +17,8 @@ from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.source import PathSection
 from ctxtrim.conversion import TARGETS, Conversion
 from ctxtrim.errors import UsageError
-from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
+from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.io.walk import Scan
 from ctxtrim.metering import Metering
@@ -138,7 +138,9 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         targets=targets,
         job=job,
         jobs=_jobs(sources, config, job_of),
-        formats=_formats(values),
+        formats=FormatChoice(
+            values["format"], values["messages_path"], bool(values["each_request"])
+        ).formats,
         messages_path=values["messages_path"],
         max_size=values["max_size"],
         explains_format=bool(values["explain_format"]),
@@ -334,19 +336,3 @@ def _on_overflow(values: Values, writes: bool) -> Any:
 def _thinking(values: Values) -> Thinking | None:
     mode: Any = values["thinking"]
     return None if mode == "auto" else mode
-
-
-def _formats(values: Values) -> tuple[Format, ...]:
-    """The formats to detect, as `--messages-path` and `--each-request` change them."""
-    name, path = values["format"], values["messages_path"]
-    known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
-    if values["each_request"]:
-        known = tuple(form.each_request or form for form in known)
-    if path is None:
-        return known
-    placed = tuple(form.placed(path) for form in known if form.placed is not None)
-    if not placed:
-        raise UsageError(
-            f"--messages-path {path}: {name} has one event per line, not message lists in documents"
-        )
-    return placed

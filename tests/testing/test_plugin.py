@@ -38,7 +38,7 @@ def run(suite: Path, text: str, *words: str) -> tuple[int, str]:
         capture_output=True,
         text=True,
         cwd=suite,
-        env=ENVIRONMENT | {"PYTHONPATH": path, "COLUMNS": "200"},
+        env=ENVIRONMENT | {"PYTHONPATH": path, "COLUMNS": "200", "PYTEST_ADDOPTS": ""},
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -40,8 +40,7 @@ def _is_block(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
-    for element in items:
-        value, span, whole = element.value, element.span, element.whole
+    for value, span, whole in items:
         role = role_in(value, "role", _ROLES)
         if role is None:
             found.uncounted += isinstance(value, dict) and value.get("role") is not None

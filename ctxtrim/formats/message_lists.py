@@ -37,7 +37,7 @@ _HEAD = 8  # elements inspected to detect a dialect
 Tells = Callable[[Any], bool]
 
 
-class Element(Struct, frozen=True, gc=False):
+class Element(NamedTuple):
     """One element of a message list: its value, its span, and the span to remove with it."""
 
     value: Any

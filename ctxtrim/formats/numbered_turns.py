@@ -44,8 +44,7 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
 
 def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element. Elements without a text or a turn are counted as unknown."""
-    for element in elements:
-        value, span, whole = element.value, element.span, element.whole
+    for value, span, whole in elements:
         if knows(value):
             found.messages.append(_message(value, span, whole, len(found.messages)))
         else:

@@ -53,8 +53,7 @@ def knows(value: object) -> bool:
 
 def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
-    for number, element in enumerate(elements):
-        value, span, whole = element.value, element.span, element.whole
+    for number, (value, span, whole) in enumerate(elements):
         name = value.get("from") if isinstance(value, dict) else None
         role = role_in(value, "from", ROLES)
         if role is None or not isinstance(value.get("value"), str):

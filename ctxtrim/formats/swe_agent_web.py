@@ -29,8 +29,7 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message from each element."""
-    for item in items:
-        value, span, whole = item.value, item.span, item.whole
+    for value, span, whole in items:
         kind = value.get("type") if isinstance(value, dict) else None
         if not knows(value):
             found.uncounted += kind is not None

@@ -35,8 +35,7 @@ def knows(value: object) -> bool:
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of all ticks."""
     open_role: Role | None = None  # of the last message if the next chunk may belong to it
-    for item in items:
-        value, span = item.value, item.span
+    for value, span, _ in items:
         for role, parts, spans, is_alone in _pieces(value, span):
             if role != "tool" and role == open_role and not is_alone:
                 last = found.messages[-1]

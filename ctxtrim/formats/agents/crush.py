@@ -80,7 +80,7 @@ def read(items: Sequence[Element], found: ListContents) -> None:
     summaries = [at for at, item in enumerate(known) if item.value.get("is_summary_message")]
     start = summaries[-1] if summaries else 0
     for position, item in enumerate(known[start:], start):
-        value, span, whole = item.value, item.span, item.whole
+        value, span, whole = item
         is_summary = position == start and bool(summaries)
         role: Role = "user" if is_summary else _ROLES[value["role"]]
         parts = [(part, span.inside("parts", at)) for at, part in enumerate(value["parts"])]

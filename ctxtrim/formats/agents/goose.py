@@ -57,8 +57,7 @@ def opens(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
-    for item in items:
-        value, span = item.value, item.span
+    for value, span, _ in items:
         if not knows(value):
             found.uncounted += isinstance(value, dict) and "role" in value
             continue

@@ -35,8 +35,7 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each entry. A half without a text, a call or a result is none."""
-    for item in items:
-        value, span = item.value, item.span
+    for value, span, _ in items:
         if knows(value):
             for message in (*_user(value["user"], span), *_assistant(value["assistant"], span)):
                 found.messages.append(replace(message, index=len(found.messages)))

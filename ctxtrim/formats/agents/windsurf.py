@@ -53,7 +53,7 @@ def knows(value: object) -> bool:
 def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message from each element. Steps of other types are counted as unknown."""
     for element in elements:
-        value, span, whole = element.value, element.span, element.whole
+        value, span, whole = element
         if _is_known(value):
             role: Role = "user" if value["type"] == "user_input" else "assistant"
             found.add(role, [_step_part(value, span)], value, whole)

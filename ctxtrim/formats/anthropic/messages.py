@@ -49,8 +49,7 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
     start = len(found.messages)
     before: list[Span] = []
-    for element in elements:
-        value, span, whole = element.value, element.span, element.whole
+    for value, span, whole in elements:
         message, role, keys = inner(value)
         if role not in ROLES:
             found.uncounted += role is not None

@@ -61,8 +61,7 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each invocation."""
-    for item in items:
-        value, span = item.value, item.span
+    for value, span, _ in items:
         if not isinstance(value, dict):
             continue
         for message in _messages(value, span):

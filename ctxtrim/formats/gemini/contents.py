@@ -50,8 +50,7 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
 
     Partial events of a streamed message are skipped; the full one follows.
     """
-    for element in elements:
-        value, span, whole = element.value, element.span, element.whole
+    for value, span, whole in elements:
         inner, home = _content(value, span)
         if inner is None:
             continue

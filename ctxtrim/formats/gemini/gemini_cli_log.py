@@ -33,8 +33,7 @@ class LoggedMessage(Struct):
 def replayed(elements: Sequence[Element]) -> list[LoggedMessage]:
     """The final messages of a log. The elements of a list are returned as they are."""
     entries: dict[object, LoggedMessage] = {}
-    for number, element in enumerate(elements):
-        value, span, whole = element.value, element.span, element.whole
+    for number, (value, span, whole) in enumerate(elements):
         if not isinstance(value, dict):
             continue
         name = value.get("id")

@@ -152,7 +152,7 @@ def _other_message(element: Element, index: int) -> Message:
 
     A string is a user text, except for instructions.
     """
-    value, span, whole = element.value, element.span, element.whole
+    value, span, whole = element
     if isinstance(value, str):
         role: Role = "system" if span.path[-1] in ("instructions", "text") else "user"
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
@@ -191,7 +191,7 @@ def _opening(value: dict[str, Any]) -> str:
 
 
 def _result(element: Element, index: int) -> Message:
-    value, span, whole = element.value, element.span, element.whole
+    value, span, whole = element
     name, metadata = string(value.get("name")), metadata_in(value)
     key = next((key for key in _OUTPUTS if key in value), "output")
     parts = tuple(output(value.get(key), span.inside(key), call_id(value), name))

@@ -106,7 +106,7 @@ def _pieces(value: Any, span: Span) -> Iterator[tuple[Any, Span]]:
 
 def _add_prompt(item: Element, found: ListContents) -> None:
     """Add a user message. opencode writes its synthetic texts, and does not send ignored ones."""
-    value, span, whole = item.value, item.span, item.whole
+    value, span, whole = item
     sent = [
         (piece, part)
         for piece, inner in _pieces(value, span)
@@ -150,7 +150,7 @@ def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:
 
 def _add_answer(item: Element, found: ListContents, *, has_usage: bool) -> None:
     """Add the steps of an answer, each followed by its results."""
-    value, span = item.value, item.span
+    value, span, _ = item
     steps = _steps(list(_pieces(value, span)))
     for number, step in enumerate(steps):
         finished = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]

@@ -61,8 +61,7 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
 
 def _events(elements: Sequence[Element]) -> Iterator[_Event]:
     """All events. If one event of a pair has no contents, both are removed together."""
-    for element in elements:
-        value, span, whole = element.value, element.span, element.whole
+    for value, span, whole in elements:
         if isinstance(value, dict):
             yield _Event(value, span, (whole,))
         elif isinstance(value, list):

@@ -82,8 +82,7 @@ def _is_own(block: object) -> bool:
 def read(elements: Sequence[Element], found: ListContents) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
-    for element in elements:
-        value, span, whole = element.value, element.span, element.whole
+    for value, span, whole in elements:
         role = role_in(value, "role", ROLES)
         if role is None:
             found.uncounted += isinstance(value, dict) and "role" in value

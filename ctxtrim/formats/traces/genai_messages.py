@@ -40,8 +40,7 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read the messages of each element; none of an element without parts."""
-    for item in items:
-        value, span, whole = item.value, item.span, item.whole
+    for value, span, whole in items:
         role = role_in(value, "role", ROLES)
         if role is None:
             found.uncounted += "role" in members(value)

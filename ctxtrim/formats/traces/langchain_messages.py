@@ -69,8 +69,7 @@ def knows(value: object) -> bool:
 
 def read(items: Sequence[Element], found: ListContents) -> None:
     """Read one message per element."""
-    for item in items:
-        value, span, whole = item.value, item.span, item.whole
+    for value, span, whole in items:
         role = _role(members(value))
         if role is None:
             found.uncounted += 1

@@ -135,7 +135,7 @@ def _dumped(value: object) -> Any:
 
 
 def _as_request(message: dict[str, Any]) -> dict[str, Any]:
-    """A message as a request may contain it: Anthropic refuses the envelope of its own answers."""
+    """A message as a request may contain it: Anthropic refuses other fields of its answers."""
     if message.get("type") == "message" and "usage" in message:
         return {"role": message["role"], "content": message["content"]}
     return message

@@ -87,9 +87,9 @@ def _speech(chunk: dict[str, Any], span: Span) -> tuple[list[Part], list[Span]]:
         parts.append(Part("text", text, span=home, block=home))
         spans.append(home)
     for key in ("speech_effects", "source_effects"):
-        said = members(members(chunk.get(key)).get("speech_insert")).get("text")
-        if isinstance(said, str) and said:
-            parts.append(Part("text", said))
+        speech = members(members(chunk.get(key)).get("speech_insert")).get("text")
+        if isinstance(speech, str) and speech:
+            parts.append(Part("text", speech))
             spans.append(span.inside(key, "speech_insert"))
     return parts, spans
 

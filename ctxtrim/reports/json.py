@@ -101,7 +101,7 @@ def transcript(row: Row) -> dict[str, Any]:
     }
     if row.explained:
         value["request_explained"] = {
-            name: tokens for name, tokens in count.beside.items() if tokens
+            name: tokens for name, tokens in count.overhead.items() if tokens
         }
         value["messages_explained"] = [structs.asdict(message) for message in row.explained]
     return value

@@ -98,7 +98,7 @@ def explained(row: Row) -> Table:
         f"messages of {place(row)}: {mark}{row.tokens_read:,} tokens = "
         f"{mark}{messages:,} of messages"
     )
-    if others := _sum_of(row.count.beside, mark):
+    if others := _sum_of(row.count.overhead, mark):
         title += f" + {others}"
     return Table(title, columns, tuple(_explained(message, mark) for message in row.explained))
 

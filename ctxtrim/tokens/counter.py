@@ -44,7 +44,7 @@ class Cost(Struct, frozen=True, gc=False):
 class Count(Struct, frozen=True):
     """The tokens of a transcript, in total and by role, kind and tool.
 
-    `tokens` = `by_role` + `framing` + `tools_schema`. `beside` has the tokens outside of messages
+    `tokens` = `by_role` + `framing` + `tools_schema`. `overhead` has the tokens outside of messages
     by purpose: the priming, which is part of the framing, and the addends of the tool schemas.
     """
 
@@ -55,7 +55,7 @@ class Count(Struct, frozen=True):
     by_tool: dict[str, int]
     framing: int
     tools_schema: int
-    beside: Addends
+    overhead: Addends
 
 
 class Counter(Struct, frozen=True, eq=False):
@@ -126,7 +126,7 @@ class Counter(Struct, frozen=True, eq=False):
         """The tokens of the request without its messages: priming, tool schemas and
         other fields.
         """
-        return sum(self.beside(transcript).values())
+        return sum(self.overhead(transcript).values())
 
     def tokens(self, transcript: Transcript) -> int:
         """The tokens of the whole request."""
@@ -143,7 +143,7 @@ class Counter(Struct, frozen=True, eq=False):
     def _exactness(self, transcript: Transcript) -> Exactness:
         if transcript.uncounted or self._look(transcript.messages).is_guessed:
             return "estimated"
-        overhead = self.beside(transcript)
+        overhead = self.overhead(transcript)
         request = self.framing.request.exactness(transcript.options, overhead)
         if request == "estimated":
             return "estimated"
@@ -172,7 +172,7 @@ class Counter(Struct, frozen=True, eq=False):
                 if role == "tool" or kind == "tool_call":
                     tool = tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
-        overhead = self.beside(transcript)
+        overhead = self.overhead(transcript)
         schemas = sum(overhead.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
@@ -185,7 +185,7 @@ class Counter(Struct, frozen=True, eq=False):
             by_tool=by_tool,
             framing=framing,
             tools_schema=schemas,
-            beside=overhead,
+            overhead=overhead,
         )
 
     def cost(self, message: Message, fan: int) -> Cost:
@@ -217,7 +217,7 @@ class Counter(Struct, frozen=True, eq=False):
         addends |= self.framing.around(message, is_parallel, self._name)
         return {name: tokens for name, tokens in addends.items() if tokens}
 
-    def beside(self, transcript: Transcript) -> Addends:
+    def overhead(self, transcript: Transcript) -> Addends:
         """The tokens outside of messages by purpose: priming, tool schemas, and other request
         fields.
         """
@@ -239,7 +239,7 @@ class Counter(Struct, frozen=True, eq=False):
         if not message.agent_visible:
             return Cost((0,) * len(message.parts), 0, 0)
         framing, texts = self.framing, self.texts
-        quoted = self._quoted(message, is_parallel) if message.role == "tool" else None
+        quoted = self._quoted(message, is_parallel)
         parts = []
         is_guessed = False
         for part in message.parts:

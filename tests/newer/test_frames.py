@@ -19,8 +19,8 @@ def test_documented_examples_are_counted_exactly() -> None:
     assert counted(transcript(SCIENTIST), name="claude-v3").tokens == 14
     count = counted(transcript(QUESTION, tools=WEATHER), name="claude-v3")
     assert count.tokens - count.tools_schema == 403 - 346 - 41
-    assert count.beside["tool_prompt"] == 313
-    assert 41 <= count.beside["schemas"] <= 80
+    assert count.overhead["tool_prompt"] == 313
+    assert 41 <= count.overhead["schemas"] <= 80
 
 
 @pytest.mark.parametrize("version", MODELS)

@@ -141,14 +141,14 @@ def test_options_of_anthropic_cost_once() -> None:
         )
         for blocks in (documents, cited)
     ]
-    assert [count.beside.get("citations", 0) for count in counts] == [0, 560]
+    assert [count.overhead.get("citations", 0) for count in counts] == [0, 560]
     assert counts[0].by_kind["attachment"] > 2 * 12
 
 
 def test_the_mode_pro_has_no_known_rule() -> None:
     counted = count({"input": "x", "reasoning": {"mode": "pro"}}, "gpt-5.6-sol")
     assert counted.exactness == "estimated"
-    assert counted.beside["reasoning_mode"] >= 1550
+    assert counted.overhead["reasoning_mode"] >= 1550
 
 
 def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
@@ -219,17 +219,18 @@ def test_tools_of_the_user_are_not_an_estimate() -> None:
     ]
     counted = count({"messages": [user("x")], "tools": tools}, "claude-sonnet-4-5")
     assert counted.exactness == ("reconstructed" if available() else "bounded")
-    assert "own_tools" not in counted.beside
+    assert "own_tools" not in counted.overhead
 
 
 def test_reasoning_that_xai_keeps_is_counted_once_with_an_answer() -> None:
     talk = [user("x"), says("y"), user("z")]
-    assert "kept_reasoning" not in count({"messages": [user("x")]}, "grok-4").beside
-    assert count({"messages": talk}, "grok-4").beside["kept_reasoning"] == 290
+    assert "kept_reasoning" not in count({"messages": [user("x")]}, "grok-4").overhead
+    assert count({"messages": talk}, "grok-4").overhead["kept_reasoning"] == 290
     assert (
-        count({"messages": [*talk, says("y"), user("z")]}, "grok-4").beside["kept_reasoning"] == 290
+        count({"messages": [*talk, says("y"), user("z")]}, "grok-4").overhead["kept_reasoning"]
+        == 290
     )
-    assert "kept_reasoning" not in count({"messages": talk}, "grok-4.3").beside
+    assert "kept_reasoning" not in count({"messages": talk}, "grok-4.3").overhead
 
 
 def test_a_hidden_answer_costs_nothing_around_the_messages() -> None:
@@ -237,8 +238,8 @@ def test_a_hidden_answer_costs_nothing_around_the_messages() -> None:
     question, answer, more = talk.messages
     hidden = replace(talk, messages=(question, replace(answer, agent_visible=False), more))
     counter = Metering(tokenizer, "grok-4").meter(talk).counter
-    assert "kept_reasoning" in counter.beside(talk)
-    assert "kept_reasoning" not in counter.beside(hidden)
+    assert "kept_reasoning" in counter.overhead(talk)
+    assert "kept_reasoning" not in counter.overhead(hidden)
 
 
 def test_encrypted_reasoning_has_a_cost() -> None:

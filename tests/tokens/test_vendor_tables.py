@@ -196,7 +196,7 @@ def test_a_count_is_the_sum_of_its_addends(name: str, talk: Transcript) -> None:
     ]
     count = counter.count(talk)
     assert (
-        counter.tokens(talk) == count.tokens == sum(messages) + sum(counter.beside(talk).values())
+        counter.tokens(talk) == count.tokens == sum(messages) + sum(counter.overhead(talk).values())
     )
     assert [cost.total for cost in counter.costs(talk.messages)] == messages
     assert count.tokens == sum(count.by_role.values()) + count.framing + count.tools_schema

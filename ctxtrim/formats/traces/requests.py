@@ -79,17 +79,17 @@ def logged_request(
     `sent`: the fields with its messages, of which the first may be system instructions. `facts`:
     what the record says about it.
     """
-    asked = [_sent(each) for each in sent]
+    prompts = [_sent(each) for each in sent]
     answered = _Body()
     _received(received, answered)
-    around = next((body.around for body in asked if body.around is not None), None)
-    values = [element.value for body in (*asked, answered) for element in body.elements]
+    around = next((body.around for body in prompts if body.around is not None), None)
+    values = [element.value for body in (*prompts, answered) for element in body.elements]
     dialect = dialect_of(values, around.value if around else {})
     envelope = facts
     if dialect is not None and around is not None:
         envelope = dialect.envelope(*around) | facts
     found = ListContents(list(envelope.preamble))
-    for body in asked:
+    for body in prompts:
         _read(dialect, body, "user", found)
     answer = len(found.messages)
     _read(dialect, answered, "assistant", found)

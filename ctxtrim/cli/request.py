@@ -77,11 +77,11 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         values, is_automatic=stages is None and not (values["stage"] or values["preset"])
     )
     specs = _specs(stages, values, config)
-    if values.get("archive") is not None and not writes:
-        raise UsageError("--archive needs --fix; check edits nothing without it")
+    _must_agree(values, writes)
     values = {**values, **config.values}
     form, path = _report(values, writes)
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
+    skip.append(own_archive())
     in_place = bool(values.get("in_place"))
     listing = inputs(values["files"] or (), skip, in_place=in_place)
     sources = listing.inputs
@@ -216,10 +216,23 @@ def _metering(sources: Sequence[Input], config: Config) -> Metering:
     return config.metering(partial(tokenizer, is_light=is_light), config.model_of)
 
 
+def _must_agree(values: Values, writes: bool) -> None:
+    """Raise `UsageError` if the options for the archive contradict each other or the command."""
+    has_archive, has_none = values.get("archive") is not None, bool(values.get("no_archive"))
+    if has_archive and has_none:
+        raise UsageError("--archive and --no-archive cannot be combined; give one of them")
+    if (has_archive or has_none) and not writes:
+        option = "--archive" if has_archive else "--no-archive"
+        raise UsageError(f"{option} needs --fix; check edits nothing without it")
+
+
 def _archive(values: Values, writes: bool, targets: Targets, preset: Preset) -> Path | None:
-    """The folder for originals, None if nothing is written."""
-    folder = values["archive"] or (own_archive() if preset.archives else None)
-    return Path(folder) if folder is not None and writes and targets.writes else None
+    """The folder for originals; None with `--no-archive` and if nothing is written."""
+    if not writes or not targets.writes or values.get("no_archive"):
+        return None
+    if values["archive"]:
+        return Path(values["archive"])
+    return own_archive() if targets.in_place or preset.archives else None
 
 
 def _spills(specs: Sequence[Spec]) -> Path | None:

@@ -11,10 +11,9 @@ from typing import Any
 
 from msgspec import structs
 
-from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
-from ctxtrim.cli.recordings import Recordings
+from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
@@ -68,7 +67,7 @@ def _run(request: Request) -> int:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.target is None
         readings = _open_all(request, stack) if shares_lines else {}
-        archive = Archive(request.archive) if request.archive is not None else None
+        archive = open_recordings(request)
         if archive is not None:
             stack.callback(archive.close)
         with terminal.progress(request.sources, enabled=request.has_progress) as watch:
@@ -106,6 +105,7 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
         terminal.print_report(report, request.form or "text", request.color)
     if request.writes and not request.is_quiet:
         terminal.print_summary(report, request.target)
+        terminal.print_undo(report)
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
@@ -283,9 +283,10 @@ class Work:
         """Commit the output, unless the file must stay as it is, and report the rows."""
         targets = self._request.targets
         stays = progress.is_lossy and (targets.in_place or not progress.has_written)
-        if not (stays and targets.holds_back):
+        is_kept = stays or (targets.in_place and not progress.is_changed)
+        if not (is_kept and targets.holds_back):
             self._recordings.finish(recording)
-        if stays or (targets.in_place and not progress.is_changed):
+        if is_kept:
             sink.discard()
         else:
             sink.commit()
@@ -299,6 +300,8 @@ class Work:
         if not progress.has_rows and not progress.is_lossy:
             first = next(iter(findings), None)
             findings = [_no_transcript(content, progress.start, self._request, first)]
+        if progress.is_changed and not progress.is_lossy:
+            findings = chain(findings, self._recordings.undo(source))
         for finding in chain(_format_findings(content, self._request), findings):
             self._report.note(source.path, finding)
         if losses := str(progress.losses):

@@ -19,7 +19,7 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import REPORTS, blocks, text
 from ctxtrim.reports.model import ASIDE, Report, Row
-from ctxtrim.stage import Severity
+from ctxtrim.stage import UNDO, Severity
 from ctxtrim.text.escaping import clean, clean_lines
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
@@ -28,7 +28,7 @@ _DRAWN = 2000  # most rows of a table on a terminal
 _MOST_TRANSCRIPTS = (
     20  # transcripts whose findings are printed on standard error; the report has all of them
 )
-
+_MOST_UNDONE = 10  # files whose undo command is printed
 
 Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
@@ -84,7 +84,9 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
     `problems` is None if the report on standard output shows the findings about transcripts.
     """
     severities = _severities(request.is_quiet)
-    for line in text.file_lines(item for item in report.findings if item[1].severity in severities):
+    for line in text.file_lines(
+        item for item in report.findings if item[1].severity in severities and item[1].code != UNDO
+    ):
         print_error(line)
     if problems is None:
         return
@@ -114,6 +116,15 @@ def print_summary(report: Report, target: str | None) -> None:
         stages = "no stages, passed through unchanged"
     left_out = f", {report.left_out} not written" if report.left_out else ""
     print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
+
+
+def print_undo(report: Report) -> None:
+    """Print the commands that restore the files that were replaced in place."""
+    commands = [finding.message for _, finding in report.findings if finding.code == UNDO]
+    for command in commands[:_MOST_UNDONE]:
+        print_error(command)
+    if (more := len(commands) - _MOST_UNDONE) > 0:
+        print_error(f"… and {more:,} files more; ctxtrim archive list has all of them")
 
 
 def print_report(report: Report, form: str, color: str) -> None:

@@ -175,7 +175,20 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             choices=("fail", "keep"),
         ),
     ),
-    "archive": (_restricted("archive", "DIR", "Store the original of every edit in this folder."),),
+    "archive": (
+        _restricted(
+            "archive",
+            "DIR",
+            "Store the original of every edit in this folder. "
+            "[default for files in place: in the user's data folder]",
+        ),
+        Option(
+            "no_archive",
+            "Store no originals: files that are replaced in place cannot be restored.",
+            False,
+            is_setting=False,
+        ),
+    ),
     "summarizing": (
         _restricted(
             "summary_store",

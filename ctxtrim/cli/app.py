@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "Run several stages in one pass.",
     "trace": "Get, list or verify original tool results in an archive.",
     "restore": "Restore the input of a run, byte for byte, from its output.",
+    "sessions": "List the sessions of agent programs on this machine.",
     "archive": "List or remove the runs that can be undone.",
     "models": "Show the window, limits and tokenizer of a model.",
     "config": "Show every setting and its origin.",

@@ -15,10 +15,11 @@ from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.conversion import TARGETS, Conversion, convert
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import InputError, UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.io.inputs import Input, inputs
+from ctxtrim.io.sessions import latest, sessions
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
@@ -83,7 +84,8 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     skip = [Path(values[name]) for name in ("output", "archive") if values.get(name)]
     skip.append(own_archive())
     in_place = bool(values.get("in_place"))
-    listing = inputs(values["files"] or (), skip, in_place=in_place)
+    files, chosen = _named_files(values)
+    listing = inputs(files, skip, in_place=in_place)
     sources = listing.inputs
     targets = resolve_targets(
         sources,
@@ -138,6 +140,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         color=values["color"],
         notes=(
             *config.notes,
+            *chosen,
             *((path, Finding("skipped", "info", why)) for path, why in listing.skipped),
         ),
         log=others["--log"],
@@ -161,6 +164,21 @@ def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion
     """The function from a transcript to its request."""
     keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
     return partial(convert, to=target, model=values["model"] or None, keeps_reasoning=keeps)
+
+
+def _named_files(values: Values) -> tuple[list[str], list[tuple[str, Finding]]]:
+    """The paths to read, and with `--latest` the finding that names the session."""
+    files = list(values["files"] or ())
+    if not values["latest"]:
+        return files, []
+    if files:
+        raise UsageError("--latest chooses the file; leave out FILE")
+    session = latest(sessions(os.environ), Path.cwd())
+    if session is None:
+        raise InputError("--latest: no session found; name a file, or see ctxtrim sessions")
+    project = session.project(Path.cwd()) or "an unknown project"
+    text = f"the newest session of {session.program.name}, in {project}"
+    return [str(session.path)], [(str(session.path), Finding("latest", "info", text))]
 
 
 def _path(values: Values, name: str) -> Path | None:

@@ -54,6 +54,12 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
     ),
     "input": (
         Option(
+            "latest",
+            "Read the newest session of an agent program, of this project if there is one.",
+            False,
+            is_setting=False,
+        ),
+        Option(
             "format",
             f"Set the format of the input: auto, {', '.join(FORMATS)}. [default: auto]",
             "auto",

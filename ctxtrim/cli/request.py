@@ -114,6 +114,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
+        compares=edits and bool(values.get("dry_run")),
         shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
         summarizer=summarizer_of(values),
         memory=store,

@@ -90,7 +90,8 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     findings: Spool[tuple[str, Finding]] = stack.enter_context(
         closing(Spool(lambda item: _FINDING))
     )
-    keeps_rows = request.shows or request.form is not None or request.job.explains
+    job = request.job
+    keeps_rows = request.shows or request.form is not None or job.explains or job.compares
     report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
     for path, finding in request.notes:
         report.note(path, finding)
@@ -103,6 +104,8 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     terminal.print_findings(report, request, None if is_shown else problems)
     if request.shows:
         terminal.print_report(report, request.form or "text", request.color)
+    elif request.job.compares and not request.is_quiet:
+        terminal.print_differences(report)
     if request.writes and not request.is_quiet:
         terminal.print_summary(report, request.target)
         terminal.print_undo(report)

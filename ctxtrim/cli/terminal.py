@@ -28,6 +28,7 @@ _DRAWN = 2000  # most rows of a table on a terminal
 _MOST_TRANSCRIPTS = (
     20  # transcripts whose findings are printed on standard error; the report has all of them
 )
+_COMPARED = 40  # messages whose differences are printed; the report file has all of them
 _MOST_UNDONE = 10  # files whose undo command is printed
 
 Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
@@ -118,6 +119,12 @@ def print_summary(report: Report, target: str | None) -> None:
     print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
 
 
+def print_differences(report: Report) -> None:
+    """Print what a dry run would change on standard error."""
+    for line in text.difference_lines(dataclasses.replace(report, most_differences=_COMPARED)):
+        print_error(line)
+
+
 def print_undo(report: Report) -> None:
     """Print the commands that restore the files that were replaced in place."""
     commands = [finding.message for _, finding in report.findings if finding.code == UNDO]
@@ -132,7 +139,9 @@ def print_report(report: Report, form: str, color: str) -> None:
     if form == "text" and not report.rows:
         return
     # those are on standard error
-    shown = report if form != "text" else dataclasses.replace(report, findings=[])
+    shown = report
+    if form == "text":
+        shown = dataclasses.replace(report, findings=[], most_differences=_COMPARED)
     is_drawn = form == "text" and (
         color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
     )
@@ -188,6 +197,8 @@ def _drawn(report: Report) -> Iterator[str]:
         yield drawn(rich_table)
         if more := sum(1 for _ in remaining):
             yield drawn(Text(f"  … and {more:,} rows more; --report FILE has all of them\n"))
+    for line in text.difference_lines(report):
+        yield drawn(Text(line, style=_DIFF.get(line[:1], "")))
     for line in text.row_lines(report):
         yield drawn(Text(line))
     yield drawn(Text(text.totals_line(report), style="bold"))
@@ -209,6 +220,7 @@ def _encoded(shown: str) -> bytes:
 _LEAST = 16  # least width of a column whose texts may wrap
 _WHOLE = ("verdict", "decision", "role")
 _ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
+_DIFF = {"@": "cyan", "-": "red", "+": "green"}
 _STYLES = {
     "fits": "green",
     "overflow": "bold red",

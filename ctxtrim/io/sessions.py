@@ -17,7 +17,7 @@ _CWD = re.compile(rb'"(?:cwd|working_dir)"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True)
-class Program:
+class AgentProgram:
     """A program and the place of its sessions.
 
     `folders` are pairs of an environment variable and a folder below its value. The first variable
@@ -41,33 +41,33 @@ class Program:
 
 
 PROGRAMS = (
-    Program(
+    AgentProgram(
         "Claude Code",
         (("CLAUDE_CONFIG_DIR", "projects"),),
         ".claude/projects",
         "*/*.jsonl",
         without="agent-",  # sessions of subagents
     ),
-    Program("Codex", (("CODEX_HOME", "sessions"),), ".codex/sessions", "**/rollout-*.json*"),
-    Program(
+    AgentProgram("Codex", (("CODEX_HOME", "sessions"),), ".codex/sessions", "**/rollout-*.json*"),
+    AgentProgram(
         "Gemini CLI",
         (("GEMINI_CLI_HOME", ".gemini/tmp"),),
         ".gemini/tmp",
         "*/chats/session-*.json*",
     ),
-    Program(
+    AgentProgram(
         "Qwen Code",
         (("QWEN_RUNTIME_DIR", "projects"), ("QWEN_HOME", "projects")),
         ".qwen/projects",
         "*/chats/*.jsonl",
     ),
-    Program(
+    AgentProgram(
         "pi",
         (("PI_CODING_AGENT_SESSION_DIR", ""), ("PI_CODING_AGENT_DIR", "sessions")),
         ".pi/agent/sessions",
         "**/*.jsonl",
     ),
-    Program(
+    AgentProgram(
         "OpenHands",
         (("OPENHANDS_CONVERSATIONS_DIR", ""), ("OPENHANDS_PERSISTENCE_DIR", "conversations")),
         ".openhands/conversations",
@@ -81,7 +81,7 @@ PROGRAMS = (
 class Session:
     """A session: `modified` in seconds since 1970, `size` in bytes."""
 
-    program: Program
+    program: AgentProgram
     path: Path
     modified: float
     size: int
@@ -133,7 +133,7 @@ def _root(here: Path) -> Path:
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
 
-def _sessions(program: Program, environment: Mapping[str, str]) -> Iterator[Session]:
+def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator[Session]:
     folder = program.folder(environment)
     with suppress(OSError):
         for path in folder.glob(program.pattern):
@@ -142,7 +142,7 @@ def _sessions(program: Program, environment: Mapping[str, str]) -> Iterator[Sess
                     yield _session(program, path)
 
 
-def _session(program: Program, path: Path) -> Session:
+def _session(program: AgentProgram, path: Path) -> Session:
     files = [path]
     if program.is_split:
         files = [path / entry.name for entry in os.scandir(path)]

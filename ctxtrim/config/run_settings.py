@@ -170,7 +170,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             short="-o",
             is_setting=False,
         ),
-        Option("dry_run", "Report only; write nothing.", False, is_setting=False),
+        Option(
+            "dry_run", "Show what would change; write and store nothing.", False, is_setting=False
+        ),
     ),
     "output": (
         Option("in_place", "Replace each file that changes.", False, is_setting=False),

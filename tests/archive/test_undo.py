@@ -93,6 +93,18 @@ def test_the_last_run_on_this_file_is_undone_if_several_inputs_gave_its_output(h
         assert file.read_bytes() == text
 
 
+def test_several_files_are_restored_in_place_and_one_error_stops_no_other(home: Home) -> None:
+    others = [home.file.with_name(name) for name in ("a.jsonl", "b.jsonl")]
+    for file in others:
+        file.write_bytes(line())
+        home.run(*TRUNCATE, file)
+    ran = home.run("restore", "--in-place", others[0], home.file, others[1])
+    assert ran.code == 1
+    assert f"{home.file}: no run in " in ran.err
+    assert {file.read_bytes() for file in (*others, home.file)} == {line()}
+    assert home.run("restore", *others).code == 2
+
+
 def test_lines_that_a_program_appended_since_are_kept(home: Home) -> None:
     home.run(*TRUNCATE, "t.jsonl")
     with home.file.open("ab") as file:

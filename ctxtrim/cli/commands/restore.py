@@ -1,5 +1,7 @@
 """`ctxtrim restore`."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +13,19 @@ from ctxtrim.archive.undo import Undo, find_undo, undone
 from ctxtrim.cli.terminal import print_error
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.errors import STDIN, ArchiveError, InputError, UsageError, source_name
+from ctxtrim.errors import STDIN, ArchiveError, CtxtrimError, InputError, UsageError, source_name
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink, Stdout, in_place, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 
 
 def restore(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="An output of ctxtrim; - is stdin. Several with --in-place."
+        ),
+    ],
     archive: Annotated[
         str | None,
         typer.Option(
@@ -47,32 +54,67 @@ def restore(
     kept at the end. A compressed input is restored uncompressed, unless FILE is replaced in place;
     a container as JSON lines.
     """
-    if replaces and (output is not None or file == STDIN):
-        other = "-o" if output is not None else source_name(STDIN)
-        raise UsageError(f"--in-place replaces FILE; it cannot be combined with {other}")
+    _must_agree(files, output, replaces)
     opened = open_archive(archive)
     most = SHARED["max_size"].parse("--max-size", max_size)
+    code = 0
+    for file in files:
+        try:
+            code = (
+                _attempts(opened, Restoration(file, output, replaces, source or "", most)) or code
+            )
+        except CtxtrimError as error:
+            if len(files) == 1:
+                raise
+            print_error(f"ctxtrim: {error}")
+            code = 1
+    return code
+
+
+def _must_agree(files: Sequence[str], output: str | None, replaces: bool) -> None:
+    """Raise `UsageError` if the options contradict each other."""
+    if replaces and (output is not None or STDIN in files):
+        other = "-o" if output is not None else source_name(STDIN)
+        raise UsageError(f"--in-place replaces FILE; it cannot be combined with {other}")
+    if len(files) > 1 and not replaces:
+        raise UsageError("several files are restored with --in-place; or name one file")
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """What to restore: a file, its target, the start of the hash of its input, and the most bytes
+    of a line.
+    """
+
+    file: str
+    output: str | None
+    replaces: bool
+    source: str
+    most: int
+
+    def sink(self) -> Sink:
+        """The target. That of a file in place detects every change after this call."""
+        if not self.replaces:
+            return write_to(Path(self.output)) if self.output is not None else Stdout()
+        try:
+            return in_place(Path(self.file))
+        except InputError as error:
+            raise InputError(f"{self.file}: {error}") from error
+
+
+def _attempts(archive: Archive, task: Restoration) -> int:
+    """Restore a file. If it changes in the meantime, read it again."""
     attempt = 0
     while True:
         attempt += 1
-        sink = _sink(file, output, replaces)
+        sink = task.sink()
         try:
-            return _restored(opened, file, _read(file, most), source or "", sink)
+            return _restored(archive, task.file, _read(task.file, task.most), task.source, sink)
         except ChangedError:
             if attempt == ATTEMPTS:
                 raise
         finally:
             sink.discard()
-
-
-def _sink(file: str, output: str | None, replaces: bool) -> Sink:
-    """The target. That of a file in place detects every change after this call."""
-    if replaces:
-        try:
-            return in_place(Path(file))
-        except InputError as error:
-            raise InputError(f"{file}: {error}") from error
-    return write_to(Path(output)) if output is not None else Stdout()
 
 
 def _read(file: str, most: int) -> bytes:

@@ -38,7 +38,8 @@ def list_sessions(
 
     Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
     or in those that their environment variables name. --latest of other commands reads the newest
-    session of the current project, else the newest of all.
+    session of the current project, else the newest of all; not those of OpenHands, which are
+    folders of files.
 
     Tokens are estimates (≈) of the messages that the model sees, or at most (≤) the bytes of a
     session that is not read because it is large. Nothing is written.

@@ -84,7 +84,8 @@ class PipelineRun(Struct, frozen=True):
     If it overflows, `transcript` holds the messages that cannot be dropped.
 
     `exactness_read` is the exactness of `tokens_read`; `count` has its own. `summary` is the last
-    inserted summary, and `summary_end` the index of the last message that it covers.
+    inserted summary, and `summary_end` the index of the last message that it covers. `edited` is
+    the transcript before it was read back, if that changed the messages or their indices.
     """
 
     transcript: Transcript
@@ -96,6 +97,7 @@ class PipelineRun(Struct, frozen=True):
     findings: tuple[Finding, ...]
     summary: StoredSummary | None = None
     summary_end: int | None = None
+    edited: Transcript | None = None
 
     @property
     def overflows(self) -> bool:

@@ -259,6 +259,8 @@ NOTHING_DONE = "nothing-to-summarize"
 
 Reports show it although it is not a problem.
 """
+UNDO = "undo"
+"""Finding code: the command that restores a file that was replaced in place."""
 NOT_HANDLED = "not-handled"
 """Finding code: an unexpected exception stopped the work on a transcript or a line, which is left
 out.

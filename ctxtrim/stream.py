@@ -41,9 +41,9 @@ class Job:
     and new ones if it `remembers`. `on_event` is called for each compaction, with the path and the
     line of its transcript. `keeps_snapshots`: keep snapshot and progress lines of dropped
     messages. `is_quick`: an upper bound of the tokens is enough if it fits. `keeps_changes`: rows
-    have every change. `shows_tracebacks`: the finding about a transcript that cannot be handled
-    includes the traceback. `convert`: the output is a request for each transcript, not the edited
-    bytes.
+    have every change. `compares`: rows have what changes in each message. `shows_tracebacks`: the
+    finding about a transcript that cannot be handled includes the traceback. `convert`: the output
+    is a request for each transcript, not the edited bytes.
     """
 
     pipeline: StagePipeline
@@ -52,6 +52,7 @@ class Job:
     is_quick: bool = False
     keeps_changes: bool = True
     explains: bool = False
+    compares: bool = False
     shows_tracebacks: bool = False
     summarizer: "Summarizer | None" = None
     memory: Memory | None = None
@@ -112,6 +113,7 @@ def _done(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
                 is_written=is_written,
                 keeps_changes=job.keeps_changes,
                 explains=job.explains and is_handled(result.findings),
+                compares=job.compares and is_written,
             )
         )
     return Done(chunk.data, data, tuple(rows), chunk.findings, data != chunk.data, any(left_out))
@@ -286,7 +288,7 @@ def _recounted(
             f"the edited transcript has {count.tokens} tokens instead of "
             f"{result.count.tokens}; {BUG}"
         )
-    return replace(result, transcript=again, count=count)
+    return replace(result, transcript=again, count=count, edited=result.transcript)
 
 
 def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) -> PipelineRun | None:
@@ -304,7 +306,7 @@ def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) ->
         note = Finding("other-model", "info", text, result.transcript.line)
         named = replace(named, notes=(*named.notes, note))
     whole = again if _is_regrouped(result.transcript, again) else result.transcript
-    return replace(result, transcript=whole, meter=named, count=count)
+    return replace(result, transcript=whole, meter=named, count=count, edited=result.transcript)
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:

@@ -45,7 +45,8 @@ class Trace:
 class Run:
     """A run from an input to an output, both by their SHA-256.
 
-    The recipe is a name or in a pack.
+    The recipe is a name or in a pack. `path` names the input, `pipeline` the stages, `time` is in
+    UTC.
     """
 
     output: str
@@ -127,11 +128,16 @@ class Archive:
         found = []
         if self._old is not None:
             found += [Run(output, *row) for row in self._old.runs(output)]
-        for pack in self._all_packs():
+        for pack in self.packs():
             if pack.output == output:
                 with self._errors():
                     found.append(Run(output, pack.input, pack, *pack.about()))
         return sorted(found, key=lambda run: (run.time, run.input))
+
+    def outputs(self) -> set[str]:
+        """The SHA-256 of every output that can be undone."""
+        old = self._old.outputs() if self._old is not None else []
+        return {*old, *(pack.output for pack in self.packs() if not pack.is_partial)}
 
     def restored(self, run: Run, output: bytes) -> Iterator[bytes]:
         """The input of a run, in parts, made from its output."""
@@ -149,7 +155,7 @@ class Archive:
         """
         found = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
         errors = []
-        for pack in self._all_packs():
+        for pack in self.packs():
             try:
                 found += self._packed_traces(pack, name)
             except ArchiveError as error:
@@ -170,12 +176,28 @@ class Archive:
                 self._objects.take(name)
             except ArchiveError as error:
                 errors.append(str(error))
-        for pack in self._all_packs():
+        for pack in self.packs():
             try:
                 names |= {trace.sha256 for trace in self._packed_traces(pack, None)}
             except ArchiveError as error:
                 errors.append(str(error))
         return len(names), errors
+
+    def packs(self) -> list[Pack]:
+        """The packs of all runs, also of those that were killed, by their names."""
+        with self._errors(), suppress(FileNotFoundError):
+            return [Pack(path) for path in sorted(self._packs.iterdir()) if is_pack(path)]
+        return []
+
+    def separate(self, pack: Pack) -> set[str]:
+        """The names of the separate files with originals of a run.
+
+        There are none to remove in an archive with an index of version 1, which may need them.
+        """
+        stored = set() if self._old is not None else set(self._objects.names())
+        if not stored:
+            return stored
+        return stored & {trace.sha256 for trace in self._packed_traces(pack, None)}
 
     def _packed_traces(self, pack: Pack, name: str | None) -> list[Trace]:
         with self._errors():
@@ -200,8 +222,3 @@ class Archive:
             yield from pack.originals(
                 lambda trace: name is None or name in (trace.id, clean(trace.id))
             )
-
-    def _all_packs(self) -> list[Pack]:
-        with self._errors(), suppress(FileNotFoundError):
-            return [Pack(path) for path in sorted(self._packs.iterdir()) if is_pack(path)]
-        return []

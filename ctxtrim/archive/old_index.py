@@ -48,6 +48,10 @@ class OldIndex:
             output,
         )
 
+    def outputs(self) -> list[str]:
+        """The outputs of all runs."""
+        return [output for (output,) in self._rows("SELECT DISTINCT output FROM runs")]
+
     def traces(self) -> list[tuple[Any, ...]]:
         """(id, sha256, path, line, tool, stage, time) of all originals, the oldest first."""
         return self._rows(

@@ -40,7 +40,7 @@ def command(
 
         if not values.get("fix"):
             return run_command(stages, writes, values)
-        in_place = values["files"] not in (None, ["-"])
+        in_place = values["latest"] or values["files"] not in (None, ["-"])
         values |= {"in_place": in_place, "thinking": "keep"}
         return run_command((*fixing, *(stages or ())), True, values)
 

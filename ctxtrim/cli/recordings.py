@@ -1,24 +1,45 @@
-"""The archive recordings of a run."""
+"""The archive recordings of a run, and how the user undoes it."""
 
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.request import Request
+from ctxtrim.errors import ArchiveError
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Delayed, Sink
+from ctxtrim.stage import UNDO, Finding
+
+
+def open_recordings(request: Request) -> "Archive | None":
+    """The archive of a run, created if it does not exist; None for a run without an archive."""
+    if request.archive is None:
+        return None
+    from ctxtrim.archive.index import Archive  # most runs have no archive
+
+    with _hint(request):
+        return Archive(request.archive)
+
+
+@contextmanager
+def _hint(request: Request) -> Iterator[None]:
+    """Add the remedy to an error about the archive in the user's data folder."""
+    try:
+        yield
+    except ArchiveError as error:
+        if request.archive != own_archive():
+            raise
+        raise ArchiveError(
+            f"{error}; name another folder with --archive, or use --no-archive to edit without undo"
+        ) from error
+
 
 if TYPE_CHECKING:
     from ctxtrim.archive.index import Archive
     from ctxtrim.archive.recorder import Recording, Spills
-
-
-def archive_of(request: Request) -> "Archive | None":
-    """The archive for the originals of a run; most runs have none and do not load it."""
-    if request.archive is None:
-        return None
-    from ctxtrim.archive.index import Archive
-
-    return Archive(request.archive)
 
 
 def _spills(folder: Path | None) -> "Spills | None":
@@ -50,7 +71,17 @@ class Recordings:
     def finish(self, recording: "Recording | None") -> None:
         """Finish a recording, unless it is the shared one."""
         if recording is not None and recording is not self._shared:
-            recording.finish()
+            with _hint(self._request):
+                recording.finish()
+
+    def undo(self, source: Input) -> Iterator[Finding]:
+        """The finding with the command that restores a file that was replaced in place."""
+        if self._archive is None or not self._request.targets.in_place:
+            return
+        words = ["ctxtrim", "restore", source.path, "--in-place"]
+        if self._archive.folder != own_archive():
+            words += ["--archive", str(self._archive.folder)]
+        yield Finding(UNDO, "info", f"undo: {shlex.join(words)}")
 
     def close(self) -> None:
         """Finish the shared recording."""
@@ -78,5 +109,8 @@ class Recordings:
             return None
         from ctxtrim.archive.recorder import Recording
 
+        if self._request.targets.in_place:
+            path = str(Path(path).resolve())  # `restore` finds the last run on a file by its path
         pipeline = ", ".join(spec.name for spec in self._request.job.pipeline.stages)
-        return Recording(self._archive, path, pipeline)
+        with _hint(self._request):
+            return Recording(self._archive, path, pipeline)

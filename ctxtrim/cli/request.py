@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.cli.baselines import open_baseline
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
+from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
@@ -19,8 +20,7 @@ from ctxtrim.conversion import TARGETS, Conversion
 from ctxtrim.errors import UsageError
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.io.inputs import Input, inputs
-from ctxtrim.io.walk import Scan
+from ctxtrim.io.inputs import Input
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
@@ -30,7 +30,6 @@ from ctxtrim.reports.baseline import Baseline
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
-from ctxtrim.text.globs import Glob, path_glob
 from ctxtrim.tokenizers import LIGHT, tokenizer
 from ctxtrim.tokens.models import nearest_models
 
@@ -97,13 +96,11 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     config = configuration(
         values, is_automatic=stages is None and not (values["stage"] or values["preset"])
     )
-    if values.get("archive") is not None and not writes:
-        raise UsageError("--archive needs --fix; check edits nothing without it")
+    _must_agree(values, writes)
     values = {**values, **config.values}
     form, path = _report(values, writes)
     in_place = bool(values.get("in_place"))
-    listing = inputs(values["files"] or (), _scan(values, path))
-    sources = listing.inputs
+    sources, notes = run_inputs(values, path)
     targets = resolve_targets(
         sources,
         writes=writes and not values.get("dry_run"),
@@ -130,7 +127,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     def job_of(own: Config) -> Job:
         """The job with the stages, models and budgets of a configuration."""
         pipeline = StagePipeline(_specs(stages, values, own), _metering(sources, own), thinking)
-        return _job(pipeline, values, form, store, _on_overflow(values, edits))
+        return _job(pipeline, values, form, store, edits=edits)
 
     job = job_of(config)
     return Request(
@@ -154,10 +151,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
         color=values["color"],
-        notes=(
-            *config.notes,
-            *((path, Finding("skipped", "info", why)) for path, why in listing.skipped),
-        ),
+        notes=(*config.notes, *notes),
         log=others["--log"],
         store=store,
         events=others["--events"],
@@ -175,19 +169,21 @@ def _job(
     values: Values,
     form: str | None,
     store: "SummaryStore | None",
-    overflow: Any,
+    *,
+    edits: bool,
 ) -> Job:
     """The job of a pipeline. Reports other than text show counts and changes."""
     target = _target(values)
     return Job(
         pipeline,
-        overflow,
+        _on_overflow(values, edits),
         keeps_snapshots=values["keep_snapshots"],
         is_quick=pipeline.accepts_bounds
         and form is None
         and not (values["explain"] or values.get("baseline")),
         keeps_changes=form not in (None, "text") or values["explain"],
         explains=values["explain"],
+        compares=edits and bool(values.get("dry_run")),
         shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
         summarizer=summarizer_of(values),
         memory=store,
@@ -209,24 +205,6 @@ def _jobs(
                 made[sections] = job_of(config.with_sections(sections))
             jobs[source.path] = made[sections]
     return jobs
-
-
-def _scan(values: Values, report: str | None) -> Scan:
-    """How folders are walked. Outputs of the command are left out."""
-    names = ("output", "archive", "baseline", "log", "events", "summary_store")
-    return Scan(
-        skip=[Path(name) for name in (report, *map(values.get, names)) if name],
-        include=_globs(values, "include"),
-        exclude=_globs(values, "exclude"),
-        has_gitignore=values["gitignore"],
-        edits=bool(values.get("in_place")),
-        may_be_empty=bool(values["allow_empty"]),
-    )
-
-
-def _globs(values: Values, name: str) -> tuple[Glob, ...]:
-    texts = OPTIONS[name].parse(f"--{name}", values[name] or [])
-    return tuple(map(path_glob, texts))
 
 
 def _target(values: Values) -> str | None:
@@ -315,10 +293,23 @@ def _check_model(config: Config) -> None:
         )
 
 
+def _must_agree(values: Values, writes: bool) -> None:
+    """Raise `UsageError` if the options for the archive contradict each other or the command."""
+    has_archive, has_none = values.get("archive") is not None, bool(values.get("no_archive"))
+    if has_archive and has_none:
+        raise UsageError("--archive and --no-archive cannot be combined; give one of them")
+    if (has_archive or has_none) and not writes:
+        option = "--archive" if has_archive else "--no-archive"
+        raise UsageError(f"{option} needs --fix; check edits nothing without it")
+
+
 def _archive(values: Values, writes: bool, targets: Targets, preset: Preset) -> Path | None:
-    """The folder for originals, None if nothing is written."""
-    folder = values["archive"] or (own_archive() if preset.archives else None)
-    return Path(folder) if folder is not None and writes and targets.writes else None
+    """The folder for originals; None with `--no-archive` and if nothing is written."""
+    if not writes or not targets.writes or values.get("no_archive"):
+        return None
+    if values["archive"]:
+        return Path(values["archive"])
+    return own_archive() if targets.in_place or preset.archives else None
 
 
 def _spills(specs: Sequence[Spec]) -> Path | None:

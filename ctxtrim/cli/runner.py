@@ -15,7 +15,7 @@ from ctxtrim.cli import terminal
 from ctxtrim.cli.baselines import finish_baseline
 from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
 from ctxtrim.cli.progress import Watch, progress_bar
-from ctxtrim.cli.recordings import Recordings, archive_of
+from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
@@ -72,7 +72,7 @@ def _run(request: Request) -> int:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.target is None
         readings = _open_all(request, stack) if shares_lines else {}
-        archive = archive_of(request)
+        archive = open_recordings(request)
         if archive is not None:
             stack.callback(archive.close)
         with progress_bar(
@@ -103,7 +103,8 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     findings: Spool[tuple[str, Finding]] = stack.enter_context(
         closing(Spool(lambda item: _FINDING))
     )
-    keeps_rows = request.shows or request.form is not None or request.job.explains
+    job = request.job
+    keeps_rows = request.shows or request.form is not None or job.explains or job.compares
     report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
     if request.baseline is not None:
         report.judges += (request.baseline.judge,)
@@ -121,8 +122,11 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     terminal.print_findings(report, request, None if is_shown else problems)
     if request.shows:
         terminal.print_report(report, request.form or "text", request.color)
+    elif request.job.compares and not request.is_quiet:
+        terminal.print_differences(report)
     if request.writes and not request.is_quiet:
         terminal.print_summary(report, request.target)
+        terminal.print_undo(report)
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
@@ -308,9 +312,10 @@ class Work:
         """Commit the output, unless the file must stay as it is, and report the rows."""
         targets = self._request.targets
         stays = progress.is_lossy and (targets.in_place or not progress.has_written)
-        if not (stays and targets.holds_back):
+        is_kept = stays or (targets.in_place and not progress.is_changed)
+        if not (is_kept and targets.holds_back):
             self._recordings.finish(recording)
-        if stays or (targets.in_place and not progress.is_changed):
+        if is_kept:
             sink.discard()
         else:
             sink.commit()
@@ -326,6 +331,8 @@ class Work:
             findings = [no_transcript(source, content, progress.start, self._request, first)]
         else:
             self._without.discard(source.folder)
+        if progress.is_changed and not progress.is_lossy:
+            findings = chain(findings, self._recordings.undo(source))
         for finding in chain(_format_findings(content, self._request), findings):
             self._report.note(source.path, finding)
         if losses := str(progress.losses):

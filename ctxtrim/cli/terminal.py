@@ -15,13 +15,15 @@ from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import REPORTS, blocks, text
 from ctxtrim.reports.model import ASIDE, Report, Row
-from ctxtrim.stage import Severity
+from ctxtrim.stage import UNDO, Severity
 
 _WIDTH = 120  # columns of tables if standard output is not a terminal
 _DRAWN = 2000  # most rows of a table on a terminal
 _MOST_TRANSCRIPTS = (
     20  # transcripts whose findings are printed on standard error; the report has all of them
 )
+_COMPARED = 40  # messages whose differences are printed; the report file has all of them
+_MOST_UNDONE = 10  # files whose undo command is printed
 
 
 class Problems:
@@ -60,7 +62,9 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
     `problems` is None if the report on standard output shows the findings about transcripts.
     """
     severities = _severities(request.is_quiet)
-    for line in text.file_lines(item for item in report.findings if item[1].severity in severities):
+    for line in text.file_lines(
+        item for item in report.findings if item[1].severity in severities and item[1].code != UNDO
+    ):
         print_error(line)
     if problems is None:
         return
@@ -92,12 +96,29 @@ def print_summary(report: Report, target: str | None) -> None:
     print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
 
 
+def print_differences(report: Report) -> None:
+    """Print what a dry run would change on standard error."""
+    for line in text.difference_lines(dataclasses.replace(report, most_differences=_COMPARED)):
+        print_error(line)
+
+
+def print_undo(report: Report) -> None:
+    """Print the commands that restore the files that were replaced in place."""
+    commands = [finding.message for _, finding in report.findings if finding.code == UNDO]
+    for command in commands[:_MOST_UNDONE]:
+        print_error(command)
+    if (more := len(commands) - _MOST_UNDONE) > 0:
+        print_error(f"… and {more:,} files more; ctxtrim archive list has all of them")
+
+
 def print_report(report: Report, form: str, color: str) -> None:
     """Print the report on standard output: as rich tables on a terminal, else in its format."""
     if form == "text" and not report.rows:
         return
     # those are on standard error
-    shown = report if form != "text" else dataclasses.replace(report, findings=[])
+    shown = report
+    if form == "text":
+        shown = dataclasses.replace(report, findings=[], most_differences=_COMPARED)
     is_drawn = form == "text" and (
         color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
     )
@@ -153,6 +174,8 @@ def _drawn(report: Report) -> Iterator[str]:
         yield drawn(rich_table)
         if more := sum(1 for _ in remaining):
             yield drawn(Text(f"  … and {more:,} rows more; --report FILE has all of them\n"))
+    for line in text.difference_lines(report):
+        yield drawn(Text(line, style=_DIFF.get(line[:1], "")))
     for line in text.row_lines(report):
         yield drawn(Text(line))
     yield drawn(Text(text.totals_line(report), style="bold"))
@@ -160,6 +183,7 @@ def _drawn(report: Report) -> Iterator[str]:
 
 _LEAST = 16  # least width of a column whose texts may wrap
 _WHOLE = ("verdict", "decision", "role")
+_DIFF = {"@": "cyan", "-": "red", "+": "green"}
 _STYLES = {
     "fits": "green",
     "overflow": "bold red",

@@ -56,6 +56,12 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
     ),
     "input": (
         Option(
+            "latest",
+            "Read the newest session of an agent program, of this project if there is one.",
+            False,
+            is_setting=False,
+        ),
+        Option(
             "format",
             f"Set the format of the input: auto, {', '.join(FORMATS)}. [default: auto]",
             "auto",
@@ -192,7 +198,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             short="-o",
             is_setting=False,
         ),
-        Option("dry_run", "Report only; write nothing.", False, is_setting=False),
+        Option(
+            "dry_run", "Show what would change; write and store nothing.", False, is_setting=False
+        ),
     ),
     "output": (
         Option("in_place", "Replace each file that changes.", False, is_setting=False),
@@ -203,7 +211,20 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             choices=("fail", "keep"),
         ),
     ),
-    "archive": (_restricted("archive", "DIR", "Store the original of every edit in this folder."),),
+    "archive": (
+        _restricted(
+            "archive",
+            "DIR",
+            "Store the original of every edit in this folder. "
+            "[default for files in place: in the user's data folder]",
+        ),
+        Option(
+            "no_archive",
+            "Store no originals: files that are replaced in place cannot be restored.",
+            False,
+            is_setting=False,
+        ),
+    ),
     "summarizing": (
         _restricted(
             "summary_store",

@@ -5,7 +5,16 @@ import time
 
 def now() -> str:
     """The time in UTC to the millisecond, as in `2025-01-31T12:00:00.000Z`."""
-    seconds = time.time()
+    return utc(time.time())
+
+
+def ago(seconds: float) -> str:
+    """The time in UTC some seconds before now."""
+    return utc(time.time() - seconds)
+
+
+def utc(seconds: float) -> str:
+    """A time in seconds since 1970 as text in UTC."""
     return (
         f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(seconds % 1 * 1000):03}Z"
     )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
 from ctxtrim.pipeline import Spec, StageRun
+from ctxtrim.reports.differences import Difference
 from ctxtrim.request import Usage
 from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
@@ -63,12 +64,14 @@ class Row(Struct, frozen=True):
     usage: Usage | None = None
     lines: dict[int, int] = {}  # message index → line of the file
     explained: tuple[Explained, ...] = ()
+    differences: tuple[Difference, ...] = ()
 
     @property
     def size(self) -> int:
         """The approximate number of values in the row, as a measure of its memory."""
         in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
-        return 8 + in_steps + len(self.findings) + len(self.lines) + len(self.explained)
+        details = len(self.findings) + len(self.lines) + len(self.explained)
+        return 8 + in_steps + details + 4 * len(self.differences)
 
     @property
     def fits(self) -> bool:
@@ -195,9 +198,10 @@ class Store(Protocol[V]):
 class Report:
     """The results of a run: rows of transcripts, findings about files by path, and totals.
 
-    `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
-    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added,
-    after `judges` have added findings to it. `on_note` may change findings about files.
+    `keeps_rows` is off if only the totals are needed. `most_differences`: the most messages whose
+    differences are shown, None for all. `rows` can be read several times, in the order of the
+    inputs; a reader never holds all of them. `listeners` get each row as it is added, after
+    `judges` have added findings to it. `on_note` may change findings about files.
     """
 
     pipeline: tuple[Spec, ...]
@@ -215,6 +219,7 @@ class Report:
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
     losses: LossTotals = field(default_factory=LossTotals)  # of conversions
+    most_differences: int | None = None
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""

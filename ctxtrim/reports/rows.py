@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
+from ctxtrim.reports.differences import differences
 from ctxtrim.reports.model import Explained, Row
 from ctxtrim.stage import Change, Finding
 
@@ -27,6 +28,7 @@ def row(
     is_written: bool,
     keeps_changes: bool,
     explains: bool,
+    compares: bool = False,
 ) -> Row:
     """The row of a transcript as read and its result."""
     meter, steps = result.meter, result.steps
@@ -58,6 +60,7 @@ def row(
         usage=transcript.usage,
         lines=lines,
         explained=tuple(explained(transcript, result)) if explains else (),
+        differences=tuple(differences(transcript, result)) if compares else (),
     )
 
 

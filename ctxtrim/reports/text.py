@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import Generic, TypeVar
 
 from ctxtrim.errors import source_name
+from ctxtrim.reports.differences import lines_of
 from ctxtrim.reports.model import Explained, Report, Row, pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
@@ -57,8 +58,11 @@ def _cleaned(cells: Cells) -> Cells:
 def render(report: Report) -> Iterator[str]:
     """The report as plain text: aligned columns, and an empty line between blocks."""
     lines = (f"{line}\n" for line in chain(file_lines(report.findings), row_lines(report)))
+    changed = (f"{line}\n" for line in difference_lines(report))
     has_text = False
-    for block in chain(map(_plain_lines, tables(report)), [lines], [[totals_line(report) + "\n"]]):
+    for block in chain(
+        map(_plain_lines, tables(report)), [changed], [lines], [[totals_line(report) + "\n"]]
+    ):
         separator = "\n" if has_text else ""
         for piece in block:
             yield separator + piece
@@ -163,6 +167,22 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
         f"{message}{finding.message}{code}"
     )
     yield from (clean(f"    {detail}") for detail in finding.details)
+
+
+def difference_lines(report: Report) -> Iterator[str]:
+    """What the run changes in each transcript, as in a diff."""
+    shown = left = 0
+    for row in report.rows:
+        if row.differences and (not shown or not left):
+            yield f"what changes in {place(row)}"
+        for difference in row.differences:
+            if report.most_differences is None or shown < report.most_differences:
+                shown += 1
+                yield from lines_of(difference)
+            else:
+                left += 1
+    if left:
+        yield f"… {_several(left, 'message')} more; --report FILE has all of them"
 
 
 def totals_line(report: Report) -> str:

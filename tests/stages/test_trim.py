@@ -184,9 +184,8 @@ def test_every_message_is_explained_with_its_reason() -> None:
     )
     reasons = [measured.change.reason for measured in steps[0].changes]
     assert reasons[:4] == [
-        "system", "opening task, fits", "oldest first: turn 1, step 1, fits", "long result: at "
-"most "
-"48 tokens",
+        "system", "opening task, fits", "oldest first: exchange of turn 1, step 1, fits",
+        "long result: at most 48 tokens",
     ]  # fmt: skip
     last = ("prompt of turn", "answer between two prompts", "long result", "current task")
     assert all(reason.endswith(", fits") or reason.startswith(last) for reason in reasons[4:])

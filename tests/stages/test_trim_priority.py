@@ -109,7 +109,7 @@ def test_s1_4_messages_are_dropped_from_least_to_most_important() -> None:
 def test_s1_4_copies_are_dropped_first_and_old_reasoning_early() -> None:
     losses = descent(TALK, **TWO)
     assert losses[0] == (3, "truncated", "same as a newer result")
-    assert (4, "stripped", "old reasoning") in losses
+    assert (4, "stripped", "reasoning of turn 1") in losses
 
 
 @pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
@@ -149,7 +149,7 @@ def test_s1_4_old_reasoning_is_dropped_before_old_text() -> None:
     thinks = {"role": "assistant", "content": "I know.", "reasoning_content": "Let me see. " * 40}
     talk = [user("go"), thinks, user("next"), dict(thinks), user("now")]
     ran = trimmed(talk, tokens(talk) - 1, keep_recent_turns=2)
-    assert actions(ran) == [(1, "stripped", "old reasoning")]
+    assert actions(ran) == [(1, "stripped", "reasoning of turn 1")]
     assert ran.data == conversation([user("go"), says("I know."), *talk[2:]])
 
 
@@ -199,15 +199,15 @@ def test_s1_4_important_messages_are_dropped_after_other_history(
     taken = descent(talk, keep_tools=("weather",), keep_recent_turns=0, keep_recent_messages=3)
     order = [position for position, _, _ in taken]
     assert order.index(6) < order.index(2)
-    assert (2, "dropped", f"exchange worth keeping ({why}): turn 1, step 1") in taken
+    assert (2, "dropped", f"worth keeping ({why}): exchange of turn 1, step 1") in taken
     off = descent(talk, keep_recent_turns=0, keep_recent_messages=3, **NOTHING_KEPT)
-    assert (2, "dropped", "old exchange: turn 1, step 1") in off
+    assert (2, "dropped", "exchange of turn 1, step 1") in off
 
 
 def test_s1_4_small_results_are_dropped_late_with_that_setting() -> None:
     talk = [user("go"), *step("a", "tiny"), *step("b", "z " * 50), says("so"), user("now")]
     reasons = [reason for _, _, reason in descent(talk, keep_small=20, keep_recent_turns=0)]
-    assert "exchange worth keeping (small: ≈1 < 20 tokens): turn 1, step 1" in reasons
+    assert "worth keeping (small: ≈1 < 20 tokens): exchange of turn 1, step 1" in reasons
 
 
 COUNTER = Counter(tokenizer("chars4"), FRAMINGS["openai"])
@@ -311,7 +311,7 @@ def test_s1_4_an_explanation_names_the_protection_of_a_message() -> None:
     assert (why[0], why[1], why[21]) == ("system", "opening task, fits", "current task")
     assert (why[10], why[5]) == ("pinned: Listed", "prompt of a pinned message")
     assert why[15] == "prompt of turn 4"
-    assert {"recent exchange: turn 4, step 5, fits"} <= set(why.values())
+    assert {"exchange of turn 4, step 5 (keep-recent), fits"} <= set(why.values())
 
 
 def test_s1_5_the_last_turns_are_kept_while_older_messages_remain() -> None:
@@ -363,7 +363,9 @@ def test_s1_5_recent_is_a_number_of_turns_messages_or_tokens(
         for position, _, reason in descent(talk, **({"keep_recent_turns": 0} | settings))
     }
     old = [
-        position for position, reason in reasons.items() if reason.startswith(("old", "opening"))
+        position
+        for position, reason in reasons.items()
+        if reason.startswith(("exchange", "opening")) and "(keep-recent)" not in reason
     ]
     assert all((position in old) == (position < first) for position in reasons)
 

@@ -1,23 +1,31 @@
 """`ctxtrim restore`."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import open_archive
+from ctxtrim.archive.undo import Undo, find_undo, undone
 from ctxtrim.cli.messages import print_error
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.errors import ArchiveError, InputError, source_name
+from ctxtrim.errors import STDIN, ArchiveError, CtxtrimError, InputError, UsageError, source_name
 from ctxtrim.io.inputs import Input, reading
-from ctxtrim.io.outputs import Stdout, write_to
+from ctxtrim.io.outputs import Sink, Stdout, in_place, write_to
+from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 
 
 def restore(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An output of ctxtrim; - is stdin.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="An output of ctxtrim; - is stdin. Several with --in-place."
+        ),
+    ],
     archive: Annotated[
         str | None,
         typer.Option(
@@ -27,6 +35,9 @@ def restore(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")
     ] = None,
+    replaces: Annotated[
+        bool, typer.Option("--in-place", help="Replace FILE by the restored bytes.")
+    ] = False,
     source: Annotated[
         str | None,
         typer.Option(
@@ -37,55 +48,126 @@ def restore(
         str, typer.Option(metavar="BYTES", help="Refuse longer lines, after decompression.")
     ] = "1GiB",
 ) -> int:
-    """Restore the input of a run, byte for byte, from its output and an archive.
+    """Restore the input of the last run on FILE, byte for byte, from its archive.
 
-    A compressed input is restored uncompressed, a container as JSON lines.
-    Undo two runs in a row one at a time.
+    Run it again to undo the run before. Lines that a program appended to FILE since the run are
+    kept at the end. A compressed input is restored uncompressed, unless FILE is replaced in place;
+    a container as JSON lines.
     """
+    _must_agree(files, output, replaces)
     opened = open_archive(archive)
     most = SHARED["max_size"].parse("--max-size", max_size)
-    name = source_name(file)
+    code = 0
+    for file in files:
+        try:
+            code = (
+                _attempts(opened, Restoration(file, output, replaces, source or "", most)) or code
+            )
+        except CtxtrimError as error:
+            if len(files) == 1:
+                raise
+            print_error(f"ctxtrim: {error}")
+            code = 1
+    return code
+
+
+def _must_agree(files: Sequence[str], output: str | None, replaces: bool) -> None:
+    """Raise `UsageError` if the options contradict each other."""
+    if replaces and (output is not None or STDIN in files):
+        other = "-o" if output is not None else source_name(STDIN)
+        raise UsageError(f"--in-place replaces FILE; it cannot be combined with {other}")
+    if len(files) > 1 and not replaces:
+        raise UsageError("several files are restored with --in-place; or name one file")
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """What to restore: a file, its target, the start of the hash of its input, and the most bytes
+    of a line.
+    """
+
+    file: str
+    output: str | None
+    replaces: bool
+    source: str
+    most: int
+
+    def sink(self) -> Sink:
+        """The target. That of a file in place detects every change after this call."""
+        if not self.replaces:
+            return write_to(Path(self.output)) if self.output is not None else Stdout()
+        try:
+            return in_place(Path(self.file))
+        except InputError as error:
+            raise InputError(f"{self.file}: {error}") from error
+
+
+def _attempts(archive: Archive, task: Restoration) -> int:
+    """Restore a file. If it changes in the meantime, read it again."""
+    attempt = 0
+    while True:
+        attempt += 1
+        sink = task.sink()
+        try:
+            return _restored(archive, task.file, _read(task.file, task.most), task.source, sink)
+        except ChangedError:
+            if attempt == ATTEMPTS:
+                raise
+        finally:
+            sink.discard()
+
+
+def _read(file: str, most: int) -> bytes:
     try:
         with reading(Input(file, file), most) as lines:
-            data = b"".join(lines)
+            return b"".join(lines)
     except InputError as error:
+        name = source_name(file)
         place = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{place}: {error}") from error
-    runs = [
-        run for run in opened.runs(sha256(data)) if source is None or run.input.startswith(source)
-    ]
-    if not runs:
+
+
+def _restored(archive: Archive, file: str, data: bytes, source: str, sink: Sink) -> int:
+    """Write the bytes before the last run, and print what was undone."""
+    name = source_name(file)
+    path = "" if file == STDIN else str(Path(file).resolve())
+    found = find_undo(archive, data, path, source)
+    if found is None:
         raise ArchiveError(
-            f"{name}: no run in {opened.folder} gave this output"
+            f"{name}: no run in {archive.folder} gave this output"
             + (
                 f" from an input {source}"
                 if source
-                else "; the file was edited, or the archive is another one"
+                else "; the file was edited, it is the original, or the archive is another one"
             )
         )
-    if len({run.input for run in runs}) > 1:
+    if len(found.runs) > 1:
         print_error(
             f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:"
         )
-        for run in runs:
+        for run in found.runs:
             print_error(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
         return 1
-    whole = _input(opened, runs[0], data)
-    sink = write_to(Path(output)) if output is not None else Stdout()
+    (run,) = found.runs
+    whole = undone(archive, run, data, found.length)
     sink.write(whole)
     sink.commit()
+    print_error(f"ctxtrim: {name}: {_account(found, run, data, whole)}")
+    if earlier := find_undo(archive, whole, path):
+        print_error(f"ctxtrim: restore it again to undo {_named(earlier.runs[-1])}")
     return 0
 
 
-def _input(archive: Archive, run: Run, output: bytes) -> bytes:
-    """The input of a run, checked against its hash."""
-    whole = b"".join(archive.restored(run, output))
-    if sha256(whole) != run.input:
-        raise ArchiveError(
-            f"{archive.folder}: the archive was changed: the restored bytes are not the "
-            f"input {run.input}"
-        )
-    return whole
+def _named(run: Run) -> str:
+    return f"{run.pipeline or 'a run without stages'} of {run.time}"
+
+
+def _account(found: Undo, run: Run, data: bytes, whole: bytes) -> str:
+    """What was undone, in bytes, and the lines that were kept."""
+    text = f"undid {_named(run)}: {len(data):,} → {len(whole):,} bytes"
+    if lines := len(data[found.length :].splitlines()):
+        text += f"; {lines:,} appended {'line is' if lines == 1 else 'lines are'} kept"
+    return text
 
 
 COMMAND = single_command("restore", restore)

@@ -56,7 +56,7 @@ class Forms:
             result = self._shortenable(position)
             if result is not None and form.action == "kept":
                 step = self.situation.shape.step[position]
-                reason = f"{self._rank(position)} result: step {step}"
+                reason = f"{self._rank(position)}result of step {step}"
                 placeholder = self._with_text(result, _REPLACEMENT.of(result, ""), reason)
                 form = self._shorter(placeholder, position)
             self._least[position] = form
@@ -143,7 +143,8 @@ class Forms:
         if len(parts) == len(message.parts) or all(part.kind == "reasoning" for part in parts):
             return self.full(position)
         shorter = replace(message, parts=tuple(parts))
-        return self._priced(shorter, position, "stripped", "old reasoning")
+        turn = situation.shape.turn[position]
+        return self._priced(shorter, position, "stripped", f"reasoning of turn {turn}")
 
     def _with_text(self, result: ToolResult, text: str, reason: str) -> Form:
         return self._priced(result.with_text(text), result.position, "truncated", reason)
@@ -155,10 +156,10 @@ class Forms:
     def _rank(self, position: int) -> str:
         situation = self.situation
         if situation.shape.exchange[position] == situation.newest:
-            return "newest"
+            return "newest exchange: "
         if situation.shape.exchange[position] in situation.soft:
-            return "worth keeping"
-        return "recent" if situation.is_recent[position] else "old"
+            return "worth keeping: "
+        return ""
 
 
 def _even(limit: int) -> int:

@@ -61,7 +61,7 @@ def _by_priority(situation: Situation) -> list[Allocation]:
     for age, (home, positions) in enumerate(reversed(_units(situation).items())):
         is_demo = situation.messages[home].is_demo
         is_old = not (home in situation.soft or situation.is_recent[home])
-        unit = _unit(situation, home, positions, _rank(situation, home))
+        unit = Unit(positions, _reason(situation, home), situation.turns[home])
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, home, positions)):
             ranked.append((is_demo, is_old, -density * fade, -home, order, Allocation(unit, level)))
@@ -155,18 +155,24 @@ def _prompt_share(situation: Situation, home: int) -> float:
     return situation.prompt_costs.get(turn, 0) / len(homes) if homes else 0
 
 
-def _rank(situation: Situation, home: int) -> str:
+def _reason(situation: Situation, home: int) -> str:
+    """The exchange by turn and step, and what determines its place in the order.
+
+    Recent is what the settings keep-recent-… say. That can be many steps ago.
+    """
+    place = named("exchange", situation, home)
     if situation.messages[home].is_demo:
-        return "demonstration"
+        return f"demonstration: {place}"
     if home in situation.soft:
-        return f"exchange worth keeping ({situation.soft[home]})"
-    return "recent exchange" if situation.is_recent[home] else "old exchange"
+        return f"worth keeping ({situation.soft[home]}): {place}"
+    return f"{place} (keep-recent)" if situation.is_recent[home] else place
 
 
 def _oldest(situation: Situation) -> list[Allocation]:
     units = _units(situation)
     return [
-        Allocation(_unit(situation, home, units[home], "oldest first")) for home in reversed(units)
+        Allocation(_unit(situation, home, units[home], "oldest first: exchange"))
+        for home in reversed(units)
     ]
 
 
@@ -175,7 +181,9 @@ def _middle(situation: Situation) -> list[Allocation]:
     homes, middle = list(units), (len(units) - 1) / 2
     order = sorted(range(len(homes)), key=lambda position: (-abs(position - middle), -position))
     return [
-        Allocation(_unit(situation, homes[position], units[homes[position]], "middle first"))
+        Allocation(
+            _unit(situation, homes[position], units[homes[position]], "middle first: exchange")
+        )
         for position in order
     ]
 

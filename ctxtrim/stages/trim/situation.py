@@ -252,4 +252,4 @@ def _with_company(situation: Situation, position: int) -> tuple[int, ...]:
 
 def named(rank: str, situation: Situation, home: int) -> str:
     """The rank of an exchange with its turn and step."""
-    return f"{rank}: turn {situation.shape.turn[home]}, step {situation.shape.step[home]}"
+    return f"{rank} of turn {situation.shape.turn[home]}, step {situation.shape.step[home]}"

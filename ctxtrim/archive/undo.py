@@ -1,0 +1,81 @@
+"""Find the run that wrote a file, and make the bytes before that run.
+
+A program may have appended lines to the file since. They follow the restored bytes::
+
+    file      output of a run + lines
+    restored  input of the run + lines
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ctxtrim.archive.blobs import sha256
+from ctxtrim.archive.index import Archive, Run
+from ctxtrim.errors import ArchiveError
+
+
+@dataclass(frozen=True)
+class Undo:
+    """What undoes the last run on some bytes.
+
+    `runs` gave the first `length` bytes, the newest last. There are several if the runs have
+    different inputs, and the user must choose one.
+    """
+
+    runs: tuple[Run, ...]
+    length: int
+
+
+def find_undo(archive: Archive, data: bytes, path: str, source: str = "") -> Undo | None:
+    """The last run that wrote these bytes, or their first lines; None if there is none.
+
+    The last run on the file at the absolute `path` comes before runs on other files. `source` is
+    the start of the SHA-256 of the input.
+    """
+    runs = _chosen(archive, sha256(data), path, source)
+    if runs:
+        return Undo(runs, len(data))
+    known = archive.outputs()
+    starts = [start for start in _starts(data) if start[0] in known]
+    for output, length in reversed(starts):
+        runs = _chosen(archive, output, path, source)
+        if runs:
+            return Undo(runs, length)
+    return None
+
+
+def undone(archive: Archive, run: Run, data: bytes, length: int) -> bytes:
+    """The bytes before a run that wrote the first `length` bytes of `data`; the others follow.
+
+    Raises `ArchiveError` unless the restored bytes have the SHA-256 of the input.
+    """
+    whole = b"".join(archive.restored(run, data[:length]))
+    if sha256(whole) != run.input:
+        raise ArchiveError(
+            f"{archive.folder}: the archive was changed: the restored bytes are not the "
+            f"input {run.input}"
+        )
+    rest = data[length:]
+    if rest and whole and not whole.endswith(b"\n"):
+        whole += b"\n"
+    return whole + rest
+
+
+def _chosen(archive: Archive, output: str, path: str, source: str) -> tuple[Run, ...]:
+    """The run to undo, or several with different inputs."""
+    runs: Sequence[Run] = [run for run in archive.runs(output) if run.input.startswith(source)]
+    runs = [run for run in runs if run.input != run.output] or runs  # a run may change nothing
+    runs = [run for run in runs if run.path == path][-1:] or runs
+    return tuple(runs) if len({run.input for run in runs}) > 1 else tuple(runs[-1:])
+
+
+def _starts(data: bytes) -> list[tuple[str, int]]:
+    """The SHA-256 and the length of the first line, of the first two lines, and so on."""
+    digest, length = hashlib.sha256(), 0
+    starts = []
+    for line in data.split(b"\n")[:-1]:
+        digest.update(line + b"\n")
+        length += len(line) + 1
+        starts.append((digest.copy().hexdigest(), length))
+    return starts

@@ -1,0 +1,118 @@
+"""`ctxtrim archive`: the runs that can be undone."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ctxtrim.archive.locations import open_archive
+from ctxtrim.archive.prune import plan_pruning
+from ctxtrim.cli.commands.trace import Folder
+from ctxtrim.cli.messages import print_error, print_text
+from ctxtrim.cli.typer_commands import add_command, group
+from ctxtrim.config.option import Option
+from ctxtrim.errors import ArchiveError, NoArchiveError
+from ctxtrim.io.clock import ago
+from ctxtrim.reports.text import Table, plain
+from ctxtrim.text.escaping import json_text
+
+_AGE = Option(
+    "older_than",
+    "Remove runs that are older than this, as in 12h, 30d or 8w; without a unit in days.",
+    0,
+    metavar="AGE",
+    least=0,
+    units={"d": 24, "h": 1, "w": 7 * 24},
+)
+
+
+def list_runs(
+    archive: Folder = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """List the runs that can be undone, the oldest first: time, stages, size, file."""
+    runs, errors = _runs(archive)
+    for error in errors:
+        print_error(f"ctxtrim: {error}")
+    if json:
+        print_text(f"{json_text({'version': 1, 'runs': runs}, indent=1)}\n")
+        return 1 if errors else 0
+    columns = ("time", "stages", ">bytes", "file")
+    rows = tuple(
+        (
+            run["time"],
+            (run["pipeline"] or "-") + ("" if run["output"] else " (killed)"),
+            f"{run['bytes']:,}",
+            run["path"],
+        )
+        for run in runs
+    )
+    size = sum(run["bytes"] for run in runs)
+    number = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}"
+    print_text((plain(Table("", columns, rows)) if runs else "") + f"{number}, {size:,} bytes\n")
+    return 1 if errors else 0
+
+
+def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
+    """The runs in an archive as values, and an error for each that was changed.
+
+    The archive in the user's data folder need not exist. A run that was killed has no output.
+    """
+    try:
+        opened = open_archive(folder)
+    except NoArchiveError:
+        if folder is not None:
+            raise
+        return [], []
+    runs, errors = [], []
+    for pack in opened.packs():
+        try:
+            path, pipeline, time = pack.about()
+        except ArchiveError as error:
+            errors.append(str(error))
+            continue
+        runs.append(
+            {
+                "time": time,
+                "path": path,
+                "pipeline": pipeline,
+                "bytes": pack.path.stat().st_size,
+                "output": None if pack.is_partial else pack.output,
+                "input": None if pack.is_partial else pack.input,
+            }
+        )
+    return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
+
+
+def prune(
+    older_than: Annotated[str, typer.Option("--older-than", metavar=_AGE.metavar, help=_AGE.help)],
+    archive: Folder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing.")] = False,
+) -> int:
+    """Remove old runs. They can no longer be undone, and their originals are gone.
+
+    Each remaining run can be undone without them. Results in separate files are kept while a
+    newer run may refer to them.
+    """
+    hours = _AGE.parse("--older-than", _in_units(older_than))
+    pruning = plan_pruning(open_archive(archive), ago(hours * 3600))
+    for error in pruning.errors:
+        print_error(f"ctxtrim: {error}")
+    if not dry_run:
+        pruning.remove()
+    text = "would be removed" if dry_run else "removed"
+    print_text(
+        f"{pruning.removed:,} run{'' if pruning.removed == 1 else 's'} {text} "
+        f"({pruning.size:,} bytes), {pruning.kept:,} kept\n"
+    )
+    return 1 if pruning.errors else 0
+
+
+def _in_units(text: str) -> str:
+    """An age with its unit; a bare number is in days."""
+    return f"{text}d" if text.isdigit() else text
+
+
+_GROUP = group(help="List or remove the runs that can be undone.")
+add_command(_GROUP, "list", list_runs)
+add_command(_GROUP, "prune", prune)
+COMMAND = typer.main.get_command(_GROUP)

@@ -1,0 +1,108 @@
+"""`ctxtrim sessions`: the sessions of agent programs on this machine."""
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ctxtrim.cli.messages import print_text
+from ctxtrim.cli.typer_commands import single_command
+from ctxtrim.config.option import Option
+from ctxtrim.errors import CtxtrimError
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.io.clock import utc
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.sessions import PROGRAMS, Session, sessions
+from ctxtrim.metering import Metering
+from ctxtrim.reports.text import Table, plain
+from ctxtrim.text.escaping import json_text
+from ctxtrim.text.records import MAX_SIZE
+from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import MARKS
+
+_MOST_READ = 64_000_000  # bytes of sessions whose tokens are counted
+_MOST = Option("most", "List the N newest sessions; 0 lists all. [default: 20]", 20, least=0)
+
+
+def list_sessions(
+    most: Annotated[
+        str, typer.Option("-n", "--most", metavar=_MOST.shown_metavar, help=_MOST.help)
+    ] = str(_MOST.default),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """List the sessions of agent programs, the newest first: program, date, project, size, tokens.
+
+    Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
+    or in those that their environment variables name. --latest of other commands reads the newest
+    session of the current project, else the newest of all; not those of OpenHands, which are
+    folders of files.
+
+    Tokens are estimates (≈) of the messages that the model sees, or at most (≤) the bytes of a
+    session that is not read because it is large. Nothing is written.
+    """
+    number = _MOST.parse("--most", most)
+    found = sessions(os.environ)
+    listed = list(_described(islice(found, number or None)))
+    if json:
+        print_text(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
+        return 0
+    if not found:
+        names = ", ".join(program.name for program in PROGRAMS)
+        print_text(f"no sessions of {names}\n")
+        return 0
+    columns = ("program", "date", ">bytes", ">tokens", "project", "file")
+    print_text(plain(Table("", columns, tuple(map(_cells, listed)))))
+    if more := len(found) - len(listed):
+        print_text(f"… and {more:,} older sessions; --most 0 lists all\n")
+    return 0
+
+
+def _described(found: Iterable[Session]) -> Iterator[dict[str, Any]]:
+    """Sessions as values. Tokens are counted until `_MOST_READ` bytes are read."""
+    here, remaining = Path.cwd(), _MOST_READ
+    metering = Metering(tokenizer, tokenizer="chars4")
+    for session in found:
+        remaining -= session.size
+        tokens = _tokens(session, metering) if remaining >= 0 else None
+        yield {
+            "program": session.program.name,
+            "time": utc(session.modified),
+            "project": session.project(here),
+            "bytes": session.size,
+            "tokens": session.size if tokens is None else tokens,
+            "exactness": "bounded" if tokens is None else "estimated",
+            "path": str(session.path),
+        }
+
+
+def _tokens(session: Session, metering: Metering) -> int | None:
+    """The estimated tokens of a session, None if it cannot be read."""
+    if session.program.is_split:
+        return None
+    path = str(session.path)
+    try:
+        with reading(Input(path, path), MAX_SIZE) as lines:
+            chunks = open_reading(lines, tuple(FORMATS.values()), MAX_SIZE).chunks
+            transcripts = [item for chunk in chunks for item in chunk.transcripts]
+            counts = [metering.meter(item).counter.tokens(item) for item in transcripts]
+    except CtxtrimError:
+        return None
+    return sum(counts) if transcripts else None
+
+
+def _cells(session: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        session["program"],
+        session["time"].replace("T", " ")[:16],
+        f"{session['bytes']:,}",
+        f"{MARKS[session['exactness']]}{session['tokens']:,}",
+        session["project"] or "-",
+        session["path"],
+    )
+
+
+COMMAND = single_command("sessions", list_sessions)

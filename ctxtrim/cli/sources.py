@@ -1,0 +1,63 @@
+"""The inputs of a run: named files, walked folders, the newest session."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxtrim.archive.locations import own_archive
+from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.errors import InputError, UsageError
+from ctxtrim.io.inputs import Input, inputs
+from ctxtrim.io.walk import Scan
+from ctxtrim.stage import Finding
+from ctxtrim.text.globs import Glob, path_glob
+
+Values = Mapping[str, Any]
+Notes = tuple[tuple[str, Finding], ...]
+
+
+def run_inputs(values: Values, report: str | None) -> tuple[tuple[Input, ...], Notes]:
+    """The inputs of a run, and findings about them with their paths.
+
+    `report` is the file of the report, which is not an input.
+    """
+    files, notes = _named_files(values)
+    listing = inputs(files, _scan(values, report))
+    skipped = [(path, Finding("skipped", "info", why)) for path, why in listing.skipped]
+    return listing.inputs, (*notes, *skipped)
+
+
+def _named_files(values: Values) -> tuple[list[str], list[tuple[str, Finding]]]:
+    """The paths to read, and with `--latest` the finding that names the session."""
+    files = list(values["files"] or ())
+    if not values["latest"]:
+        return files, []
+    if files:
+        raise UsageError("--latest chooses the file; leave out FILE")
+    from ctxtrim.io.sessions import latest, sessions  # for --latest only
+
+    session = latest(sessions(os.environ), Path.cwd())
+    if session is None:
+        raise InputError("--latest: no session found; name a file, or see ctxtrim sessions")
+    project = session.project(Path.cwd()) or "an unknown project"
+    text = f"the newest session of {session.program.name}, in {project}"
+    return [str(session.path)], [(str(session.path), Finding("latest", "info", text))]
+
+
+def _scan(values: Values, report: str | None) -> Scan:
+    """How folders are walked. Outputs of the command are left out."""
+    names = ("output", "archive", "baseline", "log", "events", "summary_store")
+    return Scan(
+        skip=[own_archive(), *(Path(name) for name in (report, *map(values.get, names)) if name)],
+        include=_globs(values, "include"),
+        exclude=_globs(values, "exclude"),
+        has_gitignore=values["gitignore"],
+        edits=bool(values.get("in_place")),
+        may_be_empty=bool(values["allow_empty"]),
+    )
+
+
+def _globs(values: Values, name: str) -> tuple[Glob, ...]:
+    texts = OPTIONS[name].parse(f"--{name}", values[name] or [])
+    return tuple(map(path_glob, texts))

@@ -1,0 +1,196 @@
+"""What a run changes, message by message, as in a diff.
+
+::
+
+    @@ message 3, line 4 (result of bash): truncated, 1,204 → 210 tokens: age 7 > 5
+    - the first lines that only the input has
+    - … 120 lines more
+    + the first lines that only the output has
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, takewhile
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ctxtrim.conversation.tool_results import tool_name
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.pipeline import PipelineRun
+from ctxtrim.stage import Action, Change
+from ctxtrim.text.escaping import clean
+from ctxtrim.tokens import MARKS, Exactness
+
+_LINES = 3  # lines of a text that are shown before and after
+_WIDTH = 100  # characters of a line
+
+
+class Difference(Struct, frozen=True):
+    """A message that a run changes, drops or inserts.
+
+    `message` is its index as read, None for an inserted one. `before` and `after` are the first
+    lines that differ, and `before_more` and `after_more` the numbers of lines that follow.
+    """
+
+    message: int | None
+    line: int | None
+    subject: str
+    action: Action
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    exactness: Exactness
+    before: tuple[str, ...] = ()
+    before_more: int = 0
+    after: tuple[str, ...] = ()
+    after_more: int = 0
+
+
+class _Item(NamedTuple):
+    """A message, its tokens, and who wrote it."""
+
+    message: Message
+    tokens: int
+    subject: str
+
+
+def differences(transcript: Transcript, result: PipelineRun) -> Iterator[Difference]:
+    """Every message that differs between a transcript as read and its result, in order."""
+    written = _items(result.edited or result.transcript, result)
+    known: dict[int | None, _Item] = {
+        item.message.index: item for item in written if item.message.index is not None
+    }
+    inserted = _inserted(written)
+    reasons, added = _reasons(result)
+    exactness = result.exactness_read
+    for item in _items(transcript, result):
+        index = item.message.index
+        yield from (_addition(new, added, exactness) for new in inserted.get(index, ()))
+        after = known.get(index)
+        if after is not None and after.message == item.message:
+            continue
+        change = reasons.get(index)
+        action: Action = "dropped" if after is None else "truncated"
+        if change is not None and change.action not in ("kept", "dropped"):
+            action = change.action
+        before, text = _text(item.message), "" if after is None else _text(after.message)
+        start = 0 if after is None else _common(before.split("\n"), text.split("\n"))
+        removed, more_removed = _first(before, start)
+        inserted_lines, more_inserted = _first(text, start)
+        yield Difference(
+            index,
+            transcript.line_of(item.message),
+            item.subject,
+            action,
+            change.reason if change is not None else "",
+            item.tokens,
+            0 if after is None else after.tokens,
+            exactness,
+            removed,
+            more_removed,
+            inserted_lines,
+            more_inserted,
+        )
+    yield from (_addition(new, added, exactness) for new in inserted.get(None, ()))
+
+
+def lines_of(difference: Difference) -> Iterator[str]:
+    """A difference as lines. The first character is that of a diff: `@`, `-` or `+`."""
+    mark = MARKS[difference.exactness]
+    number = "inserted" if difference.message is None else f"message {difference.message}"
+    line = "" if difference.line is None else f", line {difference.line}"
+    tokens = f"{mark}{difference.tokens_before:,} → {mark}{difference.tokens_after:,} tokens"
+    if difference.message is None:
+        tokens = f"{mark}{difference.tokens_after:,} tokens"
+    elif not difference.tokens_after:
+        tokens = f"{mark}{difference.tokens_before:,} tokens"
+    action = "" if difference.message is None else f"{difference.action}, "
+    reason = f": {difference.reason}" if difference.reason else ""
+    yield clean(f"@@ {number}{line} ({difference.subject}): {action}{tokens}{reason}")
+    for sign, lines, more in (
+        ("-", difference.before, difference.before_more),
+        ("+", difference.after, difference.after_more),
+    ):
+        yield from (clean(f"{sign} {text}".rstrip()) for text in lines)
+        if more:
+            yield f"{sign} … {more:,} line{'' if more == 1 else 's'} more"
+
+
+def _items(transcript: Transcript, result: PipelineRun) -> list[_Item]:
+    counter, messages = result.meter.counter, transcript.messages
+    calls = counter.shape(messages).call
+    costs = counter.costs(messages)
+    return [
+        _Item(message, cost.total, _subject(message, call))
+        for message, cost, call in zip(messages, costs, calls, strict=True)
+    ]
+
+
+def _subject(message: Message, call: Part | None) -> str:
+    """Who wrote the message, or which tool."""
+    result = message.result
+    if result is not None:
+        return f"result of {tool_name(result, call)}"
+    names = [part.name for part in message.parts if part.kind == "tool_call" and part.name]
+    return f"{message.role} calling {', '.join(dict.fromkeys(names))}" if names else message.role
+
+
+def _inserted(items: Sequence[_Item]) -> dict[int | None, list[_Item]]:
+    """New messages by the index of the message that follows them."""
+    found: dict[int | None, list[_Item]] = {}
+    following: int | None = None
+    for item in reversed(items):
+        if item.message.index is None:
+            found.setdefault(following, []).insert(0, item)
+        else:
+            following = item.message.index
+    return found
+
+
+def _reasons(result: PipelineRun) -> tuple[dict[int | None, Change], str]:
+    """The last edit of each message by its index, and the reason of the last insertion."""
+    edits = [
+        measured.change
+        for step in result.steps
+        for measured in step.changes
+        if measured.change.action != "kept" and measured.change.line is None
+    ]
+    added = [change.reason for change in edits if change.message is None]
+    changed = {change.message: change for change in edits}
+    return changed, added[-1] if added else ""
+
+
+def _addition(item: _Item, reason: str, exactness: Exactness) -> Difference:
+    lines, more = _first(_text(item.message), 0)
+    return Difference(
+        None,
+        None,
+        item.subject,
+        "inserted",
+        reason,
+        0,
+        item.tokens,
+        exactness,
+        after=lines,
+        after_more=more,
+    )
+
+
+def _text(message: Message) -> str:
+    """What the model reads of a message."""
+    return "\n".join(filter(None, (part.text for part in message.parts)))
+
+
+def _common(before: Iterable[str], after: Iterable[str]) -> int:
+    """The number of equal lines at the start."""
+    pairs = zip(before, after, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _first(text: str, start: int) -> tuple[tuple[str, ...], int]:
+    """The first lines from a line on, each of at most `_WIDTH` characters, and how many follow."""
+    lines = text.split("\n")[start:] if text else []
+    shown = tuple(
+        line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in islice(lines, _LINES)
+    )
+    return shown, len(lines) - len(shown)

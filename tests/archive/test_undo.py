@@ -1,0 +1,216 @@
+"""Undo by default: a file that is replaced in place can be restored without an option."""
+
+import json
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from builders import conversation, steps
+from conftest import COMMAND, ENVIRONMENT, Ran, run
+from samples import line, oversized_chat
+
+QUICK = ("--tokenizer", "chars4")
+DAMAGED = json.dumps(
+    {"messages": [{"role": "user", "content": "go"}, {"role": "tool", "tool_call_id": "x"}]}
+).encode()
+TRUNCATE = ("truncate", "--in-place", *QUICK)
+TRIM = ("trim", "--in-place", "--budget", "200", *QUICK)
+
+
+class Home:
+    """A user with an empty data folder, and a transcript."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        self.file = folder / "work" / "t.jsonl"
+        self.file.parent.mkdir()
+        self.file.write_bytes(line())
+
+    def run(self, *words: object) -> Ran:
+        return run(*words, cwd=self.file.parent, XDG_DATA_HOME=str(self.data))
+
+    @property
+    def packs(self) -> list[Path]:
+        return sorted(self.data.rglob("packs/*"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_an_edit_in_place_is_undone_by_the_printed_command(home: Home) -> None:
+    ran = home.run(*TRUNCATE, "t.jsonl")
+    assert (ran.code, ran.out) == (0, b"")
+    assert home.file.read_bytes() != line()
+    undo = ran.err.splitlines()[-1]
+    assert undo == "undo: ctxtrim restore t.jsonl --in-place"
+    assert home.run("restore", "t.jsonl").out == line()
+    assert home.file.read_bytes() != line()
+    undone = home.run(*undo.removeprefix("undo: ctxtrim ").split())
+    assert (undone.code, undone.out) == (0, b"")
+    assert home.file.read_bytes() == line()
+    assert undone.err.startswith("ctxtrim: t.jsonl: undid truncate of 2")
+    assert f" → {len(line()):,} bytes" in undone.err
+
+
+def test_a_repair_in_place_is_undone(home: Home) -> None:
+    home.file.write_bytes(DAMAGED)
+    ran = home.run("check", "--fix", *QUICK, "t.jsonl")
+    assert "undo: ctxtrim restore t.jsonl --in-place\n" in ran.err
+    assert home.file.read_bytes() != DAMAGED
+    assert home.run("restore", "--in-place", "t.jsonl").code == 0
+    assert home.file.read_bytes() == DAMAGED
+
+
+def test_runs_in_a_row_are_undone_from_the_last_to_the_first(home: Home) -> None:
+    states = [home.file.read_bytes()]
+    for words in (TRUNCATE, TRIM, TRUNCATE, TRIM):  # the last two change nothing
+        home.run(*words, "t.jsonl")
+        states.append(home.file.read_bytes())
+    assert len(home.packs) == len(set(states)) - 1 == 2
+    first, second = (home.run("restore", "--in-place", "t.jsonl") for _ in range(2))
+    assert "restore it again to undo truncate of 2" in first.err
+    assert "restore it again" not in second.err
+    assert home.file.read_bytes() == states[0]
+    third = home.run("restore", "--in-place", "t.jsonl")
+    assert (third.code, home.file.read_bytes()) == (1, states[0])
+    assert "it is the original" in third.err
+
+
+def test_the_last_run_on_this_file_is_undone_if_several_inputs_gave_its_output(home: Home) -> None:
+    other = home.file.with_name("other.jsonl")
+    texts = [conversation(steps(1, text) + steps(5, "b")) for text in ("one " * 500, "two " * 500)]
+    for file, text in zip((home.file, other), texts, strict=True):
+        file.write_bytes(text)
+        home.run("trim", "--in-place", "--budget", "100", *QUICK, file)
+    assert home.file.read_bytes() == other.read_bytes()
+    for file, text in zip((home.file, other), texts, strict=True):
+        assert home.run("restore", "--in-place", file).code == 0
+        assert file.read_bytes() == text
+
+
+def test_several_files_are_restored_in_place_and_one_error_stops_no_other(home: Home) -> None:
+    others = [home.file.with_name(name) for name in ("a.jsonl", "b.jsonl")]
+    for file in others:
+        file.write_bytes(line())
+        home.run(*TRUNCATE, file)
+    ran = home.run("restore", "--in-place", others[0], home.file, others[1])
+    assert ran.code == 1
+    assert f"{home.file}: no run in " in ran.err
+    assert {file.read_bytes() for file in (*others, home.file)} == {line()}
+    assert home.run("restore", *others).code == 2
+
+
+def test_lines_that_a_program_appended_since_are_kept(home: Home) -> None:
+    home.run(*TRUNCATE, "t.jsonl")
+    with home.file.open("ab") as file:
+        file.write(b'{"messages": []}\n{"cut')
+    home.run(*TRIM, "t.jsonl")
+    ran = home.run("restore", "--in-place", "t.jsonl")
+    assert ran.code == 0, ran.err
+    ran = home.run("restore", "--in-place", "t.jsonl")
+    assert home.file.read_bytes() == line() + b'{"messages": []}\n{"cut'
+    assert "2 appended lines are kept" in ran.err
+
+
+def test_a_change_inside_the_output_is_not_undone(home: Home) -> None:
+    home.run(*TRUNCATE, "t.jsonl")
+    data = home.file.read_bytes().replace(b"look", b"took")
+    home.file.write_bytes(data)
+    ran = home.run("restore", "--in-place", "t.jsonl")
+    assert (ran.code, home.file.read_bytes()) == (1, data)
+    assert "no run in" in ran.err
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ("--no-archive", "--in-place"), ("-o", "o")])
+def test_nothing_is_stored_unless_a_file_is_replaced(home: Home, words: tuple[str, ...]) -> None:
+    ran = home.run("truncate", *words, *QUICK, "t.jsonl")
+    assert ran.code == 0
+    assert "undo" not in ran.err
+    assert not home.data.exists()
+
+
+@pytest.mark.parametrize("words", [TRIM, (*TRUNCATE, "--max-age", "90"), (*TRIM, "--quiet")])
+def test_an_unchanged_file_has_no_run_to_undo(home: Home, words: tuple[str, ...]) -> None:
+    data = line(oversized_chat()) if words == TRIM else home.file.read_bytes()
+    home.file.write_bytes(data)
+    ran = home.run(*words, "t.jsonl")
+    assert "undo" not in ran.err
+    assert (home.file.read_bytes() == data) == (not home.packs)
+
+
+def test_without_a_writable_data_folder_the_file_stays_and_the_error_names_the_option(
+    home: Home,
+) -> None:
+    home.data.write_bytes(b"not a folder")
+    for words in (TRUNCATE, ("check", "--fix", *QUICK)):
+        ran = home.run(*words, "t.jsonl")
+        assert (ran.code, home.file.read_bytes()) == (1, line())
+        assert "--no-archive" in ran.err
+        assert "undo:" not in ran.err
+    assert home.run(*TRUNCATE, "--no-archive", "t.jsonl").code == 0
+    assert home.file.read_bytes() != line()
+
+
+def test_contradicting_options_are_refused(home: Home) -> None:
+    for words, expected in (
+        ((*TRUNCATE, "--archive", "a", "--no-archive", "t.jsonl"), "--archive and --no-archive"),
+        (("check", "--no-archive", "t.jsonl"), "--no-archive needs --fix"),
+        (("restore", "--in-place", "-o", "x", "t.jsonl"), "cannot be combined with -o"),
+        (("restore", "--in-place", "-"), "cannot be combined with <stdin>"),
+    ):
+        ran = home.run(*words)
+        assert (ran.code, ran.out) == (2, b"")
+        assert expected in ran.err
+
+
+def test_the_printed_command_names_the_archive_and_is_safe_in_a_shell(home: Home) -> None:
+    file = home.file.rename(home.file.with_name("my talk.jsonl"))
+    ran = home.run(*TRUNCATE, "--archive", "kept", file.name)
+    undo = "undo: ctxtrim restore 'my talk.jsonl' --in-place --archive kept\n"
+    assert ran.err.endswith(undo)
+    assert not home.data.exists()
+
+
+def test_many_files_have_a_bounded_list_of_commands_and_a_complete_report(home: Home) -> None:
+    for number in range(13):
+        (home.file.parent / f"{number}.jsonl").write_bytes(line())
+    ran = home.run(*TRUNCATE, "--report", "r.json", ".")
+    assert ran.err.count("undo: ctxtrim restore") == 10
+    assert "… and 4 files more; ctxtrim archive list has all of them" in ran.err
+    findings = json.loads((home.file.parent / "r.json").read_text())["findings"]
+    assert [finding["code"] for finding in findings] == ["undo"] * 14
+
+
+def test_the_archive_is_private_and_a_walk_skips_it(home: Home) -> None:
+    home.run(*TRUNCATE, "t.jsonl")
+    folder = home.data / "ctxtrim" / "archive"
+    for path in [folder, *folder.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert "1 transcript," in home.run(*TRUNCATE, "..").err
+
+
+@pytest.mark.exhaustive
+def test_a_run_that_is_killed_at_any_moment_can_be_undone_or_changed_nothing(home: Home) -> None:
+    data = b"".join(conversation(steps(9, f"result {number} " * 200)) for number in range(40))
+    home.file.write_bytes(data)
+    words = [*COMMAND, *TRUNCATE, "--max-age", "1", "--quiet", str(home.file)]
+    environment = ENVIRONMENT | {"XDG_DATA_HOME": str(home.data)}
+    start = time.monotonic()
+    subprocess.run(words, check=True, env=environment)
+    took, after = time.monotonic() - start, home.file.read_bytes()
+    moments = random.Random(3)
+    for _ in range(40):
+        home.file.write_bytes(data)
+        process = subprocess.Popen(words, env=environment)
+        time.sleep(moments.uniform(0, took * 1.1))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert home.file.read_bytes() in (data, after)
+        if home.file.read_bytes() == after:
+            assert home.run("restore", "--in-place", "t.jsonl").code == 0
+            assert home.file.read_bytes() == data

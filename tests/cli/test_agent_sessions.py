@@ -1,0 +1,161 @@
+"""`sessions` and `--latest`: the sessions of agent programs, in invented home folders."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Ran, run
+
+
+def lines(*values: object) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+def claude(cwd: str, text: str = "go") -> bytes:
+    prompt = {"role": "user", "content": text}
+    return lines(
+        {"type": "summary", "summary": 'not {"cwd": "/elsewhere"}', "leafUuid": "u"},
+        {"type": "user", "uuid": "u", "parentUuid": None, "cwd": cwd, "message": prompt},
+    )
+
+
+def codex(cwd: str) -> bytes:
+    content = [{"type": "input_text", "text": "go"}]
+    message = {"type": "message", "role": "user", "content": content}
+    return lines(
+        {"timestamp": "t", "type": "session_meta", "payload": {"id": "i", "cwd": cwd}},
+        {"timestamp": "t", "type": "response_item", "payload": message},
+    )
+
+
+class Home:
+    """A home folder with sessions, and a project in it; each session is newer than the last."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "home"
+        self.project = self.folder / "lighthouse"
+        (self.project / ".git").mkdir(parents=True)
+        self.clock = 1_700_000_000
+
+    def add(self, path: str, data: bytes) -> Path:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        self.clock += 60
+        os.utime(file, (self.clock, self.clock))
+        return file
+
+    def run(self, *words: object, cwd: Path | None = None, **environment: str) -> Ran:
+        return run(*words, cwd=cwd or self.project, HOME=str(self.folder), **environment)
+
+    def listed(self, *words: object, **environment: str) -> list[dict[str, Any]]:
+        ran = self.run("sessions", "--json", *words, **environment)
+        assert (ran.code, ran.err) == (0, "")
+        return list(json.loads(ran.out)["sessions"])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+PLACES = {
+    "Claude Code": ("CLAUDE_CONFIG_DIR", ".claude", "projects/-home-l/1.jsonl"),
+    "Codex": ("CODEX_HOME", ".codex", "sessions/2026/11/22/rollout-2026-11-22-1.jsonl"),
+    "Gemini CLI": ("GEMINI_CLI_HOME", ".", ".gemini/tmp/light/chats/session-1.json"),
+    "Qwen Code": ("QWEN_HOME", ".qwen", "projects/-home-l/chats/1.jsonl"),
+    "pi": ("PI_CODING_AGENT_DIR", ".pi/agent", "sessions/--home-l--/1.jsonl"),
+    "OpenHands": ("OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations/1/events/event-0.json"),
+}
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+@pytest.mark.parametrize("program", PLACES)
+def test_sessions_are_found_in_the_usual_folder_or_that_of_the_variable(
+    home: Home, program: str, is_moved: bool
+) -> None:
+    variable, folder, path = PLACES[program]
+    base = "moved" if is_moved else folder
+    file = home.add(f"{base}/{path}", claude(str(home.project)))
+    if program == "OpenHands":
+        state = {"workspace": {"working_dir": str(home.project)}}
+        home.add(f"{base}/conversations/1/base_state.json", json.dumps(state).encode())
+        file = file.parent
+    environment = {variable: str(home.folder / base)} if is_moved else {}
+    (session,) = home.listed(**environment)
+    assert (session["program"], session["path"]) == (program, str(file))
+    assert session["project"] == str(home.project)
+    assert session["bytes"] == len(claude(str(home.project)))
+
+
+def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> None:
+    old = home.add(".claude/projects/a/1.jsonl", claude("/a", "word " * 1000))
+    new = home.add(".codex/sessions/2026/11/22/rollout-1.jsonl", codex("/b"))
+    home.add(".claude/projects/a/agent-1.jsonl", claude("/a"))
+    listed = home.listed()
+    assert [session["path"] for session in listed] == [str(new), str(old)]
+    assert listed[1]["exactness"] == "estimated"
+    assert 1000 < listed[1]["tokens"] < 1500
+    assert listed[0]["time"] == "2023-11-14T22:15:20.000Z"
+    table = home.run("sessions").out.decode().splitlines()
+    assert table[0].split() == ["program", "date", "bytes", "tokens", "project", "file"]
+    assert table[1].split()[:3] == ["Codex", "2023-11-14", "22:15"]
+    assert table[1].split()[-2:] == ["/b", str(new)]
+    assert home.run("sessions", "-n", "1").out.decode().splitlines()[2:] == [
+        "… and 1 older sessions; --most 0 lists all"
+    ]
+
+
+def test_latest_is_the_newest_of_the_project_else_of_all(home: Home, tmp_path: Path) -> None:
+    mine = home.add(".claude/projects/l/1.jsonl", claude(str(home.project / "src")))
+    newer = home.add(".codex/sessions/2026/11/22/rollout-1.jsonl", codex("/elsewhere"))
+    other = tmp_path / "other"
+    for folder in (home.project / "docs", other):
+        folder.mkdir()
+    for folder, expected, program in (
+        (home.project, mine, "Claude Code"),
+        (home.project / "docs", mine, "Claude Code"),
+        (other, newer, "Codex"),
+    ):
+        ran = home.run("count", "--latest", "--json", cwd=folder)
+        assert ran.code == 0
+        assert json.loads(ran.out)["transcripts"][0]["path"] == str(expected)
+        assert f"the newest session of {program}, in " in ran.err
+
+
+def test_an_old_session_of_gemini_cli_belongs_to_the_folder_with_its_hash(home: Home) -> None:
+    name = hashlib.sha256(str(home.project).encode()).hexdigest()
+    home.add(f".gemini/tmp/{name}/chats/session-1.json", b'{"messages": []}')
+    home.add(".gemini/tmp/light/.project_root", b"/elsewhere\n")
+    home.add(".gemini/tmp/light/chats/session-2.jsonl", b"{}")
+    assert [session["project"] for session in home.listed()] == ["/elsewhere", str(home.project)]
+
+
+def test_unreadable_and_strange_files_are_no_error(home: Home) -> None:
+    home.add(".claude/projects", b"a file in the place of a folder")
+    home.add(".codex/sessions/rollout-1.jsonl", b"\xff\x00 not JSON")
+    (home.folder / ".codex/sessions/rollout-2.jsonl").symlink_to("nowhere")
+    (session,) = home.listed()
+    assert (session["project"], session["exactness"]) == (None, "bounded")
+    assert session["tokens"] == session["bytes"]
+
+
+def test_nothing_is_written_unless_the_user_edits_the_session(home: Home) -> None:
+    file = home.add(".claude/projects/l/1.jsonl", claude(str(home.project)))
+    before = sorted((path, path.stat().st_mtime_ns) for path in home.folder.rglob("*"))
+    home.run("sessions")
+    ran = home.run("trim", "--latest", "--budget", "100000")
+    assert (ran.code, ran.out) == (0, file.read_bytes())
+    assert sorted((path, path.stat().st_mtime_ns) for path in home.folder.rglob("*")) == before
+
+
+def test_without_a_session_or_with_a_file_the_error_says_what_to_do(home: Home) -> None:
+    assert home.run("sessions").out.startswith(b"no sessions of Claude Code, Codex, ")
+    ran = home.run("count", "--latest")
+    assert (ran.code, ran.out) == (1, b"")
+    assert "no session found; name a file" in ran.err
+    ran = home.run("count", "--latest", "a.jsonl")
+    assert (ran.code, "leave out FILE" in ran.err) == (2, True)

@@ -29,6 +29,7 @@ from ctxtrim.cli.runner import calm_collector
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Pipeline, Spec
+from ctxtrim.reports.rows import Details
 from ctxtrim.stream import Job, stream
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES, gigatoken_engine, tiktoken_engine
@@ -139,7 +140,7 @@ def _ctxtrim(files: list[bytes], *stages: tuple[str, dict[str, int]]) -> int:
             tuple(Spec(name, settings) for name, settings in stages),
             Metering(tokenizer, tokenizer=ENCODING, limit=BUDGET),
         ),
-        keeps_changes=False,
+        details=Details(changes=False),
     )
     return sum(
         len(done.rows) for data in files for done in stream("", open_reading(BytesIO(data)), job)

@@ -23,7 +23,9 @@ from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.presets import Preset
-from ctxtrim.reports import REPORTS
+from ctxtrim.reports import REPORTS, form_of
+from ctxtrim.reports.model import WHOLE, View
+from ctxtrim.reports.rows import Details
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
@@ -41,8 +43,10 @@ class Request:
     `archive`: the folder for all originals; without one, `spills` is the folder for spilled
     results. `writes`: the command's output is the transcript. `notes`: findings about configuration
     files and skipped files, with their paths. `log`: the file with a line for each transcript.
-    `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
-    written at the end. `target`: the API for which `convert` writes requests.
+    `view`: what the text report on standard output shows. `step_summary`: the file to which the
+    report `github` appends its summary. `events`: the file with a line when a compaction starts and
+    ends. `store`: the summary store, written at the end. `target`: the API for which `convert`
+    writes requests.
     """
 
     sources: tuple[Input, ...]
@@ -66,6 +70,8 @@ class Request:
     events: Path | None
     store: SummaryStore | None
     target: str | None = None
+    view: View = WHOLE
+    step_summary: Path | None = None
 
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -103,15 +109,18 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     }
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
+    view = _view(values)
     job = Job(
         Pipeline(specs, _metering(sources, config), _thinking(values) if edits else "keep"),
         _on_overflow(values, edits),
         keeps_snapshots=values["keep_snapshots"],
-        is_quick=[spec.declares("accepts_bounds") for spec in specs] == [True]
-        and form is None
-        and not (values["explain"] or values["calibrate"] or values["tokenizer"] == USAGE),
-        keeps_changes=form not in (None, "text") or values["explain"],
-        explains=values["explain"],
+        is_quick=_is_quick(specs, values),
+        details=Details(
+            changes=form not in (None, "text") or values["explain"],
+            explained=values["explain"],
+            by=view.by,
+            left_out="by" in values,
+        ),
         shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
         summarizer=summarizer_of(values),
         memory=store,
@@ -144,7 +153,35 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         store=store,
         events=others["--events"],
         target=target,
+        view=view,
+        step_summary=_step_summary(form),
     )
+
+
+def _step_summary(form: str | None) -> Path | None:
+    """The file of GitHub's summary of a step, if the report is for GitHub."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    return Path(path) if path and form == "github" else None
+
+
+def _view(values: Values) -> View:
+    """What the text report on standard output shows."""
+    by = OPTIONS["by"].parse("--by", values.get("by") or "")
+    is_check = "verbose" in values
+    return View(
+        by=str(by),
+        passing=not is_check or bool(values["verbose"]),
+        totals=not (is_check and values["quiet"]),
+    )
+
+
+def _is_quick(specs: Sequence[Spec], values: Values) -> bool:
+    """Whether an upper bound of the tokens is enough if it fits: no number is shown."""
+    needs_counts = (
+        any(values.get(name) for name in ("explain", "calibrate", "verbose", "log"))
+        or values["tokenizer"] == USAGE
+    )
+    return [spec.declares("accepts_bounds") for spec in specs] == [True] and not needs_counts
 
 
 def _target(values: Values) -> str | None:
@@ -182,8 +219,10 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
             )
         path, form = "-", "json"
     if form is None and path is not None:
-        ending = path.rsplit(".", 1)[-1]
-        form = ending if ending in REPORTS else "text"
+        try:
+            form = "text" if path == "-" else form_of(Path(path).suffix)
+        except ValueError as error:
+            raise UsageError(f"--report {path}: {error}") from None
     if path is None and form is not None:
         path = "-"
     frees = values.get("output") or values.get("in_place") or values.get("dry_run")

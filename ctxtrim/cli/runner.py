@@ -15,6 +15,7 @@ from ctxtrim.archive.index import Archive
 from ctxtrim.archive.recorder import Recording
 from ctxtrim.cli import terminal
 from ctxtrim.cli.recordings import Recordings
+from ctxtrim.cli.report_files import append_summary, write_report
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
@@ -26,7 +27,6 @@ from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
-from ctxtrim.reports import REPORTS, blocks
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.reports.usage_log import entry
@@ -78,9 +78,9 @@ def _run(request: Request) -> int:
         if request.store is not None:
             request.store.commit()
         if sink is not None:
-            for block in blocks(REPORTS[request.form or "text"](report)):
-                sink.write(block.encode(errors="backslashreplace"))
-            sink.commit()
+            write_report(report, request, sink)
+        if request.step_summary is not None:
+            append_summary(report, request.step_summary)
         _print(request, report, problems)
         return report.exit_code
 
@@ -91,8 +91,9 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     findings: Spool[tuple[str, Finding]] = stack.enter_context(
         closing(Spool(lambda item: _FINDING))
     )
-    keeps_rows = request.shows or request.form is not None or request.job.explains
-    report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
+    keeps_rows = request.shows or request.form is not None or request.job.details.explained
+    stages, view = request.job.pipeline.stages, request.view
+    report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view)
     for path, finding in request.notes:
         report.note(path, finding)
     return report
@@ -100,7 +101,7 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
 
 def _print(request: Request, report: Report, problems: terminal.Problems) -> None:
     """Print findings, the report and the summary of a run."""
-    is_shown = request.shows and request.form in (None, "text")
+    is_shown = request.shows and request.form in (None, "text", "github")
     terminal.print_findings(report, request, None if is_shown else problems)
     if request.shows:
         terminal.print_report(report, request.form or "text", request.color)

@@ -77,6 +77,7 @@ def transcript(row: Row) -> dict[str, Any]:
         "model": row.model,
         "tokenizer": row.tokenizer,
         "exactness": count.exactness,
+        "counted": row.is_counted,
         "exactness_read": row.exactness_read,
         "messages_read": row.messages_read,
         "messages": row.messages,
@@ -99,6 +100,10 @@ def transcript(row: Row) -> dict[str, Any]:
         "steps": [_step(row, step) for step in row.steps],
         "findings": [_finding(finding) for finding in row.findings],
     }
+    if row.lines_left_out:
+        value["lines_left_out"] = row.lines_left_out
+    if row.by:
+        value["by"] = row.by
     if row.explained:
         value["request_explained"] = {
             name: tokens for name, tokens in count.beside.items() if tokens

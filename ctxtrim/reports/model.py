@@ -40,7 +40,9 @@ class Row(Struct, frozen=True):
 
     If it is not written, `count` is what cannot be dropped.
 
-    `exactness_read` is the exactness of `tokens_read`.
+    `exactness_read` is the exactness of `tokens_read`. `is_counted`: the tokens were counted;
+    otherwise they are an upper bound that fits. `by` has the tokens by one of `GROUPS`.
+    `lines_left_out`: lines of the file that are no part of the conversation.
     """
 
     path: str
@@ -63,12 +65,17 @@ class Row(Struct, frozen=True):
     usage: Usage | None = None
     lines: dict[int, int] = {}  # message index → line of the file
     explained: tuple[Explained, ...] = ()
+    is_counted: bool = True
+    by: dict[str, int] = {}
+    lines_left_out: int = 0
 
     @property
     def size(self) -> int:
         """The approximate number of values in the row, as a measure of its memory."""
         in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
-        return 8 + in_steps + len(self.findings) + len(self.lines) + len(self.explained)
+        return (
+            8 + in_steps + len(self.findings) + len(self.lines) + len(self.explained) + len(self.by)
+        )
 
     @property
     def fits(self) -> bool:
@@ -93,6 +100,11 @@ class Row(Struct, frozen=True):
             finding.severity == "error" and finding.code not in others for finding in self.findings
         )
 
+
+SMALL = "(small ones)"
+"""The group of tokens whose own groups are too many to list."""
+
+_MOST_NAMES = 20_000  # groups of tokens in memory
 
 ASIDE = ("claude-bounded", LOST, CHANGED)
 """The codes of findings that only reports show."""
@@ -119,6 +131,25 @@ class Totals:
 
 
 @dataclass
+class TokenSum:
+    """The tokens of some transcripts, and how exact the sums are."""
+
+    transcripts: int = 0
+    tokens_read: int = 0
+    tokens: int = 0
+    exactness: Exactness = "exact"
+    exactness_read: Exactness = "exact"
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self.transcripts += 1
+        self.tokens_read += row.tokens_read
+        self.tokens += row.count.tokens
+        self.exactness = _worse(self.exactness, row.count.exactness)
+        self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+
+
+@dataclass
 class Overview:
     """Facts about all rows that tables need before their first row, and sums.
 
@@ -135,6 +166,8 @@ class Overview:
     by_tool: dict[str, int] = field(default_factory=dict)
     framing: int = 0
     tools_schema: int = 0
+    by: dict[str, int] = field(default_factory=dict)
+    lines_left_out: int = 0
     large: list[tuple[int, Row, Finding]] = field(default_factory=list)
 
     def add(self, row: Row, most: int | None) -> None:
@@ -145,20 +178,31 @@ class Overview:
         self.has_usage |= row.usage is not None
         self.has_findings |= bool(row.findings)
         self.is_explained |= bool(row.explained)
+        self.lines_left_out += row.lines_left_out
         if most is not None:
-            self._sum(row.count)
+            self._sum(row)
             self._find_large(row, most)
 
-    def _sum(self, count: Count) -> None:
+    def _sum(self, row: Row) -> None:
+        count = row.count
         self.framing += count.framing
         self.tools_schema += count.tools_schema
         for total, part in (
             (self.by_role, count.by_role),
             (self.by_kind, count.by_kind),
             (self.by_tool, count.by_tool),
+            (self.by, row.by),
         ):
             for name, tokens in part.items():
                 total[name] = total.get(name, 0) + tokens
+        if len(self.by) > _MOST_NAMES:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Add up the smaller half of `by`, so that it stays small."""
+        order = sorted(self.by, key=self.by.__getitem__, reverse=True)
+        rest = sum(self.by.pop(name) for name in order[_MOST_NAMES // 2 :])
+        self.by[SMALL] = self.by.get(SMALL, 0) + rest
 
     def _find_large(self, row: Row, most: int) -> None:
         for finding in (finding for step in row.steps for finding in step.findings):
@@ -168,6 +212,35 @@ class Overview:
                 small = replace(row, steps=(), lines={}, explained=())
                 self.large.append((tokens, small, finding))
                 self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+
+
+class View(Struct, frozen=True):
+    """What the text of a report shows.
+
+    `by`: the group of tokens, of `GROUPS`; empty for roles, kinds and tools. `passing`: transcripts
+    without errors too. `totals`: warnings, notes and the totals too.
+    """
+
+    by: str = ""
+    passing: bool = True
+    totals: bool = True
+
+    def shown(self, row: Row) -> Row:
+        """The row with the findings to show: no notes of transcripts that pass."""
+        if self.passing:
+            return row
+        severities = ("error", "warning", "info") if _fails(row) else ("error", "warning")
+        shown = severities if self.totals else ("error",)
+        return replace(
+            row, findings=tuple(found for found in row.findings if found.severity in shown)
+        )
+
+
+WHOLE = View()
+
+
+def _fails(row: Row) -> bool:
+    return any(finding.severity == "error" for finding in row.findings)
 
 
 V = TypeVar("V")
@@ -205,6 +278,8 @@ class Report:
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
     losses: LossTotals = field(default_factory=LossTotals)  # of conversions
+    counted: TokenSum = field(default_factory=TokenSum)  # of the rows that are counted
+    view: View = WHOLE
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
@@ -222,6 +297,8 @@ class Report:
             self.left_out += not row.is_written
             self.exactness = _worse(self.exactness, row.count.exactness)
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+            if row.is_counted:
+                self.counted.add(row)
             self._note(row.findings)
             self.losses.add(row.findings)
             if self.keeps_rows:

@@ -7,16 +7,38 @@ from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
+from ctxtrim.reports.groups import tokens_by
 from ctxtrim.reports.model import Explained, Row
 from ctxtrim.stage import Change, Finding
+from ctxtrim.tokens import Ceiling
 
 
 class Origin(Struct, frozen=True):
-    """The file of a transcript, its format, and its position among the transcripts of its lines."""
+    """The file of a transcript, its format, and its position among the transcripts of its lines.
+
+    `lines`: the number of these lines if the transcript is the only one, else 0.
+    """
 
     path: str
     format: str
     index: int
+    lines: int = 0
+
+
+class Details(Struct, frozen=True):
+    """What a row has besides the result.
+
+    `changes`: every change. `explained`: a value for each message. `by`: tokens by one of `GROUPS`.
+    `left_out`: the number of lines that are no part of the conversation.
+    """
+
+    changes: bool = True
+    explained: bool = False
+    by: str = ""
+    left_out: bool = False
+
+
+PLAIN = Details()
 
 
 def row(
@@ -25,13 +47,12 @@ def row(
     result: PipelineRun,
     *,
     is_written: bool,
-    keeps_changes: bool,
-    explains: bool,
+    details: Details,
 ) -> Row:
     """The row of a transcript as read and its result."""
     meter, steps = result.meter, result.steps
     lines = {}
-    if keeps_changes:
+    if details.changes:
         for message in transcript.messages:
             if message.index is not None:
                 lines[message.index] = transcript.line_of(message) or 0
@@ -57,8 +78,24 @@ def row(
         findings=(*meter.notes, *_uncounted(transcript), *result.findings),
         usage=transcript.usage,
         lines=lines,
-        explained=tuple(explained(transcript, result)) if explains else (),
+        explained=tuple(explained(transcript, result)) if details.explained else (),
+        is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
+        by=tokens_by(details.by, result.transcript, meter.counter) if details.by else {},
+        lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
     )
+
+
+def _left_out(transcript: Transcript, lines: int) -> int:
+    """The number of lines in which no message starts that the model reads."""
+    if lines < 2:
+        return 0
+    starts = {
+        transcript.line_at(span)
+        for message in transcript.messages
+        if message.agent_visible
+        for span in message.spans
+    }
+    return max(0, lines - len(starts))
 
 
 def _uncounted(transcript: Transcript) -> Iterator[Finding]:

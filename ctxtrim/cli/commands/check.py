@@ -7,5 +7,6 @@ COMMAND = command(
     "Check that transcripts fit the budget and that every call has its result.",
     stages=["check"],
     writes=False,
+    first=("checking",),
     fixing=["repair"],
 )

@@ -279,15 +279,16 @@ def overflow(
     available: int,
     details: Iterable[str],
     exactness: Exactness,
+    advice: str = "Split the input into several transcripts, or raise the budget.",
 ) -> Finding:
     """The finding that a transcript does not fit.
 
-    `details`: one line for each message that cannot be dropped.
+    `details`: one line for each message that cannot be dropped. `advice`: what to do.
     """
     label = (
         ()
         if exactness == "exact"
-        else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens} tokens",)
+        else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens:,} tokens",)
     )
     return Finding(
         OVERFLOW,
@@ -298,7 +299,7 @@ def overflow(
         details=(
             *label,
             *details,
-            "Split the input into several transcripts, or raise the budget.",
+            advice,
         ),
     )
 
@@ -317,5 +318,5 @@ def describe(
     line = transcript.line_of(message)
     return (
         f"message{number} ({subject}){'' if line is None else f', line {line}'}: "
-        f"{MARKS[exactness]}{tokens} tokens"
+        f"{MARKS[exactness]}{tokens:,} tokens"
     )

@@ -273,8 +273,8 @@ def _recounted(
     count = meter.counter.fresh().count(again)
     if count.tokens > max(result.count.tokens, meter.budget.available):
         raise SelfCheckError(
-            f"the edited transcript has {count.tokens} tokens instead of "
-            f"{result.count.tokens}; {BUG}"
+            f"the edited transcript has {count.tokens:,} tokens instead of "
+            f"{result.count.tokens:,}; {BUG}"
         )
     return replace(result, transcript=again, count=count)
 

@@ -13,8 +13,8 @@ from ctxtrim.text.escaping import clean
 
 COLUMNS = (
     "path", "line", "index", "pointer", "id", "format", "model", "tokenizer", "exactness",
-    "messages_read", "messages", "tokens_read", "tokens", "reported", "budget", "written",
-    "verdict", "findings"
+    "counted", "messages_read", "messages", "tokens_read", "tokens", "reported", "budget",
+    "written", "verdict", "findings"
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@")
 
@@ -40,6 +40,7 @@ def _transcript(row: Row) -> tuple[object, ...]:
         row.model,
         row.tokenizer,
         row.count.exactness,
+        str(row.is_counted).lower(),
         row.messages_read,
         row.messages,
         row.tokens_read,

@@ -13,6 +13,7 @@ from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
 _NAMED = 5  # of the largest messages
+_ADVICE = "These are its largest messages; make it fit with `ctxtrim trim`, or raise the budget."
 
 
 @dataclass(frozen=True)
@@ -47,4 +48,5 @@ class Check:
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
             details = [text for _, _, text in largest(self.counter, transcript, shape, _NAMED)]
-            yield overflow(transcript, tokens, self.budget.available, details, exactness)
+            available = self.budget.available
+            yield overflow(transcript, tokens, available, details, exactness, _ADVICE)

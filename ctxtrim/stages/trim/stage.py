@@ -284,6 +284,6 @@ def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
         tokens, index = sum(situation.costs[:first]), situation.messages[first].index
         text = (
             f"a prompt cache stays valid for the messages before message {index}: "
-            f"{tokens} tokens, plus the request overhead"
+            f"{tokens:,} tokens, plus the request overhead"
         )
         yield Finding("prompt-cache", "info", text, index=index, tokens=tokens)

@@ -26,6 +26,7 @@ from ctxtrim.stage import (
     Trait,
     declares,
     has_overflow,
+    idle_reason,
     seams_of,
 )
 from ctxtrim.stages import STAGES
@@ -45,6 +46,11 @@ class Spec:
     def declares(self, trait: Trait) -> bool:
         """Whether the stage declares a trait."""
         return declares(STAGES[self.name], trait)
+
+    @property
+    def idle_reason(self) -> str:
+        """Why the stage changes nothing, if it does not."""
+        return idle_reason(STAGES[self.name], self.settings)
 
 
 class Measured(Struct, frozen=True):

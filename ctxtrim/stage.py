@@ -165,7 +165,8 @@ class Stage(Protocol):
     """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
     Its first fields are the counter and the budget. The other fields are its settings. Its class
-    attributes may declare a `Trait`.
+    attributes may declare a `Trait`. A static method `idle` may say, from the settings, why it
+    changes nothing.
     """
 
     def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
@@ -187,6 +188,12 @@ count if an upper bound fits the budget.
 def declares(stage: type[Stage], trait: Trait) -> bool:
     """Whether a stage declares a trait."""
     return getattr(stage, trait, False)
+
+
+def idle_reason(stage: type[Stage], settings: Mapping[str, Any]) -> str:
+    """Why a stage with these settings changed nothing, as its function `idle` says, or nothing."""
+    idle: Callable[[Mapping[str, Any]], str] | None = getattr(stage, "idle", None)
+    return idle(settings) if idle is not None else ""
 
 
 @runtime_checkable

@@ -24,8 +24,8 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.presets import Preset
 from ctxtrim.reports import REPORTS, form_of
-from ctxtrim.reports.model import WHOLE, View
 from ctxtrim.reports.rows import Details
+from ctxtrim.reports.view import WHOLE, View
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job

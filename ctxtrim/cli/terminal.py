@@ -112,7 +112,15 @@ def print_summary(report: Report, target: str | None) -> None:
     elif not stages:
         stages = "no stages, passed through unchanged"
     left_out = f", {report.left_out} not written" if report.left_out else ""
-    print_error(f"ctxtrim: {stages}: {totals_line(report)}{left_out}")
+    print_error(f"ctxtrim: {stages}: {totals_line(report)}{left_out}{_idle(report)}")
+
+
+def _idle(report: Report) -> str:
+    """Why a run changed nothing: the reason of each stage."""
+    if report.edited or report.left_out or not report.totals.transcripts:
+        return ""
+    reasons = filter(None, (spec.idle_reason for spec in report.pipeline))
+    return "".join(f"; {reason}" for reason in dict.fromkeys(reasons))
 
 
 def print_report(report: Report, form: str, color: str) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
 from ctxtrim.pipeline import Spec, StageRun
+from ctxtrim.reports.view import WHOLE, View
 from ctxtrim.request import Usage
 from ctxtrim.stage import LEFT_OUT, OVERFLOW, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
@@ -42,7 +43,8 @@ class Row(Struct, frozen=True):
 
     `exactness_read` is the exactness of `tokens_read`. `is_counted`: the tokens were counted;
     otherwise they are an upper bound that fits. `by` has the tokens by one of `GROUPS`.
-    `lines_left_out`: lines of the file that are no part of the conversation.
+    `lines_left_out`: lines of the file that are no part of the conversation. `is_edited`: a stage
+    changed the transcript.
     """
 
     path: str
@@ -68,6 +70,7 @@ class Row(Struct, frozen=True):
     is_counted: bool = True
     by: dict[str, int] = {}
     lines_left_out: int = 0
+    is_edited: bool = True
 
     @property
     def size(self) -> int:
@@ -214,35 +217,6 @@ class Overview:
                 self.large = sorted(self.large, key=lambda item: -item[0])[:most]
 
 
-class View(Struct, frozen=True):
-    """What the text of a report shows.
-
-    `by`: the group of tokens, of `GROUPS`; empty for roles, kinds and tools. `passing`: transcripts
-    without errors too. `totals`: warnings, notes and the totals too.
-    """
-
-    by: str = ""
-    passing: bool = True
-    totals: bool = True
-
-    def shown(self, row: Row) -> Row:
-        """The row with the findings to show: no notes of transcripts that pass."""
-        if self.passing:
-            return row
-        severities = ("error", "warning", "info") if _fails(row) else ("error", "warning")
-        shown = severities if self.totals else ("error",)
-        return replace(
-            row, findings=tuple(found for found in row.findings if found.severity in shown)
-        )
-
-
-WHOLE = View()
-
-
-def _fails(row: Row) -> bool:
-    return any(finding.severity == "error" for finding in row.findings)
-
-
 V = TypeVar("V")
 
 
@@ -273,6 +247,7 @@ class Report:
     listeners: list[Callable[[Row], object]] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
+    edited: int = 0  # transcripts that a stage changed
     is_incomplete: bool = False
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
@@ -295,6 +270,7 @@ class Report:
             totals.overflowing += row.overflows
             totals.malformed += row.is_malformed
             self.left_out += not row.is_written
+            self.edited += row.is_edited
             self.exactness = _worse(self.exactness, row.count.exactness)
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
             if row.is_counted:

@@ -79,9 +79,16 @@ def row(
         usage=transcript.usage,
         lines=lines,
         explained=tuple(explained(transcript, result)) if details.explained else (),
+        is_edited=_is_edited(result),
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
         by=tokens_by(details.by, result.transcript, meter.counter) if details.by else {},
         lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
+    )
+
+
+def _is_edited(result: PipelineRun) -> bool:
+    return any(
+        measured.change.action != "kept" for step in result.steps for measured in step.changes
     )
 
 

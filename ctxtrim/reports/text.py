@@ -3,10 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from msgspec.structs import replace
+
 from ctxtrim.errors import source_name
 from ctxtrim.reports.model import Explained, Report, Row
 from ctxtrim.reports.phrases import change, place, several, share, tokens, totals_line, verdict
 from ctxtrim.reports.tables import PLAIN, Cells, Each, Look, Table, bar, drawn
+from ctxtrim.reports.view import View
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokens import MARKS
@@ -81,7 +84,16 @@ def file_lines(findings: Iterable[tuple[str, Finding]]) -> Iterator[str]:
 def row_lines(report: Report) -> Iterator[str]:
     """Findings about transcripts, in the order of the rows, as far as the report shows them."""
     if report.overview.has_findings:
-        yield from finding_lines(map(report.view.shown, report.rows))
+        yield from finding_lines(_shown(row, report.view) for row in report.rows)
+
+
+def _shown(row: Row, view: View) -> Row:
+    """The row with the findings to show: no notes of transcripts that pass."""
+    if view.passing:
+        return row
+    severities = ("error", "warning", "info") if is_failing(row) else ("error", "warning")
+    shown = severities if view.totals else ("error",)
+    return replace(row, findings=tuple(found for found in row.findings if found.severity in shown))
 
 
 def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
@@ -217,8 +229,8 @@ def _largest(report: Report) -> Iterator[Table]:
     rows = tuple(
         (
             f"{MARKS[row.count.exactness]}{tokens:,}",
-            clean(finding.message.rsplit(":", 1)[0]),
-            place(row),
+            clean(finding.message.rsplit(":", 1)[0].rsplit(", line ", 1)[0]),
+            place(replace(row, line=finding.line or row.line)),
         )
         for tokens, row, finding in report.overview.large
     )

@@ -52,7 +52,7 @@ def totals_line(report: Report) -> str:
         parts.append(
             f"{number} tokens" + (f" in the {counted.transcripts:,} counted" if is_part else "")
         )
-    parts += [
+    problems = [
         f"{number:,} {what}"
         for number, what in (
             (totals.overflowing, "overflowing"),
@@ -61,9 +61,9 @@ def totals_line(report: Report) -> str:
         )
         if number
     ]
-    if not report.view.passing and len(parts) < 3:
-        parts.append("fits" if totals.transcripts == 1 else "all fit")
-    return ", ".join(parts)
+    if not problems and not report.view.passing:
+        problems = ["fits" if totals.transcripts == 1 else "all fit"]
+    return ", ".join(parts + problems)
 
 
 def several(number: int, what: str) -> str:

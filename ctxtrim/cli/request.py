@@ -18,6 +18,7 @@ from ctxtrim.conversion import TARGETS, Conversion, convert
 from ctxtrim.errors import UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
+from ctxtrim.io.compression import kind_named
 from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
@@ -220,7 +221,9 @@ def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
         path, form = "-", "json"
     if form is None and path is not None:
         try:
-            form = "text" if path == "-" else form_of(Path(path).suffix)
+            name = Path(path)
+            name = name.with_suffix("") if kind_named(name) else name
+            form = "text" if path == "-" else form_of(name.suffix)
         except ValueError as error:
             raise UsageError(f"--report {path}: {error}") from None
     if path is None and form is not None:

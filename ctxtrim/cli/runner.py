@@ -74,13 +74,14 @@ def _run(request: Request) -> int:
         with terminal.progress(request.sources, enabled=request.has_progress) as watch:
             recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
-            Work(request, recordings, report, watch).process_all(readings)
+            try:
+                Work(request, recordings, report, watch).process_all(readings)
+            except (OutputError, ArchiveError):
+                _write_reports(report, request, sink)
+                raise
         if request.store is not None:
             request.store.commit()
-        if sink is not None:
-            write_report(report, request, sink)
-        if request.step_summary is not None:
-            append_summary(report, request.step_summary)
+        _write_reports(report, request, sink)
         _print(request, report, problems)
         return report.exit_code
 
@@ -97,6 +98,14 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     for path, finding in request.notes:
         report.note(path, finding)
     return report
+
+
+def _write_reports(report: Report, request: Request, sink: Sink | None) -> None:
+    """Write the report to its file, and the summary of the step of GitHub Actions."""
+    if sink is not None:
+        write_report(report, request, sink)
+    if request.step_summary is not None:
+        append_summary(report, request.step_summary)
 
 
 def _print(request: Request, report: Report, problems: terminal.Problems) -> None:
@@ -209,10 +218,10 @@ class Work:
                     source.path, Finding("unreadable", "error", str(error), error.line)
                 )
             except (OutputError, ArchiveError) as error:
-                if not targets.holds_back:
-                    raise
                 code = "not-written" if isinstance(error, OutputError) else "not-archived"
                 self._report.note(source.path, Finding(code, "error", str(error)))
+                if not targets.holds_back:
+                    raise
             except (CtxtrimError, BrokenPipeError):
                 raise
             except Exception as error:  # noqa: BLE001 - it must not stop the other inputs

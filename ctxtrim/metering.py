@@ -129,8 +129,8 @@ class Metering:
             reserve = RESERVE if window > RESERVE else window // 2
         if reserve >= window and self.limit is None:
             raise UsageError(
-                f"a reserve of {reserve} tokens leaves no room in a context window of {window}; "
-                "use a smaller --reserve or a larger --context-window"
+                f"a reserve of {reserve:,} tokens leaves no room in a context window of "
+                f"{window:,}; use a smaller --reserve or a larger --context-window"
             )
         max_input = model.max_input
         is_known = self.context_window is not None or model.is_known or bool(model.source)
@@ -154,7 +154,7 @@ class Metering:
             "unknown-model",
             "warning",
             f"model {name} is unknown: counted as {tokenizer}, context window "
-            f"{budget.context_window} assumed"
+            f"{budget.context_window:,} assumed"
             + (f" (nearest names: {nearest})" if nearest else "")
             + "; set --context-window and --tokenizer to correct this",
         )

@@ -167,7 +167,8 @@ class Stage(Protocol):
     """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
     Its first fields are the counter and the budget. The other fields are its settings. Its class
-    attributes may declare a `Trait`.
+    attributes may declare a `Trait`. A static method `idle` may say, from the settings, why it
+    changes nothing.
     """
 
     def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
@@ -189,6 +190,12 @@ count if an upper bound fits the budget.
 def declares(stage: type[Stage], trait: Trait) -> bool:
     """Whether a stage declares a trait."""
     return getattr(stage, trait, False)
+
+
+def idle_reason(stage: type[Stage], settings: Mapping[str, Any]) -> str:
+    """Why a stage with these settings changed nothing, as its function `idle` says, or nothing."""
+    idle: Callable[[Mapping[str, Any]], str] | None = getattr(stage, "idle", None)
+    return idle(settings) if idle is not None else ""
 
 
 @runtime_checkable
@@ -290,15 +297,16 @@ def overflow(
     available: int,
     details: Iterable[str],
     exactness: Exactness,
+    advice: str = "Split the input into several transcripts, or raise the budget.",
 ) -> Finding:
     """The finding that a transcript does not fit.
 
-    `details`: one line for each message that cannot be dropped.
+    `details`: one line for each message that cannot be dropped. `advice`: what to do.
     """
     label = (
         ()
         if exactness == "exact"
-        else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens} tokens",)
+        else (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens:,} tokens",)
     )
     return Finding(
         OVERFLOW,
@@ -309,7 +317,7 @@ def overflow(
         details=(
             *label,
             *details,
-            "Split the input into several transcripts, or raise the budget.",
+            advice,
         ),
     )
 
@@ -328,5 +336,5 @@ def describe(
     line = transcript.line_of(message)
     return (
         f"message{number} ({subject}){'' if line is None else f', line {line}'}: "
-        f"{MARKS[exactness]}{tokens} tokens"
+        f"{MARKS[exactness]}{tokens:,} tokens"
     )

@@ -24,7 +24,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
-from ctxtrim.reports.rows import Origin, row
+from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import Finding, Keeper, Memory, Recalled, is_handled, overflow
 
 if TYPE_CHECKING:
@@ -40,19 +40,17 @@ class Job:
     write it as edited (`write`). `summarizer` writes summaries. `memory` stores them between runs,
     and new ones if it `remembers`. `on_event` is called for each compaction, with the path and the
     line of its transcript. `keeps_snapshots`: keep snapshot and progress lines of dropped
-    messages. `is_quick`: an upper bound of the tokens is enough if it fits. `keeps_changes`: rows
-    have every change. `compares`: rows have what changes in each message. `shows_tracebacks`: the
-    finding about a transcript that cannot be handled includes the traceback. `convert`: the output
-    is a request for each transcript, not the edited bytes.
+    messages. `is_quick`: an upper bound of the tokens is enough if it fits. `details`: what rows
+    have besides the results. `shows_tracebacks`: the finding about a transcript that cannot be
+    handled includes the traceback. `convert`: the output is a request for each transcript, not the
+    edited bytes.
     """
 
     pipeline: StagePipeline
     on_overflow: Literal["fail", "keep", "write"] = "fail"
     keeps_snapshots: bool = False
     is_quick: bool = False
-    keeps_changes: bool = True
-    explains: bool = False
-    compares: bool = False
+    details: Details = PLAIN
     shows_tracebacks: bool = False
     summarizer: "Summarizer | None" = None
     memory: Memory | None = None
@@ -105,17 +103,11 @@ def _done(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
         is_written = data is not None and not is_left_out
         if is_written:
             task.remember(result)
-        rows.append(
-            row(
-                Origin(path, form, task.index),
-                task.transcript,
-                result,
-                is_written=is_written,
-                keeps_changes=job.keeps_changes,
-                explains=job.explains and is_handled(result.findings),
-                compares=job.compares and is_written,
-            )
-        )
+        details = job.details
+        if details.explained and not is_handled(result.findings):
+            details = replace(details, explained=False)
+        origin = Origin(path, form, task.index, len(chunk.lines) if len(tasks) == 1 else 0)
+        rows.append(row(origin, task.transcript, result, is_written=is_written, details=details))
     return Done(chunk.data, data, tuple(rows), chunk.findings, data != chunk.data, any(left_out))
 
 
@@ -285,8 +277,8 @@ def _recounted(
     count = meter.counter.fresh().count(again)
     if count.tokens > max(result.count.tokens, meter.budget.available):
         raise SelfCheckError(
-            f"the edited transcript has {count.tokens} tokens instead of "
-            f"{result.count.tokens}; {BUG}"
+            f"the edited transcript has {count.tokens:,} tokens instead of "
+            f"{result.count.tokens:,}; {BUG}"
         )
     return replace(result, transcript=again, count=count, edited=result.transcript)
 

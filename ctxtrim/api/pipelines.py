@@ -15,7 +15,7 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.io.outputs import write_to
 from ctxtrim.pipeline import Services
 from ctxtrim.reports.model import Row
-from ctxtrim.reports.rows import Origin, row
+from ctxtrim.reports.rows import Details, Origin, row
 from ctxtrim.stage import Finding
 from ctxtrim.stream import Done, Job, stream
 from ctxtrim.summaries import Summarizer
@@ -96,7 +96,7 @@ class Pipeline:
             settings.pipeline(*(settings.stages if settings.is_on else ())),
             values["on_overflow"],
             keeps_snapshots=values["keep_snapshots"],
-            explains=values["explain"],
+            details=Details(explained=values["explain"]),
             summarizer=summarizer,
         )
         for name, value in (
@@ -138,8 +138,7 @@ class Pipeline:
                 read.transcript,
                 result,
                 is_written=True,
-                keeps_changes=True,
-                explains=job.explains,
+                details=job.details,
             ),
         )
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
-from ctxtrim.cli.baselines import open_baseline
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
+from ctxtrim.cli.report_options import needs_counts, report_target, step_summary, view_of
 from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
@@ -25,8 +25,8 @@ from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.presets import Preset
-from ctxtrim.reports import REPORTS
-from ctxtrim.reports.baseline import Baseline
+from ctxtrim.reports.rows import Details
+from ctxtrim.reports.tables import WHOLE, View
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
@@ -35,6 +35,7 @@ from ctxtrim.tokens.models import nearest_models
 
 if TYPE_CHECKING:
     from ctxtrim.archive.summary_store import SummaryStore
+    from ctxtrim.reports.baseline import Baseline
 
 Values = Mapping[str, Any]
 
@@ -49,10 +50,12 @@ class Request:
     `archive`: the folder for all originals; without one, `spills` is the folder for spilled
     results. `writes`: the command's output is the transcript. `notes`: findings about configuration
     files and skipped files, with their paths. `log`: the file with a line for each transcript.
-    `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
-    written at the end. `target`: the API for which `convert` writes requests. `may_be_empty`: an
-    input without a transcript is no error. `is_strict`: warnings are errors. `baseline`: the tokens
-    of an earlier run, from `baseline_file`; `updates_baseline`: write it at the end.
+    `view`: what the text report on standard output shows. `step_summary`: the file to which the
+    report `github` appends its summary. `events`: the file with a line when a compaction starts and
+    ends. `store`: the summary store, written at the end. `target`: the API for which `convert`
+    writes requests. `may_be_empty`: an input without a transcript is no error. `is_strict`:
+    warnings are errors. `baseline`: the tokens of an earlier run, from `baseline_file`;
+    `updates_baseline`: write it at the end.
     """
 
     sources: tuple[Input, ...]
@@ -77,9 +80,11 @@ class Request:
     events: Path | None
     store: "SummaryStore | None"
     target: str | None = None
+    view: View = WHOLE
+    step_summary: Path | None = None
     may_be_empty: bool = False
     is_strict: bool = False
-    baseline: Baseline | None = None
+    baseline: "Baseline | None" = None
     baseline_file: Path | None = None
     updates_baseline: bool = False
 
@@ -98,7 +103,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     )
     _must_agree(values, writes)
     values = {**values, **config.values}
-    form, path = _report(values, writes)
+    form, path = report_target(values, writes)
     in_place = bool(values.get("in_place"))
     sources, notes = run_inputs(values, path)
     targets = resolve_targets(
@@ -117,11 +122,12 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
     }
-    baseline, updates_baseline = open_baseline(values), bool(values.get("update_baseline"))
+    baseline, updates_baseline = _baseline(values), bool(values.get("update_baseline"))
     if updates_baseline:
         others["--baseline"] = _path(values, "baseline")
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
+    view = view_of(values)
     thinking = _thinking(values) if edits else "keep"
 
     def job_of(own: Config) -> Job:
@@ -156,6 +162,8 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         store=store,
         events=others["--events"],
         target=target,
+        view=view,
+        step_summary=step_summary(form),
         may_be_empty=bool(values["allow_empty"]),
         is_strict="baseline" in values and values["strict"],  # an option of `check`
         baseline=baseline,
@@ -178,18 +186,29 @@ def _job(
         pipeline,
         _on_overflow(values, edits),
         keeps_snapshots=values["keep_snapshots"],
-        is_quick=pipeline.accepts_bounds
-        and form is None
-        and not (values["explain"] or values.get("baseline")),
-        keeps_changes=form not in (None, "text") or values["explain"],
-        explains=values["explain"],
-        compares=edits and bool(values.get("dry_run")),
+        is_quick=pipeline.accepts_bounds and not needs_counts(values),
+        details=Details(
+            changes=form not in (None, "text") or values["explain"],
+            explained=values["explain"],
+            by=view_of(values).by,
+            left_out="by" in values,
+            differences=edits and bool(values.get("dry_run")),
+        ),
         shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
         summarizer=summarizer_of(values),
         memory=store,
         remembers=not values.get("dry_run"),
         convert=None if target is None else _converter(target, values),
     )
+
+
+def _baseline(values: Values) -> "Baseline | None":
+    """The baseline that the options of `check` name."""
+    if not any(values.get(name) for name in ("baseline", "update_baseline", "tolerance")):
+        return None
+    from ctxtrim.cli.baselines import open_baseline
+
+    return open_baseline(values)
 
 
 def _jobs(
@@ -227,34 +246,6 @@ def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion
 
 def _path(values: Values, name: str) -> Path | None:
     return Path(values[name]) if values.get(name) else None
-
-
-def _report(values: Values, writes: bool) -> tuple[str | None, str | None]:
-    """The format and the path of the report, None for each that is not given."""
-    path, form = values["report"], values["report_format"]
-    if form is not None and form not in REPORTS:
-        raise UsageError(
-            f"--report-format {form}: unknown format; expected one of {', '.join(REPORTS)}"
-        )
-    if values["json"]:
-        if path is not None or form not in (None, "json"):
-            raise UsageError(
-                "--json is the JSON report on standard output; leave out --report and "
-                "--report-format"
-            )
-        path, form = "-", "json"
-    if form is None and path is not None:
-        ending = path.rsplit(".", 1)[-1]
-        form = ending if ending in REPORTS else "text"
-    if path is None and form is not None:
-        path = "-"
-    frees = values.get("output") or values.get("in_place") or values.get("dry_run")
-    if path == "-" and writes and not frees:
-        raise UsageError(
-            "standard output is used for the transcript; write the report with --report "
-            "FILE or the transcript with -o"
-        )
-    return form, path
 
 
 def configuration(values: Values, *, is_automatic: bool = False) -> Config:

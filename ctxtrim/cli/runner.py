@@ -1,45 +1,25 @@
-"""One run of a command: from options to a request, to the stream, to files, report
-and exit code.
-"""
+"""One run of a command: from options to a request, to its work, to report and exit code."""
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any
-
-from msgspec import structs
+from dataclasses import replace
+from typing import Any
 
 from ctxtrim.cli import terminal
-from ctxtrim.cli.baselines import finish_baseline
-from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
-from ctxtrim.cli.progress import Watch, progress_bar
+from ctxtrim.cli.progress import progress_bar
 from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
-from ctxtrim.conversion.losses import LossTotals
-from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
+from ctxtrim.cli.work import FINDING, Work
+from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.events import Event
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.inputs import reading
 from ctxtrim.io.outputs import Appended, Sink, write_to
-from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
-from ctxtrim.io.storage.document import canonical
-from ctxtrim.reports import REPORTS, blocks
-from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
-from ctxtrim.reports.strictness import strict_finding, strict_row
-from ctxtrim.reports.usage_log import entry
 from ctxtrim.stage import Finding
-from ctxtrim.stream import Done, stream
-
-if TYPE_CHECKING:
-    from ctxtrim.archive.recorder import Recording
-
-_FINDING = 8  # size of a finding in a `Spool`
-_START = 200  # bytes of an input whose beginning a message may quote
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
@@ -65,9 +45,7 @@ def _run(request: Request) -> int:
             sink = write_to(request.report)
             stack.callback(sink.discard)
         if request.log is not None:
-            log = Appended(request.log)
-            stack.callback(log.close)
-            report.listeners.append(lambda row: log.add([entry(row, now())]))
+            _log_rows(report, Appended(request.log), stack)
         if request.events is not None:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.target is None
@@ -82,17 +60,15 @@ def _run(request: Request) -> int:
         ) as watch:
             recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
-            Work(request, recordings, report, watch).process_all(readings)
+            try:
+                Work(request, recordings, report, watch).process_all(readings)
+            except (OutputError, ArchiveError):
+                _write_reports(report, request, sink)
+                raise
         if request.store is not None:
             request.store.commit()
-        if request.baseline is not None and request.baseline_file is not None:
-            updates = request.updates_baseline
-            file, sources = request.baseline_file, request.sources
-            finish_baseline(request.baseline, file, sources, report, updates=updates)
-        if sink is not None:
-            for block in blocks(REPORTS[request.form or "text"](report)):
-                sink.write(block.encode(errors="backslashreplace"))
-            sink.commit()
+        _finish_baseline(request, report)
+        _write_reports(report, request, sink)
         _print(request, report, problems)
         return report.exit_code
 
@@ -100,15 +76,18 @@ def _run(request: Request) -> int:
 def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack) -> Report:
     """The report of a run, without rows."""
     rows: Spool[Row] = stack.enter_context(closing(Spool(lambda row: row.size)))
-    findings: Spool[tuple[str, Finding]] = stack.enter_context(
-        closing(Spool(lambda item: _FINDING))
+    findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: FINDING)))
+    details = request.job.details
+    keeps_rows = (
+        request.shows or request.form is not None or details.explained or details.differences
     )
-    job = request.job
-    keeps_rows = request.shows or request.form is not None or job.explains or job.compares
-    report = Report(request.job.pipeline.stages, keeps_rows, rows, findings, [problems.take])
+    stages, view = request.job.pipeline.stages, request.view
+    report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view)
     if request.baseline is not None:
         report.judges += (request.baseline.judge,)
     if request.is_strict:
+        from ctxtrim.reports.strictness import strict_finding, strict_row
+
         report.judges += (strict_row,)
         report.on_note = strict_finding
     for path, finding in request.notes:
@@ -116,13 +95,44 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     return report
 
 
+def _log_rows(report: Report, log: Appended, stack: ExitStack) -> None:
+    """Append a line to the log for each transcript."""
+    from ctxtrim.reports.usage_log import entry
+
+    stack.callback(log.close)
+    report.listeners.append(lambda row: log.add([entry(row, now())]))
+
+
+def _finish_baseline(request: Request, report: Report) -> None:
+    """Note what the baseline does not have, and update it."""
+    if request.baseline is None or request.baseline_file is None:
+        return
+    from ctxtrim.cli.baselines import finish_baseline
+
+    updates = request.updates_baseline
+    file, sources = request.baseline_file, request.sources
+    finish_baseline(request.baseline, file, sources, report, updates=updates)
+
+
+def _write_reports(report: Report, request: Request, sink: Sink | None) -> None:
+    """Write the report to its file, and the summary of the step of GitHub Actions."""
+    if sink is None and request.step_summary is None:
+        return
+    from ctxtrim.cli.report_files import append_summary, write_report
+
+    if sink is not None:
+        write_report(report, request, sink)
+    if request.step_summary is not None:
+        append_summary(report, request.step_summary)
+
+
 def _print(request: Request, report: Report, problems: terminal.Problems) -> None:
     """Print findings, the report and the summary of a run."""
-    is_shown = request.shows and request.form in (None, "text")
+    is_shown = request.shows and request.form in (None, "text", "github")
     terminal.print_findings(report, request, None if is_shown else problems)
     if request.shows:
         terminal.print_report(report, request.form or "text", request.color)
-    elif request.job.compares and not request.is_quiet:
+    elif request.job.details.differences and not request.is_quiet:
         terminal.print_differences(report)
     if request.writes and not request.is_quiet:
         terminal.print_summary(report, request.target)
@@ -164,188 +174,3 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
                 readings[source.path] = content
                 stack.push(own.pop_all())
     return readings
-
-
-@dataclass
-class Progress:
-    """The transcripts of one input so far.
-
-    `rows` and `findings` are reported after a file is replaced, and `losses` of its conversion in
-    one line. `start`: the first bytes.
-    `is_lossy`: a transcript is left out.
-    """
-
-    rows: Spool[Row] = field(default_factory=lambda: Spool(lambda row: row.size))
-    findings: Spool[Finding] = field(default_factory=lambda: Spool(lambda finding: _FINDING))
-    losses: LossTotals = field(default_factory=LossTotals)
-    start: bytes = b""
-    has_rows: bool = False
-    has_written: bool = False
-    is_changed: bool = False
-    is_lossy: bool = False
-
-    def add(self, done: Done) -> None:
-        """Add the result of a chunk, but not its rows."""
-        self.start = self.start or done.read[:_START].strip()
-        self.has_rows |= bool(done.rows)
-        self.has_written |= any(row.is_written for row in done.rows)
-        self.is_changed |= done.is_changed
-        self.is_lossy |= done.is_lossy
-        self.findings.extend(done.findings)
-        for row in done.rows:
-            self.losses.add(row.findings)
-
-    def close(self) -> None:
-        """Remove temporary files."""
-        self.rows.close()
-        self.findings.close()
-
-
-class Work:
-    """The work on all inputs of a run."""
-
-    def __init__(
-        self, request: Request, recordings: Recordings, report: Report, watch: Watch
-    ) -> None:
-        self._request, self._recordings, self._report = request, recordings, report
-        self._watch = watch
-        # the walked folders in which no transcript is found yet
-        self._without = {source.folder for source in request.sources if source.folder is not None}
-        self._ends_line = True  # whether the output so far ends with a line break
-
-    def process_all(self, readings: Mapping[str, Reading]) -> None:
-        """Process all inputs. Errors of one input do not stop the others.
-
-        `readings` are the inputs that are open, by path.
-        """
-        targets = self._request.targets
-        for source in self._request.sources:
-            try:
-                if source.path in readings:
-                    self._process(source, readings[source.path])
-                elif targets.writes and targets.in_place:
-                    self._replace(source)
-                else:
-                    self._read(source)
-            except InputError as error:
-                self._report.note(
-                    source.path, Finding("unreadable", "error", str(error), error.line)
-                )
-            except (OutputError, ArchiveError) as error:
-                if not targets.holds_back:
-                    raise
-                code = "not-written" if isinstance(error, OutputError) else "not-archived"
-                self._report.note(source.path, Finding(code, "error", str(error)))
-            except (CtxtrimError, BrokenPipeError):
-                raise
-            except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
-                finding = not_handled(error, None, self._request.job.shows_tracebacks)
-                self._report.note(source.path, finding)
-        for folder in sorted(self._without) if not self._request.may_be_empty else ():
-            self._report.note(folder, NO_TRANSCRIPT_INSIDE)
-        self._recordings.close()
-
-    def _read(self, source: Input, sink: Sink | None = None) -> None:
-        request = self._request
-        with reading(source, request.max_size) as lines:
-            content = open_reading(self._watch(lines), request.formats, request.max_size)
-            self._process(source, content, sink)
-
-    def _replace(self, source: Input) -> None:
-        """Replace one file. If it changed in the meantime, read it again."""
-        for attempt in range(1, ATTEMPTS + 1):
-            # created before the file is read, so that it detects every later change
-            sink = self._request.targets.sink(source)
-            try:
-                self._read(source, sink)
-                return
-            except ChangedError:
-                if attempt == ATTEMPTS:
-                    raise
-            finally:
-                sink.discard()
-
-    def _process(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
-        """Process one input and write it to its target."""
-        request = self._request
-        if content.format is None and request.messages_path is not None:
-            raise UsageError(
-                f"--messages-path {request.messages_path}: no message list at this path in "
-                f"{source.name}"
-            )
-        recording = self._recordings.of(source)
-        sink = self._recordings.sink(recording, sink or request.targets.sink(source))
-        progress = Progress()
-        try:
-            keeper = recording or self._recordings.spills
-            is_stored = source.session is not None
-            for done in stream(source.path, content, request.job_of(source), keeper):
-                if is_stored:
-                    done = structs.replace(done, data=canonical(done.read, done.data))
-                progress.add(done)
-                self._write(done, recording, sink)
-                if request.targets.holds_back:
-                    progress.rows.extend(done.rows)
-                else:
-                    self._report.add(done.rows)
-            self._finish(progress, recording, sink)
-            self._note_findings(source, content, progress)
-        except BaseException:
-            sink.discard()
-            raise
-        finally:
-            if recording is not None:
-                self._recordings.discard(recording)
-            progress.close()
-
-    def _write(self, done: Done, recording: "Recording | None", sink: Sink) -> None:
-        """Write the bytes of a chunk, on a new line."""
-        added = b"" if self._ends_line or not done.data else b"\n"
-        if recording is not None:
-            recording.chunk(done.read, done.data, added)
-        if done.data:
-            sink.write(added + done.data)
-            is_shared = self._request.targets.shares_stdout
-            self._ends_line = done.data.endswith(b"\n") or not is_shared
-
-    def _finish(self, progress: Progress, recording: "Recording | None", sink: Sink) -> None:
-        """Commit the output, unless the file must stay as it is, and report the rows."""
-        targets = self._request.targets
-        stays = progress.is_lossy and (targets.in_place or not progress.has_written)
-        is_kept = stays or (targets.in_place and not progress.is_changed)
-        if not (is_kept and targets.holds_back):
-            self._recordings.finish(recording)
-        if is_kept:
-            sink.discard()
-        else:
-            sink.commit()
-        if stays:
-            self._report.add(structs.replace(row, is_written=False) for row in progress.rows)
-        else:
-            self._report.add(progress.rows)
-
-    def _note_findings(self, source: Input, content: Reading, progress: Progress) -> None:
-        findings: Iterable[Finding] = progress.findings
-        if not progress.has_rows and not progress.is_lossy:
-            first = next(iter(findings), None)
-            findings = [no_transcript(source, content, progress.start, self._request, first)]
-        else:
-            self._without.discard(source.folder)
-        if progress.is_changed and not progress.is_lossy:
-            findings = chain(findings, self._recordings.undo(source))
-        for finding in chain(_format_findings(content, self._request), findings):
-            self._report.note(source.path, finding)
-        if losses := str(progress.losses):
-            self._report.note(source.path, Finding("losses", "info", losses))
-
-
-def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:
-    """The finding about the detected format, if the user wants it or if the format is uncertain."""
-    if content.is_mixed:
-        yield Finding(
-            "mixed-formats",
-            "warning",
-            f"{content.taken_for}; what is not understood is kept as it is",
-        )
-    elif request.explains_format:
-        yield Finding("format", "info", content.taken_for)

@@ -2,23 +2,21 @@
 
 import dataclasses
 import os
+import shutil
 import sys
-from collections.abc import Iterator
-from io import StringIO
-from itertools import islice
-from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.cli.messages import encoded, print_error, print_text
 from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Stdout
-from ctxtrim.reports import REPORTS, blocks, text
+from ctxtrim.reports import blocks, rendered, text
 from ctxtrim.reports.model import ASIDE, Report, Row
-from ctxtrim.stage import UNDO, Severity
+from ctxtrim.reports.phrases import totals_line
+from ctxtrim.reports.tables import Look, View, plain
+from ctxtrim.stage import UNDO, Severity, idle_reason
+from ctxtrim.stages import STAGES
 
-_WIDTH = 120  # columns of tables if standard output is not a terminal
-_DRAWN = 2000  # most rows of a table on a terminal
 _MOST_TRANSCRIPTS = (
     20  # transcripts whose findings are printed on standard error; the report has all of them
 )
@@ -75,11 +73,11 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
             f"… and {problems.count - len(problems.rows)} transcripts more; "
             "--report has all of them"
         )
-    if not request.job.explains or (request.is_quiet and request.report is not None):
+    if not request.job.details.explained or (request.is_quiet and request.report is not None):
         # the report has the rows
         return
     for row in report.rows:
-        for line in text.plain(text.explained(row)).split("\n"):
+        for line in plain(text.explained(row)).split("\n"):
             print_error(line)
 
 
@@ -93,12 +91,20 @@ def print_summary(report: Report, target: str | None) -> None:
     elif not stages:
         stages = "no stages, passed through unchanged"
     left_out = f", {report.left_out} not written" if report.left_out else ""
-    print_error(f"ctxtrim: {stages}: {text.totals_line(report)}{left_out}")
+    print_error(f"ctxtrim: {stages}: {totals_line(report)}{left_out}{_idle(report)}")
+
+
+def _idle(report: Report) -> str:
+    """Why a run changed nothing: the reason of each stage."""
+    if report.edited or report.left_out or not report.totals.transcripts:
+        return ""
+    reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)
+    return "".join(f"; {reason}" for reason in dict.fromkeys(filter(None, reasons)))
 
 
 def print_differences(report: Report) -> None:
     """Print what a dry run would change on standard error."""
-    for line in text.difference_lines(dataclasses.replace(report, most_differences=_COMPARED)):
+    for line in text.difference_lines(dataclasses.replace(report, view=_compact(report.view))):
         print_error(line)
 
 
@@ -112,83 +118,39 @@ def print_undo(report: Report) -> None:
 
 
 def print_report(report: Report, form: str, color: str) -> None:
-    """Print the report on standard output: as rich tables on a terminal, else in its format."""
-    if form == "text" and not report.rows:
-        return
-    # those are on standard error
-    shown = report
-    if form == "text":
-        shown = dataclasses.replace(report, findings=[], most_differences=_COMPARED)
-    is_drawn = form == "text" and (
-        color == "always" or (color == "auto" and sys.stdout is not None and sys.stdout.isatty())
-    )
-    if not is_drawn:
-        for block in blocks(REPORTS[form](shown)):
+    """Print the report on standard output: on a terminal as wide as it is and in color, else in its
+    format.
+    """
+    if form != "text":
+        for block in rendered(report, form):
             print_text(block)
         return
-    for block in blocks(_drawn(shown)):
+    if not report.rows:
+        return
+    # findings about files are on standard error
+    shown = dataclasses.replace(report, findings=[], view=_compact(report.view))
+    for block in blocks(text.render(shown, Look(_columns(), _has_colors(color)))):
         Stdout().write(encoded(block))
 
 
-def _drawn(report: Report) -> Iterator[str]:
-    """The report with rich tables of at most `_DRAWN` rows."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    canvas = StringIO()
-    width = None if sys.stdout.isatty() else _WIDTH
-    console = Console(
-        file=canvas,
-        force_terminal=True,
-        no_color=bool(os.environ.get("NO_COLOR")),
-        highlight=False,
-        width=width,
-    )
-
-    def drawn(value: Any) -> str:
-        canvas.seek(0)
-        canvas.truncate()
-        console.print(value)
-        return canvas.getvalue()
-
-    for table in text.tables(report):
-        title = Text(table.title) if table.title else None
-        rich_table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-        remaining = iter(table.rows)
-        rows = list(islice(remaining, _DRAWN))
-        for column, name in enumerate(table.columns):
-            header, is_number = name.removeprefix(">"), name.startswith(">")
-            widest = max(len(cells[column]) for cells in (*rows, (header,) * len(table.columns)))
-            rich_table.add_column(
-                Text(header),
-                justify="right" if is_number else "left",
-                overflow="fold",
-                min_width=widest
-                if is_number or name in _WHOLE
-                else min(widest, _LEAST),  # a number is never cut
-            )
-        for cells in rows:
-            rich_table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
-        yield drawn(rich_table)
-        if more := sum(1 for _ in remaining):
-            yield drawn(Text(f"  … and {more:,} rows more; --report FILE has all of them\n"))
-    for line in text.difference_lines(report):
-        yield drawn(Text(line, style=_DIFF.get(line[:1], "")))
-    for line in text.row_lines(report):
-        yield drawn(Text(line))
-    yield drawn(Text(text.totals_line(report), style="bold"))
+def _has_colors(color: str) -> bool:
+    """Whether the report has colors. `NO_COLOR` turns them off."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return color == "always" or (color == "auto" and _is_terminal())
 
 
-_LEAST = 16  # least width of a column whose texts may wrap
-_WHOLE = ("verdict", "decision", "role")
-_DIFF = {"@": "cyan", "-": "red", "+": "green"}
-_STYLES = {
-    "fits": "green",
-    "overflow": "bold red",
-    "above limit": "bold red",
-    "malformed": "yellow",
-    "dropped": "red",
-    "truncated": "yellow",
-}
+def _columns() -> int | None:
+    """The columns of the terminal, or those of the variable `COLUMNS`; None without a limit."""
+    if not _is_terminal() and not os.environ.get("COLUMNS"):
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _compact(view: View) -> View:
+    """The view with the first differences only."""
+    return replace(view, most_differences=_COMPARED)

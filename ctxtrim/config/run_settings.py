@@ -19,6 +19,8 @@ from ctxtrim.tokenizers.tokenizer_files import is_path
 
 SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 """Bytes by the units that may follow a size."""
+GROUPS = ("tool", "file", "command", "turn", "role")
+"""The groups of tokens that `count` shows."""
 REPORT_NAMES = "{reports}"
 """The place of the names of all reports in a help text: this package imports no report."""
 
@@ -289,6 +291,23 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             choices=("auto", "always", "never"),
         ),
         Option("debug", "Show the traceback of an unexpected error.", False, is_setting=False),
+    ),
+    "counting": (
+        Option(
+            "by",
+            f"Show where the tokens go, by one of: {', '.join(GROUPS)}.",
+            metavar="GROUP",
+            choices=("", *GROUPS),
+            is_setting=False,
+        ),
+    ),
+    "checking": (
+        Option(
+            "verbose",
+            "Show transcripts that pass too, and count their tokens.",
+            False,
+            is_setting=False,
+        ),
     ),
     "gate": (
         Option("strict", "Treat warnings and estimated counts as errors, with exit code 4.", False),

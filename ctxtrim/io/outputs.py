@@ -137,7 +137,7 @@ def _packed(path: Path, sink: Sink) -> Sink:
 
 
 class Appended:
-    """A file to which JSON lines are appended. Raises `OutputError` if it cannot be written."""
+    """A file to which lines are appended. Raises `OutputError` if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -146,10 +146,13 @@ class Appended:
 
     def add(self, values: Iterable[Mapping[str, Any]]) -> None:
         """Append a line for each value, in one write: lines of several processes do not mix."""
-        lines = b"".join(json_text(value).encode() + b"\n" for value in values)
+        self.write(b"".join(json_text(value).encode() + b"\n" for value in values))
+
+    def write(self, data: bytes) -> None:
+        """Append bytes."""
         with writing_errors(self._path):
-            while lines:
-                lines = lines[os.write(self._handle, lines) :]
+            while data:
+                data = data[os.write(self._handle, data) :]
 
     def close(self) -> None:
         """Close the file."""

@@ -1,27 +1,46 @@
 """Report formats by name.
 
-A format reads the rows of a report and yields its text piece by piece; it keeps no rows.
+A format reads the rows of a report and yields its text piece by piece; it keeps no rows. The module
+of a format has its name and is imported when it is used.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 
-from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.reports.model import Report
 
-REPORTS: LazyTable[Callable[[Report], Iterator[str]]] = module_table(
-    "ctxtrim.reports",
-    {
-        "text": "text:render",
-        "json": "json:render",
-        "jsonl": "jsonl:render",
-    },
-)
+REPORTS: dict[str, tuple[str, ...]] = {
+    "text": ("", ".txt", ".log"),
+    "json": (".json",),
+    "jsonl": (".jsonl",),
+    "csv": (".csv",),
+    "markdown": (".md",),
+    "junit": (".xml",),
+    "sarif": (".sarif",),
+    "github": (),
+}
+"""The endings of the files of each format. Its module has the function `render`."""
 
 _BLOCK = 1 << 16  # characters
 
 
+def rendered(report: Report, form: str) -> Iterator[str]:
+    """The text of a report in a format, in blocks, which are faster to write than pieces."""
+    pieces: Iterator[str] = import_module(f"ctxtrim.reports.{form}").render(report)
+    return blocks(pieces)
+
+
+def form_of(ending: str) -> str:
+    """The format of files with an ending, as in `.md`. Raises `ValueError` for an unknown one."""
+    for form, endings in REPORTS.items():
+        if ending.lower() in endings:
+            return form
+    known = ", ".join(known for endings in REPORTS.values() for known in endings if known)
+    raise ValueError(f"unknown ending {ending}; expected one of {known}, or set --report-format")
+
+
 def blocks(pieces: Iterator[str]) -> Iterator[str]:
-    """The text in larger pieces, which are faster to write."""
+    """The text in larger pieces."""
     block: list[str] = []
     size = 0
     for piece in pieces:

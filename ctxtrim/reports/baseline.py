@@ -28,7 +28,7 @@ from ctxtrim.tokens import MARKS
 _VERSION = 1
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class BaselineEntry(Struct, frozen=True, omit_defaults=True):
     """The tokens of one transcript."""
 
     path: str
@@ -53,10 +53,10 @@ Key = tuple[str, str | int | None]
 
 class _Document(Struct):
     version: int
-    transcripts: list[Entry]
+    transcripts: list[BaselineEntry]
 
 
-def parse_entries(data: bytes) -> list[Entry]:
+def parse_entries(data: bytes) -> list[BaselineEntry]:
     """The entries of a baseline. Raises `InputError` if it is invalid."""
     try:
         document = msgspec.json.decode(data, type=_Document)
@@ -75,14 +75,14 @@ class Baseline:
 
     def __init__(
         self,
-        entries: Iterable[Entry],
+        entries: Iterable[BaselineEntry],
         name_of: Callable[[str], str],
         tolerance: Tolerance,
         *,
         updates: bool = False,
     ) -> None:
         self._known = {entry.key: entry for entry in entries}
-        self._seen: dict[Key, Entry] = {}
+        self._seen: dict[Key, BaselineEntry] = {}
         self._positions: Counter[str] = Counter()
         self._name_of, self._tolerance, self._updates = name_of, tolerance, updates
 
@@ -109,11 +109,11 @@ class Baseline:
         )
         return replace(row, findings=(*row.findings, finding))
 
-    def _entry(self, row: Row) -> Entry:
+    def _entry(self, row: Row) -> BaselineEntry:
         path = self._name_of(row.path)
         index = self._positions[path]
         self._positions[path] += 1
-        entry = Entry(path, row.id, None, row.count.tokens, row.tokenizer)
+        entry = BaselineEntry(path, row.id, None, row.count.tokens, row.tokenizer)
         if row.id is None or entry.key in self._seen:
             entry = replace(entry, id=None, index=index)
         return entry
@@ -123,7 +123,7 @@ class Baseline:
         """How many transcripts of this run were not in the baseline."""
         return len(self._seen.keys() - self._known.keys())
 
-    def vanished(self, is_gone: Callable[[str], bool]) -> list[Entry]:
+    def vanished(self, is_gone: Callable[[str], bool]) -> list[BaselineEntry]:
         """The entries without a transcript, in files for which `is_gone` is true."""
         return [
             entry
@@ -131,7 +131,7 @@ class Baseline:
             if key not in self._seen and is_gone(entry.path)
         ]
 
-    def updated(self, vanished: Iterable[Entry]) -> Iterator[str]:
+    def updated(self, vanished: Iterable[BaselineEntry]) -> Iterator[str]:
         """The text of the baseline after this run, without the vanished entries."""
         entries = self._known | self._seen
         for entry in vanished:

@@ -12,38 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.pipeline import PipelineRun
+from ctxtrim.reports.model import Difference
 from ctxtrim.stage import Action, Change
-from ctxtrim.text.escaping import clean
-from ctxtrim.tokens import MARKS, Exactness
+from ctxtrim.tokens import Exactness
 
 _LINES = 3  # lines of a text that are shown before and after
 _WIDTH = 100  # characters of a line
-
-
-class Difference(Struct, frozen=True):
-    """A message that a run changes, drops or inserts.
-
-    `message` is its index as read, None for an inserted one. `before` and `after` are the first
-    lines that differ, and `before_more` and `after_more` the numbers of lines that follow.
-    """
-
-    message: int | None
-    line: int | None
-    subject: str
-    action: Action
-    reason: str
-    tokens_before: int
-    tokens_after: int
-    exactness: Exactness
-    before: tuple[str, ...] = ()
-    before_more: int = 0
-    after: tuple[str, ...] = ()
-    after_more: int = 0
 
 
 class _Item(NamedTuple):
@@ -92,28 +69,6 @@ def differences(transcript: Transcript, result: PipelineRun) -> Iterator[Differe
             more_inserted,
         )
     yield from (_addition(new, added, exactness) for new in inserted.get(None, ()))
-
-
-def lines_of(difference: Difference) -> Iterator[str]:
-    """A difference as lines. The first character is that of a diff: `@`, `-` or `+`."""
-    mark = MARKS[difference.exactness]
-    number = "inserted" if difference.message is None else f"message {difference.message}"
-    line = "" if difference.line is None else f", line {difference.line}"
-    tokens = f"{mark}{difference.tokens_before:,} → {mark}{difference.tokens_after:,} tokens"
-    if difference.message is None:
-        tokens = f"{mark}{difference.tokens_after:,} tokens"
-    elif not difference.tokens_after:
-        tokens = f"{mark}{difference.tokens_before:,} tokens"
-    action = "" if difference.message is None else f"{difference.action}, "
-    reason = f": {difference.reason}" if difference.reason else ""
-    yield clean(f"@@ {number}{line} ({difference.subject}): {action}{tokens}{reason}")
-    for sign, lines, more in (
-        ("-", difference.before, difference.before_more),
-        ("+", difference.after, difference.after_more),
-    ):
-        yield from (clean(f"{sign} {text}".rstrip()) for text in lines)
-        if more:
-            yield f"{sign} … {more:,} line{'' if more == 1 else 's'} more"
 
 
 def _items(transcript: Transcript, result: PipelineRun) -> list[_Item]:

@@ -9,7 +9,8 @@ from msgspec import structs
 from ctxtrim import __version__
 from ctxtrim.config.names import option_name
 from ctxtrim.pipeline import Measured, StageRun
-from ctxtrim.reports.model import Report, Row, pointer
+from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.phrases import pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import json_text
 
@@ -77,6 +78,7 @@ def transcript(row: Row) -> dict[str, Any]:
         "model": row.model,
         "tokenizer": row.tokenizer,
         "exactness": count.exactness,
+        "counted": row.is_counted,
         "exactness_read": row.exactness_read,
         "messages_read": row.messages_read,
         "messages": row.messages,
@@ -99,6 +101,10 @@ def transcript(row: Row) -> dict[str, Any]:
         "steps": [_step(row, step) for step in row.steps],
         "findings": [_finding(finding) for finding in row.findings],
     }
+    if row.lines_left_out:
+        value["lines_left_out"] = row.lines_left_out
+    if row.by:
+        value["by"] = row.by
     if row.explained:
         value["request_explained"] = {
             name: tokens for name, tokens in count.overhead.items() if tokens

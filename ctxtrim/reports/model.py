@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
 from ctxtrim.pipeline import Spec, StageRun
-from ctxtrim.reports.differences import Difference
+from ctxtrim.reports.tables import WHOLE, View
 from ctxtrim.request import Usage
-from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Finding, has_overflow, is_handled
+from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Action, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness
 from ctxtrim.tokens.counter import Count
@@ -36,12 +36,36 @@ class Explained(Struct, frozen=True):
     reason: str
 
 
+class Difference(Struct, frozen=True):
+    """A message that a run changes, drops or inserts.
+
+    `message` is its index as read, None for an inserted one. `before` and `after` are the first
+    lines that differ, and `before_more` and `after_more` the numbers of lines that follow.
+    """
+
+    message: int | None
+    line: int | None
+    subject: str
+    action: Action
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    exactness: Exactness
+    before: tuple[str, ...] = ()
+    before_more: int = 0
+    after: tuple[str, ...] = ()
+    after_more: int = 0
+
+
 class Row(Struct, frozen=True):
     """One transcript: its place, its tokens and the steps.
 
     If it is not written, `count` is what cannot be dropped.
 
-    `exactness_read` is the exactness of `tokens_read`.
+    `exactness_read` is the exactness of `tokens_read`. `is_counted`: the tokens were counted;
+    otherwise they are an upper bound that fits. `by` has the tokens by one of `GROUPS`.
+    `lines_left_out`: lines of the file that are no part of the conversation. `is_edited`: a stage
+    changed the transcript.
     """
 
     path: str
@@ -65,12 +89,16 @@ class Row(Struct, frozen=True):
     lines: dict[int, int] = {}  # message index → line of the file
     explained: tuple[Explained, ...] = ()
     differences: tuple[Difference, ...] = ()
+    is_counted: bool = True
+    by: dict[str, int] = {}
+    lines_left_out: int = 0
+    is_edited: bool = True
 
     @property
     def size(self) -> int:
         """The approximate number of values in the row, as a measure of its memory."""
         in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
-        details = len(self.findings) + len(self.lines) + len(self.explained)
+        details = len(self.findings) + len(self.lines) + len(self.explained) + len(self.by)
         return 8 + in_steps + details + 4 * len(self.differences)
 
     @property
@@ -102,6 +130,11 @@ class Row(Struct, frozen=True):
         )
 
 
+SMALL = "(small ones)"
+"""The group of tokens whose own groups are too many to list."""
+
+_MOST_NAMES = 20_000  # groups of tokens in memory
+
 ASIDE = ("claude-bounded", LOST, CHANGED)
 """The codes of findings that only reports show."""
 
@@ -128,6 +161,25 @@ class Totals:
 
 
 @dataclass
+class TokenSum:
+    """The tokens of some transcripts, and how exact the sums are."""
+
+    transcripts: int = 0
+    tokens_read: int = 0
+    tokens: int = 0
+    exactness: Exactness = "exact"
+    exactness_read: Exactness = "exact"
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self.transcripts += 1
+        self.tokens_read += row.tokens_read
+        self.tokens += row.count.tokens
+        self.exactness = _worse(self.exactness, row.count.exactness)
+        self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+
+
+@dataclass
 class Overview:
     """Facts about all rows that tables need before their first row, and sums.
 
@@ -144,6 +196,8 @@ class Overview:
     by_tool: dict[str, int] = field(default_factory=dict)
     framing: int = 0
     tools_schema: int = 0
+    by: dict[str, int] = field(default_factory=dict)
+    lines_left_out: int = 0
     large: list[tuple[int, Row, Finding]] = field(default_factory=list)
 
     def add(self, row: Row, most: int | None) -> None:
@@ -154,20 +208,31 @@ class Overview:
         self.has_usage |= row.usage is not None
         self.has_findings |= bool(row.findings)
         self.is_explained |= bool(row.explained)
+        self.lines_left_out += row.lines_left_out
         if most is not None:
-            self._sum(row.count)
+            self._sum(row)
             self._find_large(row, most)
 
-    def _sum(self, count: Count) -> None:
+    def _sum(self, row: Row) -> None:
+        count = row.count
         self.framing += count.framing
         self.tools_schema += count.tools_schema
         for total, part in (
             (self.by_role, count.by_role),
             (self.by_kind, count.by_kind),
             (self.by_tool, count.by_tool),
+            (self.by, row.by),
         ):
             for name, tokens in part.items():
                 total[name] = total.get(name, 0) + tokens
+        if len(self.by) > _MOST_NAMES:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Add up the smaller half of `by`, so that it stays small."""
+        order = sorted(self.by, key=self.by.__getitem__, reverse=True)
+        rest = sum(self.by.pop(name) for name in order[_MOST_NAMES // 2 :])
+        self.by[SMALL] = self.by.get(SMALL, 0) + rest
 
     def _find_large(self, row: Row, most: int) -> None:
         for finding in (finding for step in row.steps for finding in step.findings):
@@ -198,10 +263,9 @@ class Store(Protocol[V]):
 class Report:
     """The results of a run: rows of transcripts, findings about files by path, and totals.
 
-    `keeps_rows` is off if only the totals are needed. `most_differences`: the most messages whose
-    differences are shown, None for all. `rows` can be read several times, in the order of the
-    inputs; a reader never holds all of them. `listeners` get each row as it is added, after
-    `judges` have added findings to it. `on_note` may change findings about files.
+    `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
+    order of the inputs; a reader never holds all of them. `listeners` get each row as it is added,
+    after `judges` have added findings to it. `on_note` may change findings about files.
     """
 
     pipeline: tuple[Spec, ...]
@@ -213,13 +277,15 @@ class Report:
     on_note: Callable[[Finding], Finding] | None = None
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
+    edited: int = 0  # transcripts that a stage changed
     is_incomplete: bool = False
     has_errors: bool = False  # about files, without those that make it incomplete
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
     losses: LossTotals = field(default_factory=LossTotals)  # of conversions
-    most_differences: int | None = None
+    counted: TokenSum = field(default_factory=TokenSum)  # of the rows that are counted
+    view: View = WHOLE
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
@@ -236,8 +302,11 @@ class Report:
             totals.malformed += row.is_malformed
             totals.above_limits += row.is_above_limit
             self.left_out += not row.is_written
+            self.edited += row.is_edited
             self.exactness = _worse(self.exactness, row.count.exactness)
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+            if row.is_counted:
+                self.counted.add(row)
             self._note(row.findings)
             self.losses.add(row.findings)
             if self.keeps_rows:
@@ -284,9 +353,3 @@ def _worse(exactness: Exactness, other: Exactness) -> Exactness:
     if {exactness, other} == {"reconstructed", "bounded"}:
         return "estimated"
     return exactness if exactness == other else max(exactness, other, key=ORDER.index)
-
-
-def pointer(path: Path) -> str | None:
-    """A JSON path as text: `[2]`, `simulations[0].messages`; None for the whole value."""
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-    return text.removeprefix(".") or None

@@ -7,17 +7,39 @@ from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
-from ctxtrim.reports.differences import differences
-from ctxtrim.reports.model import Explained, Row
+from ctxtrim.reports.model import Difference, Explained, Row
 from ctxtrim.stage import Change, Finding
+from ctxtrim.tokens import Ceiling
 
 
 class Origin(Struct, frozen=True):
-    """The file of a transcript, its format, and its position among the transcripts of its lines."""
+    """The file of a transcript, its format, and its position among the transcripts of its lines.
+
+    `lines`: the number of these lines if the transcript is the only one, else 0.
+    """
 
     path: str
     format: str
     index: int
+    lines: int = 0
+
+
+class Details(Struct, frozen=True):
+    """What a row has besides the result.
+
+    `changes`: every change. `explained`: a value for each message. `by`: tokens by one of `GROUPS`.
+    `left_out`: the number of lines that are no part of the conversation. `differences`: what
+    changes in each message.
+    """
+
+    changes: bool = True
+    explained: bool = False
+    by: str = ""
+    left_out: bool = False
+    differences: bool = False
+
+
+PLAIN = Details()
 
 
 def row(
@@ -26,14 +48,12 @@ def row(
     result: PipelineRun,
     *,
     is_written: bool,
-    keeps_changes: bool,
-    explains: bool,
-    compares: bool = False,
+    details: Details,
 ) -> Row:
     """The row of a transcript as read and its result."""
     meter, steps = result.meter, result.steps
     lines = {}
-    if keeps_changes:
+    if details.changes:
         for message in transcript.messages:
             if message.index is not None:
                 lines[message.index] = transcript.line_of(message) or 0
@@ -59,9 +79,44 @@ def row(
         findings=(*meter.notes, *_uncounted(transcript), *result.findings),
         usage=transcript.usage,
         lines=lines,
-        explained=tuple(explained(transcript, result)) if explains else (),
-        differences=tuple(differences(transcript, result)) if compares else (),
+        explained=tuple(explained(transcript, result)) if details.explained else (),
+        is_edited=_is_edited(result),
+        is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
+        by=_tokens_by(details.by, result) if details.by else {},
+        lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
+        differences=_differences(transcript, result) if details.differences else (),
     )
+
+
+def _tokens_by(group: str, result: PipelineRun) -> dict[str, int]:
+    from ctxtrim.reports.groups import tokens_by  # for --by only
+
+    return tokens_by(group, result.transcript, result.meter.counter)
+
+
+def _differences(transcript: Transcript, result: PipelineRun) -> tuple[Difference, ...]:
+    from ctxtrim.reports.differences import differences  # for --dry-run only
+
+    return tuple(differences(transcript, result))
+
+
+def _is_edited(result: PipelineRun) -> bool:
+    return any(
+        measured.change.action != "kept" for step in result.steps for measured in step.changes
+    )
+
+
+def _left_out(transcript: Transcript, lines: int) -> int:
+    """The number of lines in which no message starts that the model reads."""
+    if lines < 2:
+        return 0
+    starts = {
+        transcript.line_at(span)
+        for message in transcript.messages
+        if message.agent_visible
+        for span in message.spans
+    }
+    return max(0, lines - len(starts))
 
 
 def _uncounted(transcript: Transcript) -> Iterator[Finding]:

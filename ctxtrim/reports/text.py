@@ -1,68 +1,40 @@
-"""The text report: tables and lines.
+"""The text report: tables, findings and totals."""
 
-Tables are values, so that a terminal can draw them differently.
-"""
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Generic, TypeVar
+from msgspec.structs import replace
 
 from ctxtrim.errors import source_name
-from ctxtrim.reports.differences import lines_of
-from ctxtrim.reports.model import Explained, Report, Row, pointer
+from ctxtrim.reports.model import Explained, Report, Row
+from ctxtrim.reports.phrases import (
+    change,
+    lines_of,
+    place,
+    several,
+    share,
+    tokens,
+    totals_line,
+    verdict,
+)
+from ctxtrim.reports.tables import PLAIN, Cells, Each, Look, Table, View, bar, drawn
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokens import MARKS
 
-Cells = tuple[str, ...]
-T = TypeVar("T")
-_TOOLS = 15  # rows of the table by tool
-_SHORT = 5_000  # rows of a table that is held in memory while it is written
+_GROUPS = 15  # rows of the table of a group
 _REPEATED = 10_000  # messages of which a second one is noticed
 
 
-@dataclass(frozen=True)
-class Table:
-    """A title, column names (those of numbers begin with `>`), and rows.
-
-    `rows` can be read several times; there may be more than fit in memory.
-    Its texts are safe to print.
-    """
-
-    title: str
-    columns: Cells
-    rows: Iterable[Cells]
-
-    def __post_init__(self) -> None:
-        """Clean the texts here, once for every form in which a table is drawn."""
-        object.__setattr__(self, "title", clean(self.title))
-        object.__setattr__(self, "rows", _Each(self.rows, _cleaned))
-
-
-@dataclass(frozen=True)
-class _Each(Generic[T]):
-    """The cells of each row, made anew each time they are read."""
-
-    rows: Iterable[T]
-    cells: Callable[[T], Cells]
-
-    def __iter__(self) -> Iterator[Cells]:
-        return map(self.cells, self.rows)
-
-
-def _cleaned(cells: Cells) -> Cells:
-    return tuple(map(clean, cells))
-
-
-def render(report: Report) -> Iterator[str]:
-    """The report as plain text: aligned columns, and an empty line between blocks."""
-    lines = (f"{line}\n" for line in chain(file_lines(report.findings), row_lines(report)))
-    changed = (f"{line}\n" for line in difference_lines(report))
+def render(report: Report, look: Look = PLAIN) -> Iterator[str]:
+    """The report as text: tables, then lines, with an empty line between blocks."""
+    differing = (f"{look.difference(line)}\n" for line in difference_lines(report))
+    files = (f"{line}\n" for line in file_lines(report.findings))
+    lines = (f"{line}\n" for line in chain(row_lines(report), notes(report)))
+    total = [look.bold(totals_line(report)) + "\n"] if report.view.totals else []
     has_text = False
-    for block in chain(
-        map(_plain_lines, tables(report)), [changed], [lines], [[totals_line(report) + "\n"]]
-    ):
+    in_tables = (drawn(table, look) for table in tables(report))
+    for block in chain(in_tables, [differing, files, lines, total]):
         separator = "\n" if has_text else ""
         for piece in block:
             yield separator + piece
@@ -73,14 +45,19 @@ def tables(report: Report) -> Iterator[Table]:
     """The tables that this report needs."""
     if not report.rows:
         return
-    yield _transcripts(report)
+    if report.view.passing or any(map(is_failing, report.rows)):
+        yield _transcripts(report)
     if report.largest is not None:
-        yield _breakdown(report)
-        yield from _by_tool(report)
+        yield from _breakdown(report)
         yield from _largest(report)
     yield from _losses(report)
     if report.overview.is_explained:
         yield from (explained(row) for row in report.rows if row.explained)
+
+
+def is_failing(row: Row) -> bool:
+    """Whether a transcript has an error or exceeds its budget."""
+    return verdict(row) != "fits" or any(finding.severity == "error" for finding in row.findings)
 
 
 def explained(row: Row) -> Table:
@@ -104,30 +81,8 @@ def explained(row: Row) -> Table:
     )
     if others := _sum_of(row.count.overhead, mark):
         title += f" + {others}"
-    return Table(title, columns, tuple(_explained(message, mark) for message in row.explained))
-
-
-def plain(table: Table) -> str:
-    """A table as text."""
-    return "".join(_plain_lines(table))
-
-
-def _plain_lines(table: Table) -> Iterator[str]:
-    """The lines of a table. The rows of a long table are read twice."""
-    names = tuple(name.removeprefix(">") for name in table.columns)
-    widths = [len(name) for name in names]
-    first = list(islice(table.rows, _SHORT))
-    rows = first if len(first) < _SHORT else table.rows
-    for cells in rows:
-        widths = [max(width, len(cell)) for width, cell in zip(widths, cells, strict=True)]
-    if table.title:
-        yield f"{table.title}\n"
-    for cells in chain([names], rows):
-        aligned = [
-            cell.rjust(width) if column.startswith(">") else cell.ljust(width)
-            for cell, width, column in zip(cells, widths, table.columns, strict=True)
-        ]
-        yield "  ".join(aligned).rstrip() + "\n"
+    rows = tuple(_explained(message, mark) for message in row.explained)
+    return Table(title, columns, rows, optional=("addends", "step", "line", "age"))
 
 
 def file_lines(findings: Iterable[tuple[str, Finding]]) -> Iterator[str]:
@@ -137,9 +92,18 @@ def file_lines(findings: Iterable[tuple[str, Finding]]) -> Iterator[str]:
 
 
 def row_lines(report: Report) -> Iterator[str]:
-    """Findings about transcripts, in the order of the rows."""
+    """Findings about transcripts, in the order of the rows, as far as the report shows them."""
     if report.overview.has_findings:
-        yield from finding_lines(report.rows)
+        yield from finding_lines(_shown(row, report.view) for row in report.rows)
+
+
+def _shown(row: Row, view: View) -> Row:
+    """The row with the findings to show: no notes of transcripts that pass."""
+    if view.passing:
+        return row
+    severities = ("error", "warning", "info") if is_failing(row) else ("error", "warning")
+    shown = severities if view.totals else ("error",)
+    return replace(row, findings=tuple(found for found in row.findings if found.severity in shown))
 
 
 def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
@@ -171,65 +135,36 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
 
 def difference_lines(report: Report) -> Iterator[str]:
     """What the run changes in each transcript, as in a diff."""
-    shown = left = 0
+    shown, left, most = 0, 0, report.view.most_differences
     for row in report.rows:
         if row.differences and (not shown or not left):
             yield f"what changes in {place(row)}"
         for difference in row.differences:
-            if report.most_differences is None or shown < report.most_differences:
+            if most is None or shown < most:
                 shown += 1
                 yield from lines_of(difference)
             else:
                 left += 1
     if left:
-        yield f"… {_several(left, 'message')} more; --report FILE has all of them"
+        yield f"… {several(left, 'message')} more; --report FILE has all of them"
 
 
-def totals_line(report: Report) -> str:
-    """The totals in one line."""
-    totals = report.totals
-    text = (
-        f"{_several(totals.transcripts, 'transcript')}, "
-        f"{_change(totals.messages_read, totals.messages)} messages, "
-    )
-    marks = MARKS[report.exactness_read], MARKS[report.exactness]
-    text += f"{_change(totals.tokens_read, totals.tokens, *marks)} tokens"
-    for number, what in (
-        (totals.overflowing, "overflowing"),
-        (totals.above_limits, "above limits"),
-        (totals.malformed, "malformed"),
-        (totals.unreadable, "unreadable"),
-    ):
-        text += f", {number} {what}" if number else ""
-    return text
-
-
-def place(row: Row) -> str:
-    """The place of a transcript: file, line, and its path or position within the line."""
-    inside = pointer(row.pointer)
-    return clean(
-        f"{source_name(row.path)}:{row.line}"
-        + (f" {inside}" if inside else f" #{row.index}" if row.index else "")
-    )
-
-
-def verdict(row: Row) -> str:
-    """The verdict in a word: fits, overflow, above limit, malformed or not handled."""
-    if not row.is_handled:
-        return "not handled"
-    if row.overflows or not row.fits:
-        return "overflow"
-    if row.is_above_limit:
-        return "above limit"
-    return "malformed" if row.is_malformed else "fits"
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _change(before: int, after: int, mark_before: str = "", mark: str = "") -> str:
-    return f"{mark}{after:,}" if before == after else f"{mark_before}{before:,} → {mark}{after:,}"
+def notes(report: Report) -> Iterator[str]:
+    """What the numbers of a count leave out, and what its columns mean."""
+    found = report.overview
+    if report.largest is None:
+        return
+    if found.has_usage:
+        yield (
+            "reported: prompt tokens of the last request, as the provider recorded them; "
+            "they include prompts and tools that are not in the file"
+        )
+    if found.lines_left_out:
+        verb = "is" if found.lines_left_out == 1 else "are"
+        yield (
+            f"left out: {several(found.lines_left_out, 'line')} {verb} not in the conversation: "
+            "compacted history, side chains and events without a message"
+        )
 
 
 def _transcripts(report: Report) -> Table:
@@ -238,74 +173,71 @@ def _transcripts(report: Report) -> Table:
     is_one = len(kinds) == 1
 
     def cells(row: Row) -> Cells:
+        usage = row.usage.prompt_tokens if row.usage else None
         return (
-            place(row),
-            *(() if is_one else (row.format, row.model or "-", row.tokenizer)),
-            _change(row.messages_read, row.messages),
-            _change(
-                row.tokens_read,
-                row.count.tokens,
-                MARKS[row.exactness_read],
-                MARKS[row.count.exactness],
-            ),
-            *(
-                [f"{row.usage.prompt_tokens:,}" if row.usage and row.usage.prompt_tokens else "-"]
-                if has_usage
-                else []
-            ),
-            f"{row.budget.available:,}",
             verdict(row),
+            place(row),
+            tokens(row),
+            f"{row.budget.available:,}",
+            *((f"{usage:,}" if usage else "-",) if has_usage else ()),
+            change(row.messages_read, row.messages),
+            *(() if is_one else (row.model or "-", row.format, row.tokenizer)),
         )
 
-    usage = (">reported",) if has_usage else ()
     columns = (
-        "transcript",
-        "format",
-        "model",
-        "tokenizer",
-        ">messages",
-        ">tokens",
-        *usage,
-        ">budget",
         "verdict",
+        "transcript",
+        ">tokens",
+        ">budget",
+        *((">reported",) if has_usage else ()),
+        ">messages",
+        *(() if is_one else ("model", "format", "tokenizer")),
     )
-    if not is_one:
-        return Table("", columns, _Each(report.rows, cells))
-    title = "format {}, model {}, tokenizer {}".format(*(clean(name or "-") for name in kinds[0]))
-    return Table(title, (columns[0], *columns[4:]), _Each(report.rows, cells))
+    optional = [name.removeprefix(">") for name in reversed(columns[4:])]
+    title = ""
+    if is_one:
+        names = (clean(name or "-") for name in kinds[0])
+        title = "format {}, model {}, tokenizer {}".format(*names)
+    rows = report.rows if report.view.passing else _Failing(report.rows)
+    return Table(title, columns, Each(rows, cells), tuple(optional))
 
 
-def _share(tokens: int, total: int) -> str:
-    return f"{100 * tokens / total:.1f} %" if total else "-"
+class _Failing:
+    """The rows that fail; they can be read several times."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return filter(is_failing, self._rows)
 
 
-def _breakdown(report: Report) -> Table:
-    """Tokens by role and, inside the roles, by kind, over all transcripts."""
-    total, found = report.totals.tokens, report.overview
-    rows = [("role", name, tokens) for name, tokens in found.by_role.items()]
-    rows += [("framing", "", found.framing), ("tool schemas", "", found.tools_schema)]
-    rows += [("kind", name, tokens) for name, tokens in found.by_kind.items()]
-    mark = MARKS[report.exactness]
-    cells = tuple(
-        (what, name, f"{mark}{tokens:,}", _share(tokens, total))
-        for what, name, tokens in rows
-        if tokens
-    )
-    return Table("where the tokens sit", ("by", "", ">tokens", ">share"), cells)
+def _breakdown(report: Report) -> Iterator[Table]:
+    """Tokens by role, kind and tool, over all transcripts, or by the group that `--by` names."""
+    found = report.overview
+    others = {"(framing)": found.framing, "(tool schemas)": found.tools_schema}
+    if report.view.by:
+        yield from _shares(report, f"tokens by {report.view.by}", report.view.by, found.by)
+        return
+    yield from _shares(report, "tokens by role", "role", found.by_role | others)
+    yield from _shares(report, "tokens of messages by kind", "kind", found.by_kind)
+    yield from _shares(report, "tokens of calls and results by tool", "tool", found.by_tool)
 
 
-def _by_tool(report: Report) -> Iterator[Table]:
-    if report.overview.by_tool:
-        total, mark = report.totals.tokens, MARKS[report.exactness]
-        order = sorted(report.overview.by_tool.items(), key=lambda item: (-item[1], item[0]))
-        rows = [
-            (clean(name), f"{mark}{tokens:,}", _share(tokens, total))
-            for name, tokens in order[:_TOOLS]
-        ]
-        if len(order) > _TOOLS:
-            rest = sum(tokens for _, tokens in order[_TOOLS:])
-            rows.append((f"{len(order) - _TOOLS} more", f"{mark}{rest:,}", _share(rest, total)))
-        yield Table("calls and results by tool", ("tool", ">tokens", ">share"), tuple(rows))
+def _shares(report: Report, title: str, name: str, found: Mapping[str, int]) -> Iterator[Table]:
+    """The largest groups, with their shares of all tokens as numbers and as bars."""
+    total, mark = report.totals.tokens, MARKS[report.exactness]
+    named = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    order = [(name, number) for name, number in named if number]
+    shown = order[:_GROUPS]
+    if rest := order[_GROUPS:]:
+        shown.append((f"{len(rest):,} more", sum(number for _, number in rest)))
+    if shown:
+        rows = tuple(
+            (clean(name), f"{mark}{number:,}", share(number, total), bar(number, total))
+            for name, number in shown
+        )
+        yield Table(title, (name, ">tokens", ">share", ""), rows, optional=("",))
 
 
 def _losses(report: Report) -> Iterator[Table]:
@@ -323,8 +255,8 @@ def _largest(report: Report) -> Iterator[Table]:
     rows = tuple(
         (
             f"{MARKS[row.count.exactness]}{tokens:,}",
-            clean(finding.message.rsplit(":", 1)[0]),
-            place(row),
+            clean(finding.message.rsplit(":", 1)[0].rsplit(", line ", 1)[0]),
+            place(replace(row, line=finding.line or row.line)),
         )
         for tokens, row, finding in report.overview.large
     )

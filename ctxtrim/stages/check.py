@@ -23,6 +23,7 @@ from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.tokens.counter import Counter
 
 _NAMED = 5  # of the largest messages
+_ADVICE = "These are its largest messages; make it fit with `ctxtrim trim`, or raise the budget."
 _TOOLS = 3  # that a finding about the share of tools names
 
 
@@ -91,7 +92,8 @@ class Check:
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
             details = [text for _, _, text in largest(self.counter, transcript, shape, _NAMED)]
-            yield overflow(transcript, tokens, self.budget.available, details, exactness)
+            available = self.budget.available
+            yield overflow(transcript, tokens, available, details, exactness, _ADVICE)
 
     def _messages(self, transcript: Transcript) -> Iterator[Finding]:
         """The finding about too many messages."""

@@ -95,16 +95,16 @@ def should_compact(
     if not auto:
         return Trigger(False, "off", "automatic compaction is off")
     if limit is not None:
-        how = f"≈{size.tokens} tokens" + (
-            f", {size.recorded} of them recorded," if size.recorded else ""
+        how = f"≈{size.tokens:,} tokens" + (
+            f", {size.recorded:,} of them recorded," if size.recorded else ""
         )
         is_due = size.tokens >= limit
-        return Trigger(is_due, "tokens", f"{how} {'>=' if is_due else '<'} the limit of {limit}")
+        return Trigger(is_due, "tokens", f"{how} {'>=' if is_due else '<'} the limit of {limit:,}")
     is_due = size.messages >= max_messages
     return Trigger(
         is_due,
         "messages",
-        f"{size.messages} messages {'>=' if is_due else '<'} the most of {max_messages}",
+        f"{size.messages:,} messages {'>=' if is_due else '<'} the most of {max_messages:,}",
     )
 
 

@@ -6,8 +6,10 @@ the format can hide messages, the step stays in the file; otherwise it is droppe
 it is pinned, waits for a result, is the last message, or if its digest would not be smaller.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import not_
+from typing import Any
 
 from ctxtrim.conversation import pins
 from ctxtrim.model import Transcript
@@ -42,6 +44,14 @@ class Cutoff:
     )
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        return (
+            f"no more than {settings['tool_cutoff']:,} tool results are visible; "
+            "try a smaller --tool-cutoff"
+        )
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every replaced message, and the results that are kept although they exceed

@@ -8,7 +8,9 @@ long text. The recent ones show the state of the screen. A line replaces each ol
 The stage keeps audio, pinned and hidden messages, and attachments that are smaller than their line.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -41,6 +43,12 @@ class DropImages:
         5, "Keep the images and documents of the last N steps (or turns).", least=0
     )
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        age = f"{settings['max_age']:,} {settings['clock']}"
+        return f"no image to drop is older than {age}; try --max-age 0"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """The transcript without old images.

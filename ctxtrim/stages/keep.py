@@ -130,7 +130,7 @@ class KeepRules:
             return replace(kept, reason=f"tool {result.tool}")
         if self.keep_small and (size := counter.text(result.text)) < self.keep_small:
             mark = MARKS[counter.tokenizer.exactness]
-            return replace(kept, reason=f"small: {mark}{size} < {self.keep_small} tokens")
+            return replace(kept, reason=f"small: {mark}{size:,} < {self.keep_small:,} tokens")
         if self.keep_errors and has_failed:
             return replace(kept, reason="error")
         if position in evidence.quotes:

@@ -4,8 +4,9 @@ A result without a call is dropped. A call without a result is dropped too, or g
 says so; a call that may still wait for its result is kept. A message that becomes empty is dropped.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -34,6 +35,11 @@ class Repair:
         choices=("drop", "synthesize"),
     )
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        return "every call has its result"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name the messages that were dropped, lost a call or were inserted."""

@@ -10,8 +10,10 @@ into the new one. If nothing is old, or the summary would not be smaller, the tr
 unchanged and a finding says why.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import not_
+from typing import Any
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_summarized
@@ -45,6 +47,13 @@ class Summarize:
     summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
     redact: bool = setting(True, REDACT, is_restricted=not_)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        return (
+            f"nothing older than {settings['keep_recent_turns']:,} turns; try --keep-recent-turns 0"
+        )
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """If messages are summarized, changes name every message."""

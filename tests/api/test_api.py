@@ -176,7 +176,7 @@ def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
         {"maxContextTokens": 4096, "reservedOutputTokens": 4096},
         call=compute_max_input_tokens,
     )
-    assert error.startswith("a reserve of 4096 tokens leaves no room in a context window of 4096")
+    assert error.startswith("a reserve of 4,096 tokens leaves no room in a context window of 4,096")
 
 
 def test_s1_3_a_prompt_fits_up_to_the_budget() -> None:

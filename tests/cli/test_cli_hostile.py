@@ -165,7 +165,7 @@ def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_pat
     assert f"cut.json:{last}: " in ran.out.decode() + ran.err
 
 
-@pytest.mark.parametrize("command", ["count", "check", "truncate"])
+@pytest.mark.parametrize("command", ["count", "check --verbose", "truncate"])
 def test_an_unreadable_file_is_reported_and_stops_nothing(
     ctxtrim: Run, tmp_path: Path, command: str
 ) -> None:
@@ -173,7 +173,7 @@ def test_an_unreadable_file_is_reported_and_stops_nothing(
     (tmp_path / "folder").mkdir()
     (tmp_path / "good.jsonl").write_bytes(line(chat()))
     bad = ("missing.jsonl", "loop.jsonl", "folder", "good.jsonl/below.jsonl")
-    ran = ctxtrim(command, *QUICK, *bad, "good.jsonl", cwd=tmp_path)
+    ran = ctxtrim(*command.split(), *QUICK, *bad, "good.jsonl", cwd=tmp_path)
     assert ran.code == 1
     assert (b"good.jsonl:1 " if command != "truncate" else line(chat())) in ran.out
     for name in bad:

@@ -126,7 +126,7 @@ class Explained(NamedTuple):
 def explained(ctxtrim: Run) -> Explained:
     data = b"".join(whole(model) + conversation(PLAIN, model=model) for model in MARKS)
     rows = json.loads(ctxtrim("count", "--explain", "--json", stdin=data).out)["transcripts"]
-    return Explained(rows, ctxtrim("count", "--explain", stdin=data).out.decode())
+    return Explained(rows, ctxtrim("count", "--explain", stdin=data, COLUMNS="").out.decode())
 
 
 @pytest.mark.parametrize("model", MARKS)
@@ -174,7 +174,7 @@ def test_plain_messages_have_the_mark_of_their_model(explained: Explained, model
     mark, line = MARKS[model][1], 2 * list(MARKS).index(model) + 2
     tokens = f"{mark}{explained.rows[line - 1]['tokens']:,}"
     shown = next(
-        item for item in explained.text.splitlines() if item.startswith(f"<stdin>:{line} ")
+        item for item in explained.text.splitlines() if item.split()[1:2] == [f"<stdin>:{line}"]
     )
     assert tokens in shown.split()
     assert explained.table(line)[0].startswith(f"messages of <stdin>:{line}: {tokens} tokens = ")

@@ -82,6 +82,7 @@ def test_a_line_of_the_largest_size_is_read_and_a_longer_line_is_reported(
     assert (ran.code, ran.out) == (0, short + long + short)
     ran = ctxtrim(
         "check",
+        "--verbose",
         "--tokenizer",
         "chars4",
         "--max-size",

@@ -16,7 +16,7 @@ PENDING = messages(2)[:-1]  # the last call has no result: a warning in a record
         (line(more='"model": "gpt-4oo"'), (), "a.jsonl:1: error: model gpt-4oo is unknown"),
         (
             line(),
-            ("--tokenizer", "chars4", "--max-tool-share", "100%", "--json"),
+            ("--tokenizer", "chars4", "--verbose"),
             "the count is estimated with chars4",
         ),
     ],

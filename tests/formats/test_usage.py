@@ -118,7 +118,7 @@ def test_the_report_shows_usage_next_to_the_count() -> None:
     from builders import step
     from harness import run
 
-    from ctxtrim.reports import REPORTS
+    from ctxtrim.reports import rendered
     from ctxtrim.reports.model import Report
 
     talk = [
@@ -128,10 +128,10 @@ def test_the_report_shows_usage_next_to_the_count() -> None:
     ]
     report = Report(())
     report.add(run(conversation(talk)).rows)
-    text = "".join(REPORTS["text"](report))
+    text = "".join(rendered(report, "text"))
     assert "reported" in text
     assert "1,234" in text
     assert (
-        json.loads("".join(REPORTS["json"](report)))["transcripts"][0]["reported"]["prompt_tokens"]
+        json.loads("".join(rendered(report, "json")))["transcripts"][0]["reported"]["prompt_tokens"]
         == 1234
     )

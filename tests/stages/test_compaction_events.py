@@ -35,7 +35,7 @@ def test_s3_12_a_compaction_emits_start_and_end_events() -> None:
     start, end = emitted_events(talk(30))
     assert (start.event, end.event) == ("start", "end")
     assert start.trigger == end.trigger
-    assert "tokens >= the limit of 8000" in start.trigger
+    assert "tokens >= the limit of 8,000" in start.trigger
     assert (start.messages_before, start.tokens_after, start.messages_after, start.error) == (
         69,
         None,

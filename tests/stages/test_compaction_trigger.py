@@ -66,8 +66,8 @@ def trigger_message(data: bytes, settings: dict[str, Any], **metering: Any) -> s
 @pytest.mark.parametrize(
     ("settings", "metering", "expected"),
     [
-        ({}, {}, "no compaction: ≈4022 tokens < the limit of 8000"),
-        ({"session_tokens": 4000}, {}, "compaction is due: ≈4022 tokens >= the limit of 4000"),
+        ({}, {}, "no compaction: ≈4,022 tokens < the limit of 8,000"),
+        ({"session_tokens": 4000}, {}, "compaction is due: ≈4,022 tokens >= the limit of 4,000"),
         ({"session_tokens": 0}, {}, "no compaction: 21 messages < the most of 50"),
         (
             {"session_tokens": 0, "max_messages": 21},
@@ -75,24 +75,24 @@ def trigger_message(data: bytes, settings: dict[str, Any], **metering: Any) -> s
             "compaction is due: 21 messages >= the most of 21",
         ),
         ({"auto": False, "session_tokens": 1}, {}, "no compaction: automatic compaction is off"),
-        ({}, {"model": "gpt-4o"}, "no compaction: ≈4022 tokens < the limit of 123904"),
+        ({}, {"model": "gpt-4o"}, "no compaction: ≈4,022 tokens < the limit of 123,904"),
         (
             {},
             {"model": "gpt-4o", "spare": 16_384},
-            "no compaction: ≈4022 tokens < the limit of 111616",
+            "no compaction: ≈4,022 tokens < the limit of 111,616",
         ),
         (
             {},
             {"context_window": 16_000, "spare": 16_384},
-            "no compaction: ≈4022 tokens < the limit of 8000",
+            "no compaction: ≈4,022 tokens < the limit of 8,000",
         ),
         (
             {},
             {"context_window": 8000, "reserve": 5000},
-            "compaction is due: ≈4022 tokens >= the limit of 3000",
+            "compaction is due: ≈4,022 tokens >= the limit of 3,000",
         ),
-        ({}, {"model": "nobody-knows-it"}, "no compaction: ≈4022 tokens < the limit of 8000"),
-        ({}, {"limit": 3000}, "compaction is due: ≈4022 tokens >= the limit of 3000"),
+        ({}, {"model": "nobody-knows-it"}, "no compaction: ≈4,022 tokens < the limit of 8,000"),
+        ({}, {"limit": 3000}, "compaction is due: ≈4,022 tokens >= the limit of 3,000"),
     ],
 )
 def test_s3_2_the_report_names_the_deciding_rule_and_no_window_is_assumed(
@@ -191,7 +191,7 @@ def test_s3_13_usage_before_a_compaction_does_not_trigger_the_next() -> None:
     first = run(
         conversation(talk), [("compact", {"keep_recent_tokens": 1600})], tokenizer="o200k_base"
     )
-    assert "≈90751 tokens, 90750 of them recorded" in str(first.rows[0].steps[0].findings)
+    assert "≈90,751 tokens, 90,750 of them recorded" in str(first.rows[0].steps[0].findings)
     assert first.data != conversation(talk)
     assert trigger_message(first.data or b"", {}, tokenizer="o200k_base").startswith(
         "no compaction: "

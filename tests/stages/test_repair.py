@@ -141,7 +141,7 @@ def test_check_fix_repairs_files_in_place_and_reports_the_new_verdict(
     before = fine.stat().st_mtime_ns
     ran = ctxtrim("check", "--fix", "--model", "gpt-4o", broken, fine)
     assert ran.code == 0
-    assert b"fits" in ran.out
+    assert b"all fit" in ran.out
     assert "repair, check: 2 transcripts, 8 → 7 messages" in ran.err
     assert json.loads(broken.read_bytes())["messages"] == [ORPHAN[0], *ORPHAN[2:]]
     assert fine.stat().st_mtime_ns == before

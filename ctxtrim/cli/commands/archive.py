@@ -12,7 +12,7 @@ from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config.option import Option
 from ctxtrim.errors import ArchiveError, NoArchiveError
 from ctxtrim.io.clock import ago
-from ctxtrim.reports.text import Table, plain
+from ctxtrim.reports.tables import Table, plain
 from ctxtrim.text.escaping import json_text
 
 _AGE = Option(

@@ -8,5 +8,5 @@ COMMAND = command(
     stages=["check"],
     writes=False,
     fixing=["repair"],
-    first=["gate"],
+    first=["checking", "gate"],
 )

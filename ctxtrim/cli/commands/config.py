@@ -10,7 +10,7 @@ from ctxtrim.cli.request import configuration
 from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config import SHARED, Config, Value
 from ctxtrim.config.names import option_name
-from ctxtrim.reports.text import Table, plain
+from ctxtrim.reports.tables import Table, plain
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
 

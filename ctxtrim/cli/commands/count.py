@@ -7,4 +7,5 @@ COMMAND = command(
     "Count the tokens of transcripts and show where they are.",
     stages=["count"],
     writes=False,
+    first=("counting",),
 )

@@ -9,7 +9,7 @@ from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.metering import BOUND
-from ctxtrim.reports.text import Table, plain
+from ctxtrim.reports.tables import Table, plain
 from ctxtrim.text.escaping import clean, json_text
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness

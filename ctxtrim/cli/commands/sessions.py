@@ -18,7 +18,7 @@ from ctxtrim.io.clock import utc
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.sessions import PROGRAMS, Session, sessions
 from ctxtrim.metering import Metering
-from ctxtrim.reports.text import Table, plain
+from ctxtrim.reports.tables import Table, plain
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers import tokenizer

@@ -10,7 +10,7 @@ from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.outputs import Stdout
-from ctxtrim.reports.text import Table, plain
+from ctxtrim.reports.tables import Table, plain
 
 Folder = Annotated[
     str | None,

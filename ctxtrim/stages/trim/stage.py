@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 from operator import not_
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -102,6 +102,11 @@ class Trim(KeepRules, _Order):
     summarize: bool = setting(False, "Replace all dropped messages by one summary.")
     summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
     redact: bool = setting(True, REDACT, is_restricted=not_)
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        return "already fits"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Drop and shorten messages until the rest fits. Changes then name every message."""
@@ -284,6 +289,6 @@ def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
         tokens, index = sum(situation.costs[:first]), situation.messages[first].index
         text = (
             f"a prompt cache stays valid for the messages before message {index}: "
-            f"{tokens} tokens, plus the request overhead"
+            f"{tokens:,} tokens, plus the request overhead"
         )
         yield Finding("prompt-cache", "info", text, index=index, tokens=tokens)

@@ -66,7 +66,7 @@ class SizeLimits:
         tokens = counter.text(limited) if self.tokens else 0
         if tokens > self.tokens:
             mark = MARKS[counter.tokenizer.exactness]
-            reasons.append(f"{mark}{tokens} > {self.tokens} tokens")
+            reasons.append(f"{mark}{tokens:,} > {self.tokens:,} tokens")
             keep = ranges if limited == text else ()
             limited = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
         return Short(limited, ", ".join(reasons)) if reasons else None

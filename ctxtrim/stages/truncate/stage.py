@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -102,6 +103,15 @@ class Truncate(KeepRules, _Limits):
     current_turn: int | None = setting(
         None, "Count ages from this turn. [default: the last turn]", least=0
     )
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        age, clock, most = settings["max_age"], settings["clock"], settings["max_tokens"]
+        limits = [f"older than {age:,} {clock}"] if clock != "none" else []
+        limits += [f"longer than {most:,} tokens"] if most else []
+        advice = "; try --max-age 1" if clock != "none" and age > 1 else ""
+        return f"no result to shorten is {' or '.join(limits) or 'above a limit'}{advice}"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every tool result, kept results with the reason."""

@@ -1,0 +1,31 @@
+"""The report in a file, and the summary of a step of GitHub Actions."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import structs
+
+from ctxtrim.cli.request import Request
+from ctxtrim.io.outputs import Appended, Sink
+from ctxtrim.reports import blocks, rendered
+from ctxtrim.reports.model import Report
+
+
+def write_report(report: Report, request: Request, sink: Sink) -> None:
+    """Write the report with every row."""
+    whole = replace(report, view=structs.replace(report.view, passing=True, totals=True))
+    for block in rendered(whole, request.form or "text"):
+        sink.write(block.encode(errors="backslashreplace"))
+    sink.commit()
+
+
+def append_summary(report: Report, path: Path) -> None:
+    """Append the summary to the file of the step, to which other programs of the step write too."""
+    from ctxtrim.reports.github import summary
+
+    file = Appended(path)
+    try:
+        for block in blocks(summary(report)):
+            file.write(block.encode(errors="backslashreplace"))
+    finally:
+        file.close()

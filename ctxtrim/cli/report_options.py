@@ -1,0 +1,71 @@
+"""The options about reports: format, file, and what is shown."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.errors import UsageError
+from ctxtrim.io.compression import kind_named
+from ctxtrim.metering import USAGE
+from ctxtrim.reports import REPORTS, form_of
+from ctxtrim.reports.tables import View
+
+Values = Mapping[str, Any]
+_COUNTING = ("explain", "calibrate", "verbose", "log", "baseline")
+"""The options that show or compare counts."""
+
+
+def report_target(values: Values, writes: bool) -> tuple[str | None, str | None]:
+    """The format and the path of the report, None for each that is not given."""
+    path, form = values["report"], values["report_format"]
+    if form is not None and form not in REPORTS:
+        raise UsageError(
+            f"--report-format {form}: unknown format; expected one of {', '.join(REPORTS)}"
+        )
+    if values["json"]:
+        if path is not None or form not in (None, "json"):
+            raise UsageError(
+                "--json is the JSON report on standard output; leave out --report and "
+                "--report-format"
+            )
+        path, form = "-", "json"
+    if form is None and path is not None:
+        try:
+            name = Path(path)
+            name = name.with_suffix("") if kind_named(name) else name
+            form = "text" if path == "-" else form_of(name.suffix)
+        except ValueError as error:
+            raise UsageError(f"--report {path}: {error}") from None
+    if path is None and form is not None:
+        path = "-"
+    frees = values.get("output") or values.get("in_place") or values.get("dry_run")
+    if path == "-" and writes and not frees:
+        raise UsageError(
+            "standard output is used for the transcript; write the report with --report "
+            "FILE or the transcript with -o"
+        )
+    return form, path
+
+
+def step_summary(form: str | None) -> Path | None:
+    """The file of GitHub's summary of a step, if the report is for GitHub."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    return Path(path) if path and form == "github" else None
+
+
+def view_of(values: Values) -> View:
+    """What the text report on standard output shows."""
+    by = OPTIONS["by"].parse("--by", values.get("by") or "")
+    is_check = "verbose" in values
+    return View(
+        by=str(by),
+        passing=not is_check or bool(values["verbose"]),
+        totals=not (is_check and values["quiet"]),
+    )
+
+
+def needs_counts(values: Values) -> bool:
+    """Whether an upper bound of the tokens is not enough, because the run shows numbers."""
+    return any(values.get(name) for name in _COUNTING) or values["tokenizer"] == USAGE

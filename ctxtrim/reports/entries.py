@@ -1,0 +1,65 @@
+"""Entries of reports for programs that show problems: the results of transcripts, then of files."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ctxtrim.errors import source_name
+from ctxtrim.reports.model import Report
+from ctxtrim.reports.phrases import place, size, verdict
+from ctxtrim.stage import Finding
+from ctxtrim.text.escaping import clean
+
+
+class Entry(Struct, frozen=True):
+    """One transcript, or one finding about a file: its place, verdict, size and findings.
+
+    `size` is a text such as `5,376 of 123,904 tokens`; a file has none. `line` counts from 1.
+    """
+
+    path: str
+    place: str
+    line: int
+    verdict: str
+    size: str
+    findings: tuple[Finding, ...]
+    is_file: bool = False
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that make the entry fail."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def notes(self) -> tuple[Finding, ...]:
+        """The other findings."""
+        return tuple(finding for finding in self.findings if finding.severity != "error")
+
+
+def entries(report: Report) -> Iterator[Entry]:
+    """The entries of a report: transcripts, then errors, warnings and notes about files."""
+    for row in report.rows:
+        yield Entry(
+            source_name(row.path), place(row), row.line, verdict(row), size(row), row.findings
+        )
+    for path, finding in report.findings:
+        yield Entry(
+            source_name(path),
+            clean(f"{source_name(path)}{f':{finding.line}' if finding.line else ''}"),
+            finding.line or 1,
+            finding.severity,
+            "",
+            (finding,),
+            is_file=True,
+        )
+
+
+def message(finding: Finding) -> str:
+    """The finding in one line: the message of the transcript, what is wrong."""
+    subject = "" if finding.index is None else f"message {finding.index}: "
+    return clean(f"{subject}{finding.message}")
+
+
+def lines(finding: Finding) -> str:
+    """The finding with its details, a line each."""
+    return "\n".join([message(finding), *map(clean, finding.details)])

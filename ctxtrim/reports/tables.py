@@ -1,0 +1,209 @@
+"""What a report shows: tables as values, and their lines in a number of columns, with or without
+colors.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from ctxtrim.text.escaping import clean
+
+Cells = tuple[str, ...]
+T = TypeVar("T")
+_SHORT = 5_000  # rows of a table that is held in memory while it is written
+_GAP = 2  # columns between cells
+_LEAST = 12  # columns to which a text is shortened at most
+BAR = 20
+"""The columns of a bar for 100 %."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, column names (those of numbers begin with `>`), and rows.
+
+    `rows` can be read several times; there may be more than fit in memory. `optional`: names of
+    columns that a narrow table leaves out, the first one first. Texts are safe to print.
+    """
+
+    title: str
+    columns: Cells
+    rows: Iterable[Cells]
+    optional: Cells = ()
+
+    def __post_init__(self) -> None:
+        """Clean the texts here, once for every form in which a table is drawn."""
+        object.__setattr__(self, "title", clean(self.title))
+        object.__setattr__(self, "rows", Each(self.rows, _cleaned))
+
+    def without(self, name: str) -> "Table":
+        """The table without a column."""
+        position = [column.removeprefix(">") for column in self.columns].index(name)
+
+        def others(cells: Cells) -> Cells:
+            return cells[:position] + cells[position + 1 :]
+
+        optional = tuple(other for other in self.optional if other != name)
+        return Table(self.title, others(self.columns), Each(self.rows, others), optional)
+
+
+@dataclass(frozen=True)
+class Each(Generic[T]):
+    """The cells of each row, made anew each time they are read."""
+
+    rows: Iterable[T]
+    cells: Callable[[T], Cells]
+
+    def __iter__(self) -> Iterator[Cells]:
+        return map(self.cells, self.rows)
+
+
+def _cleaned(cells: Cells) -> Cells:
+    return tuple(map(clean, cells))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How tables are drawn: the columns of the output, None for any number, and whether cells have
+    colors.
+    """
+
+    width: int | None = None
+    has_colors: bool = False
+
+    def bold(self, text: str) -> str:
+        """A text in bold letters, if there are colors."""
+        return self._styled(text, "1")
+
+    def styled(self, text: str, cell: str) -> str:
+        """The text of a cell in the color of its word, if it has one."""
+        return self._styled(text, _STYLES.get(cell, ""))
+
+    def difference(self, line: str) -> str:
+        """A line of a difference, in the color of its first character. Lines of texts are cut."""
+        is_cut = self.width is not None and not line.startswith("@")
+        return self._styled(line[: self.width] if is_cut else line, _STYLES.get(line[:1], ""))
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"\x1b[{style}m{text}\x1b[0m" if style and text and self.has_colors else text
+
+
+class View(Struct, frozen=True):
+    """What the text of a report shows.
+
+    `by`: the group of tokens; empty for roles, kinds and tools. `passing`: transcripts without
+    errors too. `totals`: warnings, notes and the totals too. `most_differences`: the most messages
+    whose differences are shown; None for all.
+    """
+
+    by: str = ""
+    passing: bool = True
+    totals: bool = True
+    most_differences: int | None = None
+
+
+WHOLE = View()
+PLAIN = Look()
+_STYLES = {
+    "fits": "32",
+    "overflow": "1;31",
+    "above limit": "1;31",
+    "malformed": "33",
+    "not handled": "1;31",
+    "dropped": "31",
+    "truncated": "33",
+    "@": "36",
+    "-": "31",
+    "+": "32",
+}
+
+
+def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
+    """The lines of a table. The rows of a long table are read twice.
+
+    A table that is too wide loses its optional columns, then its longest texts are shortened.
+    """
+    first = list(islice(table.rows, _SHORT))
+    rows: Iterable[Cells] = first if len(first) < _SHORT else table.rows
+    widths = _widths(table.columns, rows)
+    while look.width is not None and _total(widths) > look.width and table.optional:
+        table = table.without(table.optional[0])
+        rows = list(islice(table.rows, _SHORT)) if len(first) < _SHORT else table.rows
+        widths = _widths(table.columns, rows)
+    widths = _narrowed(table.columns, widths, look.width)
+    if table.title:
+        yield look.bold(table.title) + "\n"
+    names = tuple(name.removeprefix(">") for name in table.columns)
+    if any(names):
+        yield _line(table.columns, names, widths, lambda text, cell: look.bold(text))
+    for cells in rows:
+        yield _line(table.columns, cells, widths, look.styled)
+
+
+def plain(table: Table) -> str:
+    """A table as text."""
+    return "".join(drawn(table))
+
+
+def bar(tokens: int, total: int) -> str:
+    """A bar for a share of a total."""
+    return "█" * max(1, round(BAR * tokens / total)) if tokens and total else ""
+
+
+def _widths(columns: Cells, rows: Iterable[Cells]) -> list[int]:
+    widths = [len(name.removeprefix(">")) for name in columns]
+    for cells in rows:
+        widths = [max(width, _width(cell)) for width, cell in zip(widths, cells, strict=True)]
+    return widths
+
+
+def _total(widths: list[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _narrowed(columns: Cells, widths: list[int], most: int | None) -> list[int]:
+    """The widths with which the table fits: the widest text column gets narrower first."""
+    widths = list(widths)
+    texts = [position for position, name in enumerate(columns) if not name.startswith(">")]
+    while most is not None and texts and _total(widths) > most:
+        widest = max(texts, key=widths.__getitem__)
+        if widths[widest] <= _LEAST:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _line(
+    columns: Cells, cells: Cells, widths: list[int], styled: Callable[[str, str], str]
+) -> str:
+    shown = []
+    for name, cell, width in zip(columns, cells, widths, strict=True):
+        text = shortened(cell, width)
+        space = " " * (width - _width(text))
+        text = styled(text, cell)
+        shown.append(space + text if name.startswith(">") else text + space)
+    return (" " * _GAP).join(shown).rstrip() + "\n"
+
+
+def shortened(text: str, width: int) -> str:
+    """The text in at most `width` columns; if it is longer, without a part of its middle."""
+    if _width(text) <= width:
+        return text
+    start = (width - 1) // 3
+    head, tail = text[:start], text[start:][-width:]
+    while tail and _width(head) + 1 + _width(tail) > width:
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+def _width(text: str) -> int:
+    """The columns of a text on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+        for char in text
+    )

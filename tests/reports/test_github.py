@@ -1,0 +1,49 @@
+import re
+from pathlib import Path
+
+from conftest import Run
+from samples import line, orphan, oversized_chat
+
+WORDS = ("check", "--tokenizer=chars4", "--budget=300", "--report-format=github")
+
+
+def test_annotations_have_file_line_and_title_and_are_one_line_each(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "50%, a:b.jsonl").write_bytes(line(oversized_chat()) + line(orphan()))
+    ran = ctxtrim(*WORDS, "50%, a:b.jsonl", cwd=tmp_path)
+    *annotations, total = ran.out.decode().splitlines()
+    assert ran.code == 3
+    file = "file=50%25%2C a%3Ab.jsonl"
+    for shown, number, code in zip(
+        annotations, (1, 2, 2), ("overflow", "tool-result", "call-without"), strict=True
+    ):
+        assert re.match(rf"::error {file},line={number},title=ctxtrim%3A {code}", shown)
+    assert "%0A    " not in annotations[0]
+    assert "%0Amessage 0 (user), line 1: ≈1,304 tokens%0A" in annotations[0]
+    assert total.startswith("2 transcripts, ")
+
+
+def test_a_transcript_cannot_add_a_workflow_command(ctxtrim: Run) -> None:
+    data = line(orphan(), '"id": "x"').replace(b"call_0", b"call\\n::set-env name=A::B%0A")
+    shown = ctxtrim(*WORDS, stdin=data).out.decode()
+    assert "\n::set-env" not in shown
+    assert "%250A" in shown
+
+
+def test_the_summary_of_the_step_is_appended_for_this_report_only(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("of another program\n")
+    data = line(oversized_chat()) + line(orphan())
+    environment = {"GITHUB_STEP_SUMMARY": str(summary)}
+    ctxtrim("check", "--budget=300", stdin=data, **environment)
+    assert summary.read_text() == "of another program\n"
+    ctxtrim(*WORDS, stdin=data, **environment)
+    first, *others = summary.read_text().splitlines()
+    assert first == "of another program"
+    assert [item for item in others if item.startswith("| **")] == [
+        "| **overflow** | \\<stdin\\>:1 | ≈1,307 of 300 tokens |",
+        "| **malformed** | \\<stdin\\>:2 | at most 300 tokens |",
+    ]

@@ -1,0 +1,72 @@
+"""`count --by`: where the tokens go."""
+
+import json
+
+import pytest
+from conftest import FIXTURES, Run
+from samples import line
+
+from ctxtrim.reports.groups import program
+
+AGENT = FIXTURES / "agent.jsonl"
+
+
+@pytest.mark.parametrize("group", ["tool", "file", "command", "turn", "role"])
+def test_the_groups_add_up_to_the_count(ctxtrim: Run, group: str) -> None:
+    rows = json.loads(ctxtrim("count", "--by", group, "--json", AGENT).out)["transcripts"]
+    assert all(sum(row["by"].values()) == row["tokens"] for row in rows)
+    shown = ctxtrim("count", "--by", group, AGENT).out.decode()
+    assert f"tokens by {group}\n" in shown
+    assert "█" in shown
+
+
+def test_a_call_and_its_result_belong_to_its_file_and_its_command(ctxtrim: Run) -> None:
+    def exchange(number: int, name: str, result: str, **arguments: str) -> list[dict]:
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+        ]
+
+    messages = [
+        {"role": "user", "content": "How deep is the harbour?"},
+        *exchange(1, "read_file", "five fathoms " * 90, path="depths.txt"),
+        *exchange(2, "bash", "six fathoms " * 50, command="cd survey && git log --stat"),
+        *exchange(3, "read_file", "ten fathoms " * 10, path="./depths.txt"),
+    ]
+
+    def names(group: str) -> list[str]:
+        ran = ctxtrim("count", "--by", group, "--json", stdin=line(messages))
+        return list(json.loads(ran.out)["transcripts"][0]["by"])
+
+    assert names("file")[:2] == ["depths.txt", "(no file)"]
+    assert names("command")[:2] == ["(no command)", "git log"]
+    assert names("turn")[0] == "turn 1"
+
+
+COMMANDS = {
+    "ls -la": "ls",
+    "cd /srv/app && FOO=1 npm run build": "npm run",
+    "/usr/bin/python3 -m pytest": "python3",
+    "git -C x status": "git",
+    "sudo apt-get install jq": "apt-get install",
+    "  ": "",
+    "'": "'",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_program_of_a_command_line(command: str) -> None:
+    assert program(command) == COMMANDS[command]
+
+
+def test_count_says_which_lines_it_leaves_out(ctxtrim: Run) -> None:
+    session = FIXTURES / "claude-code.jsonl"
+    shown = ctxtrim("count", session).out.decode()
+    (row,) = json.loads(ctxtrim("count", "--json", session).out)["transcripts"]
+    number = row["lines_left_out"]
+    assert 0 < number < len(session.read_bytes().splitlines())
+    assert f"left out: {number} lines are not in the conversation: compacted history" in shown
+    assert "reported: prompt tokens of the last request" in shown
+    assert "left out" not in ctxtrim("count", AGENT).out.decode()

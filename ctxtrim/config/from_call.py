@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxtrim.config import mappings
 from ctxtrim.config.automatic import Preference
+from ctxtrim.config.option import Option
 from ctxtrim.config.resolution import Config
 from ctxtrim.config.source import SettingsSource, Value
 
@@ -24,7 +25,7 @@ def program(options: Mapping[str, Any], location: str, preset: str) -> Config:
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
     return Config(
         (
-            mappings.read(SettingsSource(location), options),
+            mappings.read(SettingsSource(location), options, check=Option.convert_strictly),
             SettingsSource("default", shared=assumed),
         ),
         Preference(Path()),

@@ -98,10 +98,11 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("reserve", "Keep N tokens free for the answer. [default: 4096]", None, least=0),
         Option(
             "budget",
-            "Set the most tokens of the prompt. "
+            "Set the most tokens of the prompt, or a share of the window, as in 80%. "
             "[default: window - reserve, at most the model's max input]",
             None,
             least=1,
+            is_share=True,
         ),
         Option(
             "tokenizer",

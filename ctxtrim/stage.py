@@ -198,6 +198,16 @@ class Announced(Protocol):
         ...
 
 
+DROP, KEEP, SUMMARIES, RULES, REPORT = (
+    "What to drop",
+    "What to keep",
+    "Summaries",
+    "Rules",
+    "Report",
+)
+"""The panels of settings in help texts."""
+
+
 def setting(
     default: Any,
     text: str,
@@ -205,7 +215,7 @@ def setting(
     choices: tuple[str, ...] | None = None,
     check: Callable[[str], object] | None = None,
     is_restricted: Callable[[Any], bool] | None = None,
-    units: Mapping[str, int] | None = None,
+    panel: str = DROP,
 ) -> Any:
     """A field that users can set: its default, its help text and its valid values.
 
@@ -213,7 +223,7 @@ def setting(
     with the reason for an invalid text. A default of None is a number that is not set; a default of
     `()` is a list of texts, which may be given one at a time. `is_restricted` returns whether a
     value runs a program, sends data, or names a file or folder; configuration found in the working
-    directory cannot set such values. `units` are the factors of the words that may follow a number.
+    directory cannot set such values. `panel` is the heading in help texts.
     """
     metadata = {
         "help": text,
@@ -221,8 +231,9 @@ def setting(
         "choices": choices,
         "check": check,
         "is_restricted": is_restricted,
+        "panel": panel,
     }
-    return field(default=default, metadata=metadata | {"units": units or {}})
+    return field(default=default, metadata=metadata)
 
 
 def seam() -> Any:

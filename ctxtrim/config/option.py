@@ -26,6 +26,7 @@ class Option:
     are all valid words. `check` raises a `ValueError` with the reason for an invalid text.
     `is_restricted` returns whether a value runs a program, sends data, or names a file or folder.
 
+    `panel` is the heading in help texts; the help of a command only names an option that `is_rare`.
     `is_setting`: configuration can set it, not only the command line. `is_flag`: the command line
     can set it, not only configuration.
     """
@@ -41,6 +42,8 @@ class Option:
     is_restricted: Callable[[Any], bool] | None = None
     units: Mapping[str, int] = field(default_factory=dict)
     is_share: bool = False
+    panel: str = ""
+    is_rare: bool = False
     is_setting: bool = True
     is_flag: bool = True
 
@@ -51,6 +54,8 @@ class Option:
             return self.metavar
         if isinstance(self.default, int | None):
             return "N"
+        if isinstance(self.default, float):
+            return "F"
         words = "|".join(filter(None, self.choices or ())) or "TEXT"
         return words if len(words) < _LONGEST_CHOICES else "NAME"
 

@@ -5,6 +5,7 @@ the API keyword are made from it. Stages declare the other settings.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ctxtrim.config.option import Option
@@ -31,13 +32,19 @@ def preset_names(text: str) -> list[str]:
 
 
 def _restricted(
-    name: str, metavar: str, text: str, default: Any = "", least: int | None = None
+    name: str,
+    metavar: str,
+    text: str,
+    default: Any = "",
+    least: int | None = None,
+    is_rare: bool = False,
 ) -> Option:
     """An option that configuration found in the working directory cannot set."""
-    return Option(name, text, default, metavar, least=least, is_restricted=lambda value: True)
+    option = Option(name, text, default, metavar, least=least, is_rare=is_rare)
+    return replace(option, is_restricted=lambda value: True)
 
 
-SECTIONS: Mapping[str, tuple[Option, ...]] = {
+_ROWS: Mapping[str, tuple[Option, ...]] = {
     "preset": (
         Option(
             "preset",
@@ -50,7 +57,12 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "pipeline", "The stages of the automatic pipeline, as -s takes them.", (), is_flag=False
         ),
-        Option("enabled", "Run the configured stages if neither -s nor --preset names any.", False),
+        Option(
+            "enabled",
+            "Run the configured stages if neither -s nor --preset names any.",
+            False,
+            is_rare=True,
+        ),
     ),
     "input": (
         Option(
@@ -65,16 +77,19 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "Show the detected format of each input, and how certain it is.",
             False,
             is_setting=False,
+            is_rare=True,
         ),
         Option(
             "messages_path",
             "Set the path of message lists in documents, as in 'simulations[*].messages'.",
             metavar="PATH",
+            is_rare=True,
         ),
         Option(
             "each_request",
             "Read each request of a trace as a transcript, not each conversation.",
             False,
+            is_rare=True,
         ),
         Option(
             "max_size",
@@ -83,11 +98,21 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             metavar="BYTES",
             least=1,
             units=SIZES,
+            is_rare=True,
         ),
+        Option(
+            "config",
+            "Read settings from this file first. Those of the project and the user follow.",
+            metavar="FILE",
+            is_setting=False,
+        ),
+    ),
+    "budget": (
         Option(
             "model",
             "Set the model: window, limits, tokenizer. [default: the last one in the transcript]",
             metavar="NAME",
+            short="-m",
         ),
         Option(
             "context_window",
@@ -98,10 +123,11 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("reserve", "Keep N tokens free for the answer. [default: 4096]", None, least=0),
         Option(
             "budget",
-            "Set the most tokens of the prompt, or a share of the window, as in 80%. "
+            "Set the most tokens, or a share of the window: 30k, 80%. "
             "[default: window - reserve, at most the model's max input]",
             None,
             least=1,
+            short="-b",
             is_share=True,
         ),
         Option(
@@ -117,13 +143,13 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             1.0,
             metavar="F",
             least=1,
+            is_rare=True,
         ),
-        Option("calibrate", "Raise counts to match the usage that a transcript records.", False),
         Option(
-            "config",
-            "Read settings from this file before those of the project and the user.",
-            metavar="FILE",
-            is_setting=False,
+            "calibrate",
+            "Raise counts to match the usage that a transcript records.",
+            False,
+            is_rare=True,
         ),
     ),
     "editing": (
@@ -134,11 +160,13 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "auto",
             metavar="MODE",
             choices=("auto", *MODES),
+            is_rare=True,
         ),
         Option(
             "keep_snapshots",
             "Keep snapshot and progress lines of dropped messages (Claude Code).",
             False,
+            is_rare=True,
         ),
     ),
     "converting": (
@@ -160,7 +188,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
     "target": (
         Option(
             "output",
-            "Write to this file, or into this folder if there are several inputs.",
+            "Write to this file. Several inputs are written into a folder.",
             metavar="PATH",
             short="-o",
             is_setting=False,
@@ -171,7 +199,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("in_place", "Replace each file that changes.", False, is_setting=False),
         Option(
             "on_overflow",
-            "Leave out transcripts that cannot fit, or keep them unchanged. [default: fail]",
+            "Leave out (fail) or keep transcripts that cannot fit. [default: fail]",
             "fail",
             choices=("fail", "keep"),
         ),
@@ -182,28 +210,42 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "summary_store",
             "FILE",
             "Store summaries in this file and insert them into later prompts.",
+            is_rare=True,
         ),
         _restricted(
-            "llm_model", "NAME", "Let this model at an OpenAI-compatible endpoint write summaries."
+            "llm_model",
+            "NAME",
+            "Let this model at an OpenAI-compatible endpoint write summaries.",
+            is_rare=True,
         ),
         _restricted(
             "llm_base_url",
             "URL",
             "Set the endpoint; the key is CTXTRIM_LLM_API_KEY. [default: OpenAI's]",
+            is_rare=True,
         ),
         _restricted(
             "llm_command",
             "CMD",
             "Let this command write summaries: it reads a prompt on standard input and prints the "
             "summary.",
+            is_rare=True,
         ),
         _restricted(
-            "llm_timeout", "SECONDS", "Limit the time for a summary. [default: 60]", 60.0, least=1
+            "llm_timeout",
+            "SECONDS",
+            "Limit the time for a summary. [default: 60]",
+            60.0,
+            least=1,
+            is_rare=True,
         ),
     ),
     "events": (
         _restricted(
-            "events", "FILE", "Append a JSON line to this file when a compaction starts and ends."
+            "events",
+            "FILE",
+            "Append a JSON line to this file when a compaction starts and ends.",
+            is_rare=True,
         ),
     ),
     "reporting": (
@@ -212,6 +254,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "FILE",
             "Append a JSON line for each transcript to this file: "
             "time, original, final, max, dropped.",
+            is_rare=True,
         ),
         Option(
             "report",
@@ -232,15 +275,24 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             "Show one row for each message: role, step, age, tokens, decision, reason.",
             False,
         ),
-        Option("quiet", "Print only errors on standard error.", False),
-        Option("progress", "Show a progress bar if standard error is a terminal.", True),
+        Option("quiet", "Print only errors on standard error.", False, short="-q"),
+        Option(
+            "progress", "Show a progress bar if standard error is a terminal.", True, is_rare=True
+        ),
         Option(
             "color",
             "Set when to use colors; NO_COLOR is respected. [default: auto]",
             "auto",
             choices=("auto", "always", "never"),
+            is_rare=True,
         ),
-        Option("debug", "Show the traceback of an unexpected error.", False, is_setting=False),
+        Option(
+            "debug",
+            "Show the traceback of an unexpected error.",
+            False,
+            is_setting=False,
+            is_rare=True,
+        ),
     ),
     "fixing": (
         Option(
@@ -250,6 +302,27 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             is_setting=False,
         ),
     ),
+}
+
+PANELS = {
+    "preset": "Input",
+    "automatic": "Stages",
+    "converting": "Output",
+    "editing": "Output",
+    "target": "Output",
+    "fixing": "Output",
+    "archive": "Output",
+    "summarizing": "Summaries",
+    "events": "Report",
+    "reporting": "Report",
+}
+"""The panels of sections in help texts, if they differ from the name of the section."""
+
+SECTIONS: Mapping[str, tuple[Option, ...]] = {
+    section: tuple(
+        replace(option, panel=PANELS.get(section, section.capitalize())) for option in options
+    )
+    for section, options in _ROWS.items()
 }
 """The options by section. Commands choose the sections that they have."""
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Finding, Outcome, overflow, setting
+from ctxtrim.stage import RULES, Finding, Outcome, overflow, setting
 from ctxtrim.stages.largest import largest
 from ctxtrim.structure import PAIRING, PROFILES, findings
 from ctxtrim.tokens import Budget
@@ -17,7 +17,10 @@ _NAMED = 5  # of the largest messages
 
 @dataclass(frozen=True)
 class Check:
-    """Findings only: `overflow`, and the codes of the structure rules that a transcript breaks."""
+    """Check that the transcript fits the budget and keeps the structure rules.
+
+    Findings only: `overflow`, and the codes of the structure rules that a transcript breaks.
+    """
 
     is_verdict: ClassVar[bool] = True
     accepts_bounds: ClassVar[bool] = True
@@ -28,11 +31,13 @@ class Check:
         "",
         f"Check the structure rules of a provider: {', '.join(PROFILES)}.",
         choices=("", *PROFILES),
+        panel=RULES,
     )
     as_: str = setting(
         "recording",
         "Report rules that apply only to a request as warnings (recording) or errors (request).",
         choices=("recording", "request"),
+        panel=RULES,
     )
 
     def __call__(self, transcript: Transcript) -> Outcome:

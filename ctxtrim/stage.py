@@ -214,26 +214,17 @@ def setting(
     least: int | None = None,
     choices: tuple[str, ...] | None = None,
     check: Callable[[str], object] | None = None,
-    is_restricted: Callable[[Any], bool] | None = None,
-    panel: str = DROP,
+    **declared: Any,
 ) -> Any:
     """A field that users can set: its default, its help text and its valid values.
 
     `least` is the minimum of a number; `choices` are all valid words. `check` raises a `ValueError`
     with the reason for an invalid text. A default of None is a number that is not set; a default of
-    `()` is a list of texts, which may be given one at a time. `is_restricted` returns whether a
-    value runs a program, sends data, or names a file or folder; configuration found in the working
-    directory cannot set such values. `panel` is the heading in help texts.
+    `()` is a list of texts, which may be given one at a time. `declared` are further fields of
+    `config.option.Option`, as `panel`, `units` or `is_restricted`.
     """
-    metadata = {
-        "help": text,
-        "least": least,
-        "choices": choices,
-        "check": check,
-        "is_restricted": is_restricted,
-        "panel": panel,
-    }
-    return field(default=default, metadata=metadata)
+    metadata = {"help": text, "least": least, "choices": choices, "check": check, "panel": DROP}
+    return field(default=default, metadata=metadata | declared)
 
 
 def seam() -> Any:

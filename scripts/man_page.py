@@ -19,7 +19,8 @@ _CODES = {
 }
 _FILES = {
     "ctxtrim.toml, pyproject.toml ([tool.ctxtrim]), agents.config.json": "Settings of a project.",
-    "~/.config/ctxtrim/config.toml": "Settings of the user. `ctxtrim config show` names the file.",
+    "~/.config/ctxtrim/config.toml": "Settings of the user on Linux.",
+    "~/Library/Application Support/ctxtrim/config.toml": "Settings of the user on macOS.",
 }
 _VARIABLES = {
     "CTXTRIM_NAME": "Sets the option --name, as in CTXTRIM_MAX_AGE=3.",

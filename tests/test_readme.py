@@ -1,4 +1,4 @@
-"""The README shows the actual output of every command in it."""
+"""The README and the page about the command line show the actual output of every command."""
 
 import doctest
 import os
@@ -12,7 +12,8 @@ from conftest import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", README, re.DOTALL)
+PAGES = README + (ROOT / "docs/command-line.md").read_text()
+EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", PAGES, re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])

@@ -64,8 +64,8 @@ def command_page(command: Any, context: Any) -> Page:
     note = ""
     if found.pop(IN_STAGES, []):
         note = (
-            f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows the settings of a stage; "
-            "each is an option of run, too."
+            f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows the settings of a stage. "
+            "Each is an option of run, too."
         )
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     return Page(path, usage, command.help or "", EXAMPLES.get(path, ()), _ordered(found), note)
@@ -102,7 +102,8 @@ def short_text(page: Page, width: int, *, is_bold: bool = False) -> str:
         for title, entries in page.panels.items()
     }
     more = f"`ctxtrim help {page.name}` explains all options and defaults." if page.name else ""
-    return _text(page, panels, [page.note, more], width, is_bold)
+    note = " ".join(filter(None, (page.note, more)))
+    return _text(page, panels, [note], width, is_bold)
 
 
 def _text(

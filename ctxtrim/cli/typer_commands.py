@@ -29,7 +29,8 @@ class HelpfulCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Without FILE, and with a terminal as input, show the help instead."""
-        if ctx.params.get("files", True) in (None, [], ()) and _is_terminal(sys.stdin):
+        is_unnamed = ctx.params.get("files", True) in (None, [], ())
+        if is_unnamed and not ctx.params.get("latest") and _is_terminal(sys.stdin):
             typer.echo(ctx.get_help(), err=True)
             raise UsageError(
                 f"{ctx.info_name} needs FILE or a pipe: standard input is a terminal; "

@@ -40,7 +40,7 @@ class Option:
     choices: tuple[str, ...] | None = None
     check: Callable[[str], object] | None = None
     is_restricted: Callable[[Any], bool] | None = None
-    units: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, float] = field(default_factory=dict)
     is_share: bool = False
     panel: str = ""
     is_rare: bool = False
@@ -58,6 +58,10 @@ class Option:
             return "F"
         words = "|".join(filter(None, self.choices or ())) or "TEXT"
         return words if len(words) < _LONGEST_CHOICES else "NAME"
+
+    def in_panel(self, panel: str) -> "Option":
+        """The same option in a panel of the help texts."""
+        return replace(self, panel=panel)
 
     def parse(self, location: str, value: Any) -> Any:
         """The value of a text, from a command line, `-s` or the environment.
@@ -105,8 +109,8 @@ class Option:
             part = share(text) if self.is_share else None
             if part is not None:
                 return part
-            is_decimal = isinstance(self.default, float)
-            number = decimal_number(text) if is_decimal else whole_number(text, self.units)
+            read = decimal_number if isinstance(self.default, float) else whole_number
+            number = read(text, self.units)
         except ValueError:
             raise UsageError(f"{location} {value}: expected {self._expected}") from None
         if self.least is not None and not self.least <= number < float("inf"):
@@ -116,9 +120,9 @@ class Option:
     @property
     def _expected(self) -> str:
         """The valid numbers, for messages."""
-        if isinstance(self.default, float):
-            return "a number"
         units = f", or one with {', '.join(self.units)}" if self.units else ""
+        if isinstance(self.default, float):
+            return f"a number{units}"
         examples = ", such as 30000, 30_000 or 30k" if not units else ""
         percent = ", or a share of the window above 0% and at most 100%" if self.is_share else ""
         return f"a whole number{examples}{units}{percent}"

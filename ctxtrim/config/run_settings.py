@@ -5,7 +5,6 @@ the API keyword are made from it. Stages declare the other settings.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ctxtrim.config.option import Option
@@ -40,8 +39,15 @@ def _restricted(
     is_rare: bool = False,
 ) -> Option:
     """An option that configuration found in the working directory cannot set."""
-    option = Option(name, text, default, metavar, least=least, is_rare=is_rare)
-    return replace(option, is_restricted=lambda value: True)
+    return Option(
+        name,
+        text,
+        default,
+        metavar,
+        least=least,
+        is_restricted=lambda value: True,
+        is_rare=is_rare,
+    )
 
 
 _ROWS: Mapping[str, tuple[Option, ...]] = {
@@ -199,7 +205,7 @@ _ROWS: Mapping[str, tuple[Option, ...]] = {
         Option("in_place", "Replace each file that changes.", False, is_setting=False),
         Option(
             "on_overflow",
-            "Leave out (fail) or keep transcripts that cannot fit. [default: fail]",
+            "Leave out or keep transcripts that cannot fit. [default: fail]",
             "fail",
             choices=("fail", "keep"),
         ),
@@ -319,9 +325,7 @@ PANELS = {
 """The panels of sections in help texts, if they differ from the name of the section."""
 
 SECTIONS: Mapping[str, tuple[Option, ...]] = {
-    section: tuple(
-        replace(option, panel=PANELS.get(section, section.capitalize())) for option in options
-    )
+    section: tuple(option.in_panel(PANELS.get(section, section.capitalize())) for option in options)
     for section, options in _ROWS.items()
 }
 """The options by section. Commands choose the sections that they have."""

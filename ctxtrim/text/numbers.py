@@ -20,7 +20,7 @@ class Share(str):
         return max(1, int(whole * float(self[:-1]) / 100))
 
 
-def whole_number(text: str, units: Mapping[str, int] | None = None) -> int:
+def whole_number(text: str, units: Mapping[str, float] | None = None) -> int:
     """The whole number in a text. Raises `ValueError`.
 
     `units` are the factors of words that may follow the number, in addition to those of
@@ -33,15 +33,15 @@ def whole_number(text: str, units: Mapping[str, int] | None = None) -> int:
     sign, whole, decimals = match.groups(default="")
     plain = whole.replace("_", "").replace(",", "")
     power: int = 10 ** len(decimals)
-    number, rest = divmod(int(plain + decimals) * factor, power)
+    number, rest = divmod(int(plain + decimals) * int(factor), power)
     if rest or (decimals and factor == 1):
         raise ValueError("not whole")
     return -number if sign == "-" else number
 
 
-def decimal_number(text: str) -> float:
-    """The number in a text, such as `1.5`. Raises `ValueError`."""
-    digits, factor = _without_unit(text.strip(), None)
+def decimal_number(text: str, units: Mapping[str, float] | None = None) -> float:
+    """The number in a text, such as `1.5`, with units as in `whole_number`. Raises `ValueError`."""
+    digits, factor = _without_unit(text.strip(), units)
     plain = digits.replace(",", "") if _NUMBER.fullmatch(digits) else digits
     return float(plain) * factor
 
@@ -59,7 +59,7 @@ def share(text: str) -> Share | None:
     return Share(f"{digits[:-1].strip()}%")
 
 
-def _without_unit(text: str, units: Mapping[str, int] | None) -> tuple[str, int]:
+def _without_unit(text: str, units: Mapping[str, float] | None) -> tuple[str, float]:
     """A number without the unit after it, and the factor of the unit."""
     known = {name.lower(): factor for name, factor in {**THOUSANDS, **(units or {})}.items()}
     endings = [name for name in known if text.lower().endswith(name)]

@@ -40,6 +40,10 @@ def test_a_decimal_number_may_have_decimals_and_separators() -> None:
     assert [decimal_number(text) for text in ("1.5", "2", "1,000.5", "1k")] == [1.5, 2, 1000.5, 1e3]
 
 
+def test_a_decimal_number_may_have_a_unit() -> None:
+    assert decimal_number("60%", {"%": 0.01}) == 0.6
+
+
 def test_a_share_is_above_0_and_at_most_100_percent() -> None:
     assert share("80%") == Share("80%")
     assert [Share(text).of(1000) for text in ("80%", "12.5%", "100%", "0.01%")] == [

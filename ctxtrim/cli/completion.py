@@ -56,17 +56,21 @@ _WORDS: dict[str, Callable[[], Iterator[str]]] = {
 
 def script(shell: str) -> str:
     """The completion script of a shell; an empty name is the shell that runs the program."""
-    typers = import_module("typer.completion")
+    typer_completion = import_module("typer.completion")
     return str(
-        typers.get_completion_script(prog_name=PROGRAM, complete_var=COMPLETE, shell=_known(shell))
+        typer_completion.get_completion_script(
+            prog_name=PROGRAM, complete_var=COMPLETE, shell=_known(shell)
+        )
     )
 
 
 def install(shell: str) -> str:
     """Install the completion script of a shell and return what was done."""
-    typers = import_module("typer.completion")
+    typer_completion = import_module("typer.completion")
     try:
-        name, path = typers.install(shell=_known(shell), prog_name=PROGRAM, complete_var=COMPLETE)
+        name, path = typer_completion.install(
+            shell=_known(shell), prog_name=PROGRAM, complete_var=COMPLETE
+        )
     except OSError as error:
         raise OutputError(
             f"completion cannot be installed: {error}; use --show-completion"

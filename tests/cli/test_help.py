@@ -65,6 +65,12 @@ def test_a_full_page_has_every_option_with_its_default(ctxtrim: Run) -> None:
         assert " ".join(OPTIONS[name].help.split()) in shown
 
 
+def test_a_page_is_printed_in_ascii_if_the_terminal_has_nothing_else(process: Run) -> None:
+    ran = process("help", "truncate", PYTHONIOENCODING="ascii")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.isascii()
+
+
 def test_a_page_of_a_command_in_a_group(ctxtrim: Run) -> None:
     assert lines(ctxtrim, "help", "trace", "get")[0].startswith("Usage: ctxtrim trace get")
 

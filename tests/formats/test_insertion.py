@@ -17,7 +17,6 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats import FORMATS
 from ctxtrim.model import Message, Part, Transcript
 
-
 REFUSED = {
     "opencode": "before the summary of a compaction",
     "opentelemetry": "a request that is a text takes no new message",

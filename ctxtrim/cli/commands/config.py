@@ -69,7 +69,7 @@ def _formatted(value: Any) -> str:
 
 def init(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="The file to write. [default: ctxtrim.toml]")
+        str, typer.Argument(metavar="FILE", help="The file to write. [default: ctxtrim.toml]")
     ] = "ctxtrim.toml",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
 ) -> int:

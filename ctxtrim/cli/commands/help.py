@@ -6,6 +6,7 @@ import typer
 
 from ctxtrim.cli.app import app
 from ctxtrim.cli.help_pages import command_page, full_text, stage_page
+from ctxtrim.cli.terminal import print_text
 from ctxtrim.cli.typer_commands import CONTEXT, has_bold, single_command
 from ctxtrim.config.names import suggestion
 from ctxtrim.errors import UsageError
@@ -16,7 +17,7 @@ from ctxtrim.text.escaping import clean
 def explain(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[COMMAND|STAGE]", help="A command, as in trace get, or a stage."),
+        typer.Argument(metavar="COMMAND|STAGE", help="A command, as in trace get, or a stage."),
     ] = None,
 ) -> int:
     """Explain a command with all of its options, or a stage with all of its settings."""
@@ -35,8 +36,12 @@ def explain(
         command = child
         context = type(context)(child, info_name=word, parent=context, **CONTEXT)
     page = page or command_page(command, context)
-    text = full_text(page, _width(context), is_bold=has_bold())
-    typer.echo(text, nl=False)
+    is_bold = has_bold()
+    text = full_text(page, _width(context), is_bold=is_bold)
+    if is_bold:
+        typer.echo(text, nl=False)
+    else:
+        print_text(text)
     return 0
 
 

@@ -13,6 +13,7 @@ from ctxtrim.errors import UsageError
 from ctxtrim.model import Transcript
 from ctxtrim.request import Api
 from ctxtrim.stage import Finding
+from ctxtrim.text.numbers import Share
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
 from ctxtrim.tokens.counter import Counter, keep
 from ctxtrim.tokens.models import Model, assumed_model, find_model, framing_of, nearest_models
@@ -45,10 +46,11 @@ class Meter(Struct, frozen=True):
 class Metering:
     """The options about models and budgets, in tokens. `tokenizer_of` makes tokenizers by name.
 
-    `model_of` resolves a model name. `most`: maximum assumed window, unless one is given. `spare`:
-    the default reserve. `session`: the limit if neither a limit nor a window is known; 0 for none.
-    `calibrates`: recorded usage corrects the counts of each transcript. Facts that depend on the
-    model alone are computed once per model.
+    `limit` may be a share of the window, before the reserve. `model_of` resolves a model name.
+    `most`: maximum assumed window, unless one is given. `spare`: the default reserve. `session`:
+    the limit if neither a limit nor a window is known; 0 for none. `calibrates`: recorded usage
+    corrects the counts of each transcript. Facts that depend on the model alone are computed once
+    per model.
     """
 
     tokenizer_of: Callable[[str], Tokenizer]
@@ -56,7 +58,7 @@ class Metering:
     tokenizer: str | None = None
     context_window: int | None = None
     reserve: int | None = None
-    limit: int | None = None
+    limit: int | Share | None = None
     safety: float = 1.0
     calibrates: bool = False
     model_of: Callable[[str | None], Model] = assumed_model
@@ -136,7 +138,8 @@ class Metering:
         is_known = self.context_window is not None or model.is_known or bool(model.source)
         left = window - (reserve if wanted is None else wanted)
         known_room = min(left, max_input or left) if is_known and left > 0 else None
-        limit = self.limit
+        limit = self.limit.of(window) if isinstance(self.limit, Share) else self.limit
+        given = limit
         if limit is None and known_room is None and self.session:
             limit = min(self.session, window - reserve, max_input or self.session)
         return Budget(
@@ -145,7 +148,7 @@ class Metering:
             max_input,
             limit,
             safety,
-            known_room if self.limit is None else self.limit,
+            known_room if given is None else given,
         )
 
     def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:

@@ -207,31 +207,33 @@ class Announced(Protocol):
         ...
 
 
+DROP, KEEP, SUMMARIES, RULES, REPORT = (
+    "What to drop",
+    "What to keep",
+    "Summaries",
+    "Rules",
+    "Report",
+)
+"""The panels of settings in help texts."""
+
+
 def setting(
     default: Any,
     text: str,
     least: int | None = None,
     choices: tuple[str, ...] | None = None,
     check: Callable[[str], object] | None = None,
-    is_restricted: Callable[[Any], bool] | None = None,
-    units: Mapping[str, float] | None = None,
+    **declared: Any,
 ) -> Any:
     """A field that users can set: its default, its help text and its valid values.
 
     `least` is the minimum of a number; `choices` are all valid words. `check` raises a `ValueError`
     with the reason for an invalid text. A default of None is a number that is not set; a default of
-    `()` is a list of texts, which may be given one at a time. `is_restricted` returns whether a
-    value runs a program, sends data, or names a file or folder; configuration found in the working
-    directory cannot set such values. `units` are the factors of the words that may follow a number.
+    `()` is a list of texts, which may be given one at a time. `declared` are further fields of
+    `config.option.Option`, as `panel`, `units` or `is_restricted`.
     """
-    metadata = {
-        "help": text,
-        "least": least,
-        "choices": choices,
-        "check": check,
-        "is_restricted": is_restricted,
-    }
-    return field(default=default, metadata=metadata | {"units": units or {}})
+    metadata = {"help": text, "least": least, "choices": choices, "check": check, "panel": DROP}
+    return field(default=default, metadata=metadata | declared)
 
 
 def seam() -> Any:

@@ -20,7 +20,7 @@ RECIPES = {
     "Add a format": (["formats/chat_log.py"], ["formats/__init__.py"]),
     "Add a target": (["conversion/plain_prompt.py"], ["conversion/__init__.py"]),
     "Add a report": (["reports/tsv.py"], ["reports/__init__.py"]),
-    "Add an option": ([], ["config/run_settings.py"]),
+    "Add an option": ([], ["config/output_options.py"]),
 }
 
 

@@ -198,7 +198,7 @@ def test_few_modules_are_at_the_root_and_every_room_is_listed() -> None:
 
 
 # The modules that know stages by name, and words that mean something else where they are.
-KNOW_STAGES = ("stages/", "presets.py", "cli/app.py", "cli/commands/")
+KNOW_STAGES = ("stages/", "presets.py", "cli/app.py", "cli/commands/", "cli/examples.py")
 OTHER_MEANINGS = {
     ("__init__.py", "compact"),  # the function
     ("formats/agents/kimi.py", "count"),  # the number of turns to undo

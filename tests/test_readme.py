@@ -1,4 +1,4 @@
-"""The README shows the actual output of every command in it."""
+"""The README and the page about the command line show the actual output of every command."""
 
 import doctest
 import os
@@ -12,11 +12,8 @@ from conftest import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-EXAMPLES = re.findall(
-    r"```console\n\$ ([^\n]+)\n(.*?)\n```",
-    README + (ROOT / "docs/ci.md").read_text(),
-    re.DOTALL,
-)
+PAGES = (README, *((ROOT / f"docs/{name}.md").read_text() for name in ("ci", "command-line")))
+EXAMPLES = re.findall(r"```console\n\$ ([^\n]+)\n(.*?)\n```", "".join(PAGES), re.DOTALL)
 
 
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])

@@ -3,15 +3,16 @@
 A command's module is imported when the command runs or its help is shown.
 """
 
-from contextlib import suppress
+import os
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from ctxtrim import __version__
-from ctxtrim.cli.typer_commands import AsGiven, group
+from ctxtrim.cli.messages import print_error
+from ctxtrim.cli.typer_commands import VERSION, HelpfulGroup, group
+from ctxtrim.config.names import suggestion
 from ctxtrim.text.escaping import clean
 
 COMMANDS = {
@@ -27,12 +28,18 @@ COMMANDS = {
     "sessions": "List the sessions of agent programs on this machine.",
     "archive": "List or remove the runs that can be undone.",
     "models": "Show the window, limits and tokenizer of a model.",
-    "config": "Show every setting and its origin.",
+    "config": "Show every setting and its origin, or write a configuration file.",
     "rolling-context": "Turn the automatic pipeline of run on or off.",
+    "help": "Explain a command or stage with all of its options.",
 }
 
 
-class LazyGroup(AsGiven, TyperGroup):
+INSTALL, SHOW = "--install-completion", "--show-completion"
+PROGRAM, COMPLETE = "ctxtrim", "_CTXTRIM_COMPLETE"
+"""The name of the program, and the variable with which the script of a shell requests words."""
+
+
+class LazyGroup(HelpfulGroup):
     """A group that loads a command when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -45,32 +52,67 @@ class LazyGroup(AsGiven, TyperGroup):
             return None
         return import_module(f"ctxtrim.cli.commands.{cmd_name.replace('-', '_')}").COMMAND
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def descriptions(self, ctx: Any) -> Iterable[tuple[str, str]]:
+        """The names of the commands and what they do, without loading them."""
+        return COMMANDS.items()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments. The shell after the options for completion may be missing."""
+        if args in ([INSTALL], [SHOW]):
+            args = [*args, ""]
+        return super().parse_args(ctx, args)
 
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 """The base class of wrong usage, which Typer does not export by name."""
 
-app = group(cls=LazyGroup)
+app = group(cls=LazyGroup, invoke_without_command=True)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"ctxtrim {__version__}")
+def _install(shell: str | None) -> None:
+    if shell is not None:
+        from ctxtrim.cli.completion import install
+
+        typer.echo(install(shell))
         raise typer.Exit
+
+
+def _show(shell: str | None) -> None:
+    if shell is not None:
+        from ctxtrim.cli.completion import script
+
+        typer.echo(script(shell))
+        raise typer.Exit
+
+
+_INSTALLS: Any = Annotated[
+    str | None,
+    typer.Option(
+        INSTALL,
+        metavar="[SHELL]",
+        help="Install completion for the shell: bash, zsh or fish.",
+        callback=_install,
+        is_eager=True,
+    ),
+]
+_SHOWS: Any = Annotated[
+    str | None,
+    typer.Option(
+        SHOW,
+        metavar="[SHELL]",
+        help="Print the completion script of the shell.",
+        callback=_show,
+        is_eager=True,
+    ),
+]
 
 
 @app.callback()
 def main(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Show the version and exit.", callback=_version, is_eager=True
-        ),
-    ] = False,
+    ctx: typer.Context,
+    version: VERSION = False,
+    install_completion: _INSTALLS = None,
+    show_completion: _SHOWS = None,
 ) -> None:
     """Count, truncate, trim and check recorded LLM conversations.
 
@@ -79,14 +121,33 @@ def main(
     Exit codes: 0 success, 1 incomplete result, 2 wrong usage, 3 overflow, 4 invalid structure
     (check).
     """
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
 
 
 def command_line() -> int:
     """Parse the command line, run the command and return its exit code."""
+    if os.environ.get(COMPLETE):
+        import_module("typer.completion").completion_init()  # only a shell needs it
     try:
-        return app(prog_name="ctxtrim", standalone_mode=False) or 0
+        return app(prog_name=PROGRAM, standalone_mode=False) or 0
     except _USAGE_ERROR as error:
-        error.message = clean(error.message)  # it quotes user input
-        with suppress(OSError):  # standard error may be closed
-            error.show()
+        print_error(f"ctxtrim: {_in_one_line(error)}")
         return int(error.exit_code)
+
+
+def _in_one_line(error: Any) -> str:
+    """The message of wrong usage, with the nearest option or the command that has help."""
+    name, context = getattr(error, "option_name", None), error.ctx
+    if hasattr(error, "possibilities") and name and context is not None:
+        known = [
+            flag
+            for parameter in context.command.get_params(context)
+            for flag in (*parameter.opts, *parameter.secondary_opts)
+            if flag.startswith("-")
+        ]
+        text = f"unknown option {name}{suggestion(name, {flag: flag for flag in known})}"
+    else:
+        message = error.format_message().rstrip(".")
+        text = message[:1].lower() + message[1:]
+    return clean(text) + (f"; see {context.command_path} --help" if context else "")

@@ -9,14 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
+from ctxtrim.cli.completion import completed, completed_stages
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
-from ctxtrim.config.run_settings import OPTIONS, REPORT_NAMES, SECTIONS
+from ctxtrim.config.output_options import REPORT_NAMES
+from ctxtrim.config.run_settings import OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import seams_of
 from ctxtrim.stages import STAGES
+
+IN_STAGES = "Settings of stages"
+"""The panel of options that the help of a command leaves out: the pages of stages explain them."""
 
 
 def command(
@@ -45,7 +50,7 @@ def command(
         return run_command((*fixing, *(stages or ())), True, values)
 
     names = tuple(STAGES) if stages is None else (*stages, *fixing)
-    sections = [*first, "input", "scanning", "preset", "reporting"]
+    sections = [*first, "preset", "input", "scanning", "budget", "reporting"]
     if writes:
         sections += output
     if any("summarizer" in seams_of(STAGES[name]) for name in names):
@@ -59,7 +64,8 @@ def command(
     parameters += [_parameter_of(option) for option in options]
     # a setting that several stages have is one option
     settings = {name: option for stage in names for name, option in SETTINGS[stage].items()}
-    parameters += [_parameter_of(option) for option in settings.values()]
+    panel = IN_STAGES if stages is None else ""
+    parameters += [_parameter_of(option, panel) for option in settings.values()]
     body.__doc__ = text
     body.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return single_command(name, body)
@@ -69,7 +75,11 @@ def _files() -> Parameter:
     return _parameter(
         "files",
         list[str] | None,
-        typer.Argument(metavar="FILE", help="Files or folders to read; - is standard input."),
+        typer.Argument(
+            metavar="FILE",
+            help="Files or folders to read; - is standard input.",
+            rich_help_panel="Input",
+        ),
     )
 
 
@@ -79,7 +89,16 @@ def _stages() -> Parameter:
         "order given."
     )
     return _parameter(
-        "stage", list[str] | None, typer.Option("-s", "--stage", metavar="STAGE", help=text)
+        "stage",
+        list[str] | None,
+        typer.Option(
+            "-s",
+            "--stage",
+            metavar="STAGE",
+            help=text,
+            rich_help_panel=OPTIONS["enabled"].panel,
+            autocompletion=completed_stages,
+        ),
     )
 
 
@@ -89,20 +108,27 @@ def _parameter(name: str, kind: Any, declared: Any, default: Any = None) -> Para
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _parameter_of(option: Option) -> Parameter:
-    """The parameter of an option.
+def _parameter_of(option: Option, panel: str = "") -> Parameter:
+    """The parameter of an option, in its panel of the help text or in another one.
 
     Values are strings, so that the configuration checks them and words the errors. The default is
     None for options that configuration can set too.
     """
     flag = f"--{option_name(option.name)}"
     text = option.help.replace(REPORT_NAMES, ", ".join(REPORTS))
-    if isinstance(option.default, bool):
-        forms = f"{flag}/--no-{option_name(option.name)}" if option.is_setting else flag
-        default = None if option.is_setting else False
-        declared = typer.Option(forms, help=text, show_default=False)
-        return _parameter(option.name, bool | None, declared, default)
+    panel = panel or option.panel
     flags = [option.short, flag] if option.short else [flag]
-    declared = typer.Option(*flags, metavar=option.shown_metavar, help=text)
+    if isinstance(option.default, bool):
+        flags[-1] += f"/--no-{option_name(option.name)}" if option.is_setting else ""
+        default = None if option.is_setting else False
+        declared = typer.Option(*flags, help=text, show_default=False, rich_help_panel=panel)
+        return _parameter(option.name, bool | None, declared, default)
+    declared = typer.Option(
+        *flags,
+        metavar=option.shown_metavar,
+        help=text,
+        rich_help_panel=panel,
+        autocompletion=completed(option),
+    )
     kind = list[str] if isinstance(option.default, tuple) else str
     return _parameter(option.name, kind | None, declared)

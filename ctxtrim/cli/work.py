@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE, no_transcript
 from ctxtrim.cli.progress import Watch
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request
@@ -18,7 +17,6 @@ from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
-from ctxtrim.io.storage.document import canonical
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding
@@ -107,6 +105,8 @@ class Work:
                 finding = not_handled(error, None, self._request.job.shows_tracebacks)
                 self._report.note(source.path, finding)
         for folder in sorted(self._without) if not self._request.may_be_empty else ():
+            from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE
+
             self._report.note(folder, NO_TRANSCRIPT_INSIDE)
         self._recordings.close()
 
@@ -143,10 +143,9 @@ class Work:
         progress = Progress()
         try:
             keeper = recording or self._recordings.spills
-            is_stored = source.session is not None
             for done in stream(source.path, content, request.job_of(source), keeper):
-                if is_stored:
-                    done = structs.replace(done, data=canonical(done.read, done.data))
+                if source.session is not None:
+                    done = _canonical(done)
                 progress.add(done)
                 self._write(done, recording, sink)
                 if request.targets.holds_back:
@@ -192,6 +191,8 @@ class Work:
     def _note_findings(self, source: Input, content: Reading, progress: Progress) -> None:
         findings: Iterable[Finding] = progress.findings
         if not progress.has_rows and not progress.is_lossy:
+            from ctxtrim.cli.missing_transcripts import no_transcript
+
             first = next(iter(findings), None)
             findings = [no_transcript(source, content, progress.start, self._request, first)]
         else:
@@ -214,3 +215,10 @@ def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:
         )
     elif request.explains_format:
         yield Finding("format", "info", content.taken_for)
+
+
+def _canonical(done: Done) -> Done:
+    """The result of a stored session, whose data is as the program would write it."""
+    from ctxtrim.io.storage.document import canonical
+
+    return structs.replace(done, data=canonical(done.read, done.data))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ctxtrim.config import mappings
 from ctxtrim.config.automatic import Preference
+from ctxtrim.config.option import Option
 from ctxtrim.config.resolution import Config
 from ctxtrim.config.source import SettingsSource, Value
 
@@ -23,7 +24,7 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
     """
     call = SettingsSource(location)
     for mapping in options:
-        given = mappings.read(SettingsSource(location), mapping)
+        given = mappings.read(SettingsSource(location), mapping, check=Option.convert_strictly)
         call.shared.update(given.shared)
         call.models.update(given.models)
         for stage, settings in given.settings.items():

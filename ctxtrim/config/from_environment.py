@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.keys import meanings
+from ctxtrim.config.names import suggestion
 from ctxtrim.config.option import Option
+from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
+from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 
 PREFIX = "CTXTRIM_"
@@ -27,12 +30,24 @@ def environment(variables: Mapping[str, str]) -> SettingsSource:
     for name, text in variables.items():
         if not name.startswith(PREFIX) or name in (CONFIG, DEBUG, KEY) or not text:
             continue
+        key = name.removeprefix(PREFIX).lower()
         try:
-            matches, _ = meanings(name.removeprefix(PREFIX).lower(), text)
+            matches, _ = meanings(key, text)
         except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
+            reason = error if key in OPTIONS else f"unknown variable{_nearest(name)}"
+            raise UsageError(f"{name}: {reason}") from None
         assign(source, name, matches, _read)
     return source
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return f"{PREFIX}{name.removesuffix('_').upper()}"
+
+
+def _nearest(name: str) -> str:
+    names = [variable(key) for known in (SHARED, *SETTINGS.values()) for key in known]
+    return suggestion(name, {known: known for known in (*names, CONFIG, DEBUG, KEY)})
 
 
 def _read(setting: Option, location: str, text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ctxtrim.config.aliases import ALIASES, CONTEXT
 from ctxtrim.config.keys import in_table, meanings
 from ctxtrim.config.option import Option
-from ctxtrim.config.source import SettingsSource, assign
+from ctxtrim.config.source import Check, SettingsSource, assign
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
@@ -35,16 +35,17 @@ def read(
     *,
     block: str = "",
     is_ours: bool = True,
+    check: Check = Option.convert,
 ) -> SettingsSource:
     """Add the settings of a document, or of a table in it, to the source and return it.
 
     An invalid key or value raises `UsageError`, or adds a warning if the document is not a file of
-    ctxtrim.
+    ctxtrim. `check` converts the values.
     """
     for entry in _entries(document, block, f"{table}." if table else ""):
         location = f"{source.path}: {entry.place}"
         try:
-            _take(source, entry, location)
+            _take(source, entry, location, check)
         except UsageError as error:
             text = str(error) if str(error).startswith(location) else f"{location}: {error}"
             if is_ours:
@@ -53,12 +54,12 @@ def read(
     return source
 
 
-def _take(source: SettingsSource, entry: _Entry, location: str) -> None:
+def _take(source: SettingsSource, entry: _Entry, location: str, check: Check) -> None:
     if entry.stage is None:
         matches, later = meanings(entry.key, entry.value, entry.block)
     else:
         matches, later = in_table(entry.stage, entry.key, entry.value)
-    assign(source, location, matches, Option.convert, is_weak=entry.stage is None)
+    assign(source, location, matches, check, is_weak=entry.stage is None)
     for target in later:
         source.note(f"{entry.place}: {target} is unknown in this version")
 

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.errors import UsageError
+from ctxtrim.text.numbers import decimal_number, share, whole_number
 
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
@@ -23,10 +24,11 @@ class Option(Struct, frozen=True):
 
     The type of the default is the type of the values; `()` is a list of texts, None a number that
     is not set. `metavar` is derived if it is empty. `least` is the minimum of a number, `units` the
-    factors of the words that may follow it. `choices` are all valid words. `check` raises a
-    `ValueError` with the reason for an invalid text. `is_restricted` returns whether a value runs a
-    program, sends data, or names a file or folder.
+    factors of the words that may follow it; `is_share`: it may be a share, such as `80%`. `choices`
+    are all valid words. `check` raises a `ValueError` with the reason for an invalid text.
+    `is_restricted` returns whether a value runs a program, sends data, or names a file or folder.
 
+    `panel` is the heading in help texts; the help of a command only names an option that `is_rare`.
     `is_setting`: configuration can set it, not only the command line. `is_flag`: the command line
     can set it, not only configuration.
     """
@@ -41,6 +43,9 @@ class Option(Struct, frozen=True):
     check: Callable[[str], object] | None = None
     is_restricted: Callable[[Any], bool] | None = None
     units: Mapping[str, float] = field(default_factory=dict)
+    is_share: bool = False
+    panel: str = ""
+    is_rare: bool = False
     is_setting: bool = True
     is_flag: bool = True
 
@@ -51,8 +56,14 @@ class Option(Struct, frozen=True):
             return self.metavar
         if isinstance(self.default, int | None):
             return "N"
+        if isinstance(self.default, float):
+            return "F"
         words = "|".join(filter(None, self.choices or ())) or "TEXT"
         return words if len(words) < _LONGEST_CHOICES else "NAME"
+
+    def in_panel(self, panel: str) -> "Option":
+        """The same option in a panel of the help texts."""
+        return replace(self, panel=panel)
 
     def parse(self, location: str, value: Any) -> Any:
         """The value of a text, from a command line, `-s` or the environment.
@@ -72,30 +83,51 @@ class Option(Struct, frozen=True):
         return self._text(location, value)
 
     def convert(self, location: str, value: Any) -> Any:
-        """The value of a document, in which a number is not a string.
+        """The value of a file, in which a number may be a string, as in `"30k"`.
 
         Raises `UsageError` beginning with `location`.
         """
-        if not (self.units and isinstance(value, str)):
-            default = 0 if self.default is None else self.default
-            kind, expected = next(row[1:] for row in _KINDS if isinstance(default, row[0]))
-            must_be(location, value, kind, expected)
+        is_written = isinstance(value, str) and self.is_number
+        return (self.parse if is_written else self.convert_strictly)(location, value)
+
+    def convert_strictly(self, location: str, value: Any) -> Any:
+        """The value of a program, in which a number is not a string.
+
+        Raises `UsageError` beginning with `location`.
+        """
+        default = 0 if self.default is None else self.default
+        kind, expected = next(row[1:] for row in _KINDS if isinstance(default, row[0]))
+        must_be(location, value, kind, expected)
         return self.parse(location, value)
 
-    def _number(self, location: str, value: Any) -> int | float:
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers."""
+        return isinstance(self.default, int | float | None) and not isinstance(self.default, bool)
+
+    def _number(self, location: str, value: Any) -> int | float | str:
         text = self._text(location, str(value))
-        endings = [unit for unit in self.units if text.lower().endswith(unit.lower())]
-        unit = max(endings, key=len, default="")
-        kind = float if isinstance(self.default, float) else int
         try:
-            number = kind(text[: len(text) - len(unit)]) * self.units.get(unit, 1)
+            part = share(text) if self.is_share else None
+            if part is not None:
+                return part
+            read = decimal_number if isinstance(self.default, float) else whole_number
+            number = read(text, self.units)
         except ValueError:
-            expected = "a whole number" if kind is int else "a number"
-            expected += f", or one with {', '.join(self.units)}" if self.units else ""
-            raise UsageError(f"{location} {value}: expected {expected}") from None
+            raise UsageError(f"{location} {value}: expected {self._expected}") from None
         if self.least is not None and not self.least <= number < float("inf"):
             raise UsageError(f"{location} {value}: expected at least {self.least}")
         return number
+
+    @property
+    def _expected(self) -> str:
+        """The valid numbers, for messages."""
+        units = f", or one with {', '.join(self.units)}" if self.units else ""
+        if isinstance(self.default, float):
+            return f"a number{units}"
+        examples = ", such as 30000, 30_000 or 30k" if not units else ""
+        percent = ", or a share of the window above 0% and at most 100%" if self.is_share else ""
+        return f"a whole number{examples}{units}{percent}"
 
     def _text(self, location: str, value: Any) -> str:
         if self.choices is not None and value not in self.choices:

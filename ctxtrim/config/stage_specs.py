@@ -72,7 +72,8 @@ def _members(name: str, rest: str, location: str) -> dict[str, Any]:
     pairs = [pair.partition("=") for pair in rest.split(",") if pair]
     for key, equals, _ in pairs:
         if not equals:
-            raise UsageError(f"{location}: expected key=value, found {key}")
+            hint = "; a comma separates settings, write 30_000 or 30k" if key.isdigit() else ""
+            raise UsageError(f"{location}: expected key=value, found {key}{hint}")
     return {key: value for key, _, value in pairs}
 
 

@@ -13,7 +13,6 @@ from ctxtrim.io.compression import Kind, kind_named, packer
 from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
 from ctxtrim.io.storage import stored_session
-from ctxtrim.io.storage.files import SessionFiles
 from ctxtrim.io.temporary import Temporary, writing_errors
 from ctxtrim.text.escaping import json_text
 
@@ -124,7 +123,11 @@ def in_place(path: Path) -> Sink:
 def _stored(path: Path) -> Sink | None:
     """A sink that writes a session to its many files; None if the path is no session of them."""
     session = stored_session(path)
-    return SessionFiles(session) if session is not None else None
+    if session is None:
+        return None
+    from ctxtrim.io.storage.files import SessionFiles
+
+    return SessionFiles(session)
 
 
 def _packed(path: Path, sink: Sink) -> Sink:

@@ -12,6 +12,7 @@ from ctxtrim.stage import (
     MAX_MESSAGES,
     MAX_RESULT,
     MAX_TOOLS,
+    RULES,
     Finding,
     Outcome,
     overflow,
@@ -38,7 +39,9 @@ def _share(text: str) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """Findings only: `overflow`, the codes of limits that a transcript is above, and those of the
+    """Check that the transcript fits the budget and the limits and keeps the structure rules.
+
+    Findings only: `overflow`, the codes of limits that a transcript is above, and those of the
     structure rules that it breaks.
     """
 
@@ -51,17 +54,22 @@ class Check:
         "",
         f"Check the structure rules of a provider: {', '.join(PROFILES)}.",
         choices=("", *PROFILES),
+        panel=RULES,
     )
     as_: str = setting(
         "recording",
         "Report rules that apply only to a request as warnings (recording) or errors (request).",
         choices=("recording", "request"),
+        panel=RULES,
     )
     max_messages: int | None = setting(
-        None, "Set the most messages of a transcript; compacted ones do not count.", least=1
+        None,
+        "Set the most messages of a transcript; compacted ones do not count.",
+        least=1,
+        panel=RULES,
     )
     max_tokens_per_result: int | None = setting(
-        None, "Set the most tokens of the text of one tool result.", least=1
+        None, "Set the most tokens of the text of one tool result.", least=1, panel=RULES
     )
     max_tool_share: float = setting(
         1.0,
@@ -69,6 +77,7 @@ class Check:
         least=0,
         check=_share,
         units={"%": 0.01},
+        panel=RULES,
     )
 
     def __call__(self, transcript: Transcript) -> Outcome:

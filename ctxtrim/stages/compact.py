@@ -24,7 +24,7 @@ from ctxtrim.placement.digests import MODES, Digests
 from ctxtrim.placement.leads import has_compaction_digest, without_compaction
 from ctxtrim.placement.steps import cut_off
 from ctxtrim.placement.summary import SummaryWriter, summarize_old
-from ctxtrim.stage import Change, Finding, Outcome, change_of, seam, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
     MAX_TOKENS,
@@ -44,7 +44,10 @@ _SHARE = 4
 
 @dataclass(frozen=True)
 class Compact:
-    """The result is never larger. `cause` is a reason to compact regardless of the trigger."""
+    """Replace all but the recent messages by one summary when a session is full.
+
+    The result is never larger. `cause` is a reason to compact regardless of the trigger.
+    """
 
     counter: Counter
     budget: Budget
@@ -57,12 +60,13 @@ class Compact:
         MAX_TOKENS, "Compact at N tokens if no window is known; 0 for no limit.", least=0
     )
     keep_recent_messages: int = setting(
-        5, "Keep the last N messages if `keep-recent-tokens` is 0.", least=0
+        5, "Keep the last N messages if `keep-recent-tokens` is 0.", least=0, panel=KEEP
     )
     keep_recent_tokens: int = setting(
         20_000,
         "Keep the last N tokens, at most half of the limit; 0 to keep a number of messages.",
         least=0,
+        panel=KEEP,
     )
     tool_cutoff: int = setting(
         10, "Keep at most N tool results visible to the model; replace older steps.", least=0
@@ -71,10 +75,11 @@ class Compact:
         "llm",
         "Choose who writes digests of tool results: an LLM if configured; off keeps all results.",
         choices=MODES,
+        panel=SUMMARIES,
     )
     auto: bool = setting(True, "Compact when the trigger is due; if off, never compact.")
-    redact: bool = setting(True, REDACT, is_restricted=not_)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """If the session is compacted, changes name every message.

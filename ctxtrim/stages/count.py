@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxtrim.model import Transcript
-from ctxtrim.stage import Finding, Outcome, setting
+from ctxtrim.stage import REPORT, Finding, Outcome, setting
 from ctxtrim.stages.largest import largest
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -12,13 +12,13 @@ from ctxtrim.tokens.counter import Counter
 
 @dataclass(frozen=True)
 class LargestMessages:
-    """Findings for the largest messages. Every report shows the costs of all messages."""
+    """List the largest messages. Every report shows the costs of all messages."""
 
     is_verdict: ClassVar[bool] = True
 
     counter: Counter
     budget: Budget
-    largest: int = setting(5, "List the N largest messages.", least=0)
+    largest: int = setting(5, "List the N largest messages.", least=0, panel=REPORT)
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Findings of severity `info`, the largest message first."""

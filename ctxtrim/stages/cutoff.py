@@ -15,7 +15,7 @@ from ctxtrim.conversation import pins
 from ctxtrim.model import Transcript
 from ctxtrim.placement.digests import MODES, Digests
 from ctxtrim.placement.steps import cut_off
-from ctxtrim.stage import Outcome, seam, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Outcome, seam, setting
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -35,15 +35,17 @@ class Cutoff:
         "llm",
         "Choose who writes digests of tool results: an LLM if configured; off keeps all results.",
         choices=MODES,
+        panel=SUMMARIES,
     )
     summary_place: str = setting(
         "in-place",
         "Insert digests in place of the step, or before the newest prompt if roles need "
         "not alternate.",
         choices=("in-place", "append"),
+        panel=SUMMARIES,
     )
-    redact: bool = setting(True, REDACT, is_restricted=not_)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import Action, Change, Finding, Outcome, change_of, setting
+from ctxtrim.stage import KEEP, Action, Change, Finding, Outcome, change_of, setting
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
@@ -42,7 +42,7 @@ class DropImages:
     max_age: int = setting(
         5, "Keep the images and documents of the last N steps (or turns).", least=0
     )
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import active_reads, chained, error_line, is_error, outdated_reads, quoted
 from ctxtrim.evidence.used_by_calls import Use
 from ctxtrim.model import Message
-from ctxtrim.stage import setting
+from ctxtrim.stage import KEEP, setting
 from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
@@ -50,29 +50,38 @@ class KeepRules:
 
     _drops_outdated: ClassVar[bool] = False
 
-    keep_errors: bool = setting(True, "Keep error results as if they were recent.")
+    keep_errors: bool = setting(True, "Keep error results as if they were recent.", panel=KEEP)
     errors: str = setting(
         "strict",
         "Detect errors by flags, exit codes and first lines (strict), "
         "or by words anywhere (loose).",
         choices=("strict", "loose"),
+        panel=KEEP,
     )
-    keep_small: int = setting(0, KEEP_SMALL, least=0)
-    keep_quoted: bool = setting(True, "Keep results quoted by the user as if they were recent.")
-    keep_chains: bool = setting(True, "Keep results used by recent calls as if they were recent.")
+    keep_small: int = setting(0, KEEP_SMALL, least=0, panel=KEEP)
+    keep_quoted: bool = setting(
+        True, "Keep results quoted by the user as if they were recent.", panel=KEEP
+    )
+    keep_chains: bool = setting(
+        True, "Keep results used by recent calls as if they were recent.", panel=KEEP
+    )
     keep_active_files: bool = setting(
-        True, "Keep reads of files in use as if they were recent; truncate keeps them in full."
+        True,
+        "Keep reads of files in use as if they were recent; truncate keeps them in full.",
+        panel=KEEP,
     )
     active_steps: int | None = setting(
         None,
         "Treat files read or changed in the last N steps as in use. [default: the max age in "
         "steps, else 5]",
         least=0,
+        panel=KEEP,
     )
     keep_tools: tuple[str, ...] = setting(
         (),
         "Keep results of tools matching a regular expression as if they were recent.",
         check=pins.expression,
+        panel=KEEP,
     )
 
     def kept(

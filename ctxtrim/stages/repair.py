@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import Change, Outcome, change_of, setting
+from ctxtrim.stage import KEEP, Change, Outcome, change_of, setting
 from ctxtrim.structure import checks
 from ctxtrim.structure.rule import CheckedMessages
 from ctxtrim.tokens import Budget
@@ -25,7 +25,10 @@ ANSWER = "[no result recorded]"
 
 @dataclass(frozen=True)
 class Repair:
-    """Deterministic and minimal: a transcript with valid pairing is not changed."""
+    """Drop or complete calls without a result.
+
+    Deterministic and minimal: a transcript with valid pairing is not changed.
+    """
 
     counter: Counter
     budget: Budget
@@ -34,7 +37,7 @@ class Repair:
         "Drop calls without a result, or synthesize a result.",
         choices=("drop", "synthesize"),
     )
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

@@ -20,7 +20,16 @@ from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
 from ctxtrim.placement.summary import SummaryWriter, summarize_old, with_stored
-from ctxtrim.stage import NOTHING_DONE, Finding, Outcome, StoredSummary, seam, setting
+from ctxtrim.stage import (
+    KEEP,
+    NOTHING_DONE,
+    SUMMARIES,
+    Finding,
+    Outcome,
+    StoredSummary,
+    seam,
+    setting,
+)
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -30,23 +39,27 @@ _RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 
 @dataclass(frozen=True)
 class Summarize:
-    """Recent, system and pinned messages and the current task are kept unchanged."""
+    """Replace old messages by one summary.
+
+    Recent, system and pinned messages and the current task are kept unchanged.
+    """
 
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
     stored: StoredSummary | None = seam()
-    keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0)
-    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
+    keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0, panel=KEEP)
+    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0, panel=KEEP)
     keep_recent_tokens: int | None = setting(
         None,
         "Keep at most the last N tokens of the turns; 0: whole turns. [default: 20000, at "
         "most half the budget]",
         least=0,
+        panel=KEEP,
     )
-    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
-    redact: bool = setting(True, REDACT, is_restricted=not_)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1, panel=SUMMARIES)
+    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

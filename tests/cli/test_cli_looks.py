@@ -19,7 +19,8 @@ STDOUT_COMMANDS = {
     "help": ("--help",), "help count": ("count", "--help"), "help truncate": ("truncate", "--help"),
     "help trim": ("trim", "--help"), "help check": ("check", "--help"),
     "help run": ("run", "--help"), "help models": ("models", "--help"),
-    "help convert": ("convert", "--help"),
+    "help convert": ("convert", "--help"), "help of a stage": ("help", "cutoff"),
+    "help of a command": ("help", "check"), "help config": ("config", "--help"),
     "convert": ("convert", "--to", "anthropic", "fixtures/document.json"),
     "convert report": (
         "convert", "--to=openai-responses", "--dry-run", *GPT, "fixtures/claude-code.jsonl",

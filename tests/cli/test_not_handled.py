@@ -131,10 +131,10 @@ def test_every_command_accepts_debug() -> None:
         "models",
         "rolling-context",
     ):
-        assert b"--debug" in failing(words, "--help").out
+        assert b"--debug" in failing("help", words).out
     for words in ("get", "list", "verify"):
-        assert b"--debug" in failing("trace", words, "--help").out
-    assert b"--debug" in failing("config", "show", "--help").out
+        assert b"--debug" in failing("help", "trace", words).out
+    assert b"--debug" in failing("help", "config", "show").out
 
 
 def test_a_check_with_an_internal_error_fails() -> None:

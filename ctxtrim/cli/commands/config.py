@@ -1,6 +1,7 @@
 """`ctxtrim config`: the effective settings."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,9 @@ from ctxtrim.cli.request import configuration
 from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config import SHARED, Config, Value
 from ctxtrim.config.names import option_name
+from ctxtrim.config.template import SCHEMA, template
+from ctxtrim.errors import UsageError
+from ctxtrim.io.outputs import write_to
 from ctxtrim.reports.tables import Table, plain
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
@@ -68,7 +72,34 @@ def _formatted(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_GROUP = group(help="Show every setting and its origin.")
-_GROUP.callback()(lambda: None)  # else the only command of the group is the group
+def init(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file to write. [default: ctxtrim.toml]")
+    ] = "ctxtrim.toml",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+) -> int:
+    """Write a configuration file that explains every setting, with the address of its schema.
+
+    Every setting is a comment with its default, so the file changes nothing until you edit it.
+    """
+    path = Path(file)
+    if path.exists() and not force:
+        raise UsageError(f"{file} exists; pass --force to replace it, or name another file")
+    sink = write_to(path)
+    sink.write(template().encode())
+    sink.commit()
+    print_error(f"ctxtrim: wrote {file}; ctxtrim config show prints the settings")
+    return 0
+
+
+def print_schema() -> int:
+    """Print the JSON Schema of configuration files, for editors."""
+    print_text(SCHEMA.read_text(encoding="utf-8"))
+    return 0
+
+
+_GROUP = group(help="Show every setting and its origin, or write a configuration file.")
 add_command(_GROUP, "show", show)
+add_command(_GROUP, "init", init)
+add_command(_GROUP, "schema", print_schema)
 COMMAND = typer.main.get_command(_GROUP)

@@ -19,7 +19,7 @@ def rolling_context(
     wanted: Annotated[
         str | None,
         typer.Argument(
-            metavar="[on|off|status]",
+            metavar="on|off|status",
             help="Turn the pipeline on or off (also enable, disable), or show the status.",
         ),
     ] = None,

@@ -32,6 +32,8 @@ from ctxtrim.placement.summary import (
     with_summary,
 )
 from ctxtrim.stage import (
+    KEEP,
+    SUMMARIES,
     Action,
     Change,
     Finding,
@@ -78,15 +80,19 @@ class _Order:
     )
     target: float = setting(1.0, "When over budget, trim to this fraction of it.", check=share)
     keep_recent_turns: int = setting(
-        5, "Keep the last N turns while older messages can still be dropped.", least=0
+        5, "Keep the last N turns while older messages can still be dropped.", least=0, panel=KEEP
     )
-    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0)
-    keep_recent_tokens: int = setting(0, "Keep the messages in the last N tokens too.", least=0)
+    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0, panel=KEEP)
+    keep_recent_tokens: int = setting(
+        0, "Keep the messages in the last N tokens too.", least=0, panel=KEEP
+    )
 
 
 @dataclass(frozen=True)
 class Trim(KeepRules, _Order):
-    """The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
+    """Drop the least important messages until the transcript fits the budget.
+
+    The result never exceeds the budget: an `overflow` finding lists the messages that cannot be
     dropped.
 
     The order of the base classes is the order of the settings, last base first.
@@ -96,12 +102,14 @@ class Trim(KeepRules, _Order):
     _drops_outdated = True
 
     preserve_system_prompt: bool = setting(
-        True, "Never drop system messages; if off, drop them last of all."
+        True, "Never drop system messages; if off, drop them last of all.", panel=KEEP
     )
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
-    summarize: bool = setting(False, "Replace all dropped messages by one summary.")
-    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1)
-    redact: bool = setting(True, REDACT, is_restricted=not_)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    summarize: bool = setting(
+        False, "Replace all dropped messages by one summary.", panel=SUMMARIES
+    )
+    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1, panel=SUMMARIES)
+    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

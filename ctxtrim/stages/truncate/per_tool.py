@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ctxtrim import clipping
 from ctxtrim.stages import placeholder
+from ctxtrim.text.numbers import whole_number
 
 _NUMBERS = (
     "max_age",
@@ -42,9 +43,7 @@ def _pair(text: str) -> tuple[str, int | str]:
     key, _, value = (word.strip() for word in text.partition("="))
     field = key.replace("-", "_")
     if field in _NUMBERS:
-        if not value.isdecimal():
-            raise ValueError(f"{key}: expected a whole number, found {value or 'none'}")
-        return field, int(value)
+        return field, _number(key, value)
     if field not in _WORDS:
         names = ", ".join(name.replace("_", "-") for name in (*_NUMBERS, *_WORDS))
         raise ValueError(f"unknown setting {key} for one tool; expected {names}")
@@ -53,3 +52,13 @@ def _pair(text: str) -> tuple[str, int | str]:
             f"{key}: expected one of {', '.join(_WORDS[field])}, found {value or 'none'}"
         )
     return field, value
+
+
+def _number(key: str, text: str) -> int:
+    try:
+        number = whole_number(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise ValueError(f"{key}: expected a whole number, found {text or 'none'}")
+    return number

@@ -27,7 +27,7 @@ from ctxtrim.conversation.tool_results import METADATA, ToolResult, results
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import copies
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import Action, Finding, Outcome, change_of, seam, setting
+from ctxtrim.stage import KEEP, Action, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.keep import KEEP_SMALL, KeepRules, Kept
 from ctxtrim.stages.placeholder import MODES, PLACEHOLDER, POINTER, Replacement, check_template
 from ctxtrim.stages.truncate import per_tool
@@ -91,8 +91,8 @@ class Truncate(KeepRules, _Limits):
     The order of the base classes is the order of the settings, last base first.
     """
 
-    keep_small: int = setting(100, KEEP_SMALL, least=0)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check)
+    keep_small: int = setting(100, KEEP_SMALL, least=0, panel=KEEP)
+    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
     dedupe: bool = setting(
         False, "Keep only the newest of equal results of a tool; point to it from the others."
     )

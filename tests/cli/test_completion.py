@@ -1,0 +1,103 @@
+"""Completion in bash, zsh and fish: the protocol that the scripts of the shells use."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ENVIRONMENT, ROOT, Run
+
+from ctxtrim.cli.app import COMMANDS
+from ctxtrim.formats import FORMATS
+from ctxtrim.presets import PRESETS
+from ctxtrim.stages import STAGES
+
+
+def completions(process: Run, line: str, shell: str = "bash") -> list[str]:
+    """The words that complete the last word of a line."""
+    words = line.split(" ")
+    if shell == "bash":
+        variables = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    else:
+        variables = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    ran = process(_CTXTRIM_COMPLETE=f"complete_{shell}", **variables)
+    assert ran.err == ""
+    return ran.out.decode().split()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ctxtrim ", [*COMMANDS]),
+        ("ctxtrim tr", ["truncate", "trim", "trace"]),
+        ("ctxtrim trim --bud", ["--budget"]),
+        ("ctxtrim trim --no-keep-e", ["--no-keep-errors"]),
+        ("ctxtrim run -s tr", ["truncate", "trim"]),
+        ("ctxtrim run -s ", [*STAGES]),
+        ("ctxtrim run -s trim:strat", ["trim:strategy="]),
+        ("ctxtrim run -s trim:target=0.5,strat", ["trim:target=0.5,strategy="]),
+        ("ctxtrim run --preset ", [*PRESETS]),
+        ("ctxtrim count -m gpt-4.1-", ["gpt-4.1-mini", "gpt-4.1-nano"]),
+        ("ctxtrim count --format ", ["auto", *FORMATS]),
+        ("ctxtrim check --report-format js", ["json", "jsonl"]),
+        ("ctxtrim trim --strategy ol", ["oldest"]),
+        ("ctxtrim trace ", ["get", "list", "verify"]),
+        ("ctxtrim count some", []),
+    ],
+)
+def test_the_words_after_a_line(process: Run, line: str, expected: list[str]) -> None:
+    assert completions(process, line) == expected
+
+
+def test_zsh_and_fish_get_the_words_with_their_help(process: Run) -> None:
+    assert '"trace":"' in " ".join(completions(process, "ctxtrim tra", "zsh"))
+    assert completions(process, "ctxtrim tra", "fish")[:3] == ["trace", "Get,", "list"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_printed(ctxtrim: Run, shell: str) -> None:
+    ran = ctxtrim("--show-completion", shell)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"_CTXTRIM_COMPLETE=complete_{shell}" in ran.out.decode()
+
+
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [
+        ("bash", ".bash_completions/ctxtrim.sh"),
+        ("zsh", ".zfunc/_ctxtrim"),
+        ("fish", ".config/fish/completions/ctxtrim.fish"),
+    ],
+)
+def test_the_script_of_a_shell_is_installed(
+    process: Run, tmp_path: Path, shell: str, file: str
+) -> None:
+    ran = process("--install-completion", shell, HOME=str(tmp_path))
+    assert (ran.code, ran.err) == (0, "")
+    assert "complete_" in (tmp_path / file).read_text()
+    assert f"{shell} completion is installed in" in ran.out.decode()
+
+
+def test_an_unknown_shell_is_an_error(ctxtrim: Run) -> None:
+    ran = ctxtrim("--show-completion", "tcsh")
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err == "ctxtrim: unknown shell tcsh; name one of bash, zsh, fish\n"
+
+
+def test_bash_completes_with_the_script(ctxtrim: Run, tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    program = tmp_path / "ctxtrim"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ctxtrim "$@"\n')
+    program.chmod(0o755)
+    script = ctxtrim("--show-completion", "bash").out.decode()
+    line = "COMP_WORDS=(ctxtrim run --pre); COMP_CWORD=2; _ctxtrim_completion ctxtrim; "
+    done = subprocess.run(
+        [bash, "-c", f'{script}\n{line}echo "${{COMPREPLY[@]}}"'],
+        env=ENVIRONMENT | {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["--preset", "--preserve-system-prompt"]

@@ -25,8 +25,8 @@ from pathlib import Path
 
 import orjson
 
-from ctxtrim.cli.runner import calm_collector
 from ctxtrim.formats.reading import open_reading
+from ctxtrim.io.collector import calm_collector
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Pipeline, Spec
 from ctxtrim.stream import Job, stream

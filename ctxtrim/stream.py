@@ -6,7 +6,7 @@
                                           └─────────┴── StageRun ──▶ Row
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -25,7 +25,7 @@ from ctxtrim.pipeline import Pipeline, PipelineRun, Services
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Origin, row
-from ctxtrim.stage import Finding, Keeper, Memory, Recalled, is_handled, overflow
+from ctxtrim.stage import Finding, Keeper, Memory, Original, Recalled, is_handled, overflow
 from ctxtrim.summaries import Summarizer
 from ctxtrim.summaries.identity import Identity, identity
 
@@ -61,7 +61,8 @@ class Job:
 class Done(Struct, frozen=True):
     """The result of one chunk: bytes read, bytes to write (None: left out), rows and findings.
 
-    `is_lossy`: a transcript was left out, so the file must not be replaced.
+    `is_lossy`: a transcript was left out, so the file must not be replaced. `originals`: what a
+    keeper must store before the bytes are written, with the stages, if another process made this.
     """
 
     read: bytes
@@ -70,11 +71,19 @@ class Done(Struct, frozen=True):
     findings: tuple[Finding, ...]
     is_changed: bool
     is_lossy: bool
+    originals: tuple[tuple[tuple[Original, ...], str], ...] = ()
 
 
 def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
     """The results of the chunks of a file, one at a time. A keeper stores originals."""
-    for chunk in reading.chunks:
+    return done_chunks(path, reading.chunks, job, keeper)
+
+
+def done_chunks(
+    path: str, chunks: Iterable[Chunk], job: Job, keeper: Keeper | None = None
+) -> Iterator[Done]:
+    """The results of some chunks of a file, one at a time. A keeper stores originals."""
+    for chunk in chunks:
         yield _done(path, chunk, job, keeper)
 
 

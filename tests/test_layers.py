@@ -44,6 +44,7 @@ ROOMS = (
     "archive",
     "reports",
     "stream",
+    "workers",
     "cli",
     "__main__",
 )
@@ -70,8 +71,8 @@ OUTSIDE = {
     "os": {"archive", "cli", "io", "summarizers"},
     "sys": {"cli", "io"},
     "subprocess": {"summarizers"},
-    "threading": {"summarizers", "tokenizers"},
-    "signal": {"io", "summarizers"},
+    "threading": {"summarizers", "tokenizers", "workers"},
+    "signal": {"io", "summarizers", "workers"},
     "fcntl": {"archive", "io"},
     "pathlib": {"archive", "cli", "config", "io", "tokenizers", "tokens"},
     "time": {"cli", "io", "summarizers"},

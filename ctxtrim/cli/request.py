@@ -16,8 +16,8 @@ from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.conversion import TARGETS, Conversion, convert
 from ctxtrim.errors import UsageError
-from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
+from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
@@ -36,20 +36,23 @@ Values = Mapping[str, Any]
 class Request:
     """Inputs, targets, job and reports of a run.
 
-    `formats`: the formats to detect. `max_size`: the most bytes of a line or document. `report`:
-    the file of the report, `form` its format, `shows`: the report is printed on standard output.
-    `archive`: the folder for all originals; without one, `spills` is the folder for spilled
-    results. `writes`: the command's output is the transcript. `notes`: findings about configuration
-    files and skipped files, with their paths. `log`: the file with a line for each transcript.
-    `events`: the file with a line when a compaction starts and ends. `store`: the summary store,
-    written at the end. `target`: the API for which `convert` writes requests.
+    `choice`: the options about the format, `formats`: the formats to detect. `jobs`: the number of
+    processes, None: as many as the work is worth. `max_size`: the most bytes of a line or document.
+    `report`: the file of the report, `form` its format, `shows`: the report is printed on standard
+    output. `archive`: the folder for all originals; without one, `spills` is the folder for spilled
+    results. `moves_results`: a stage moves results to files. `writes`: the command's output is the
+    transcript. `notes`: findings about configuration files and skipped files, with their paths.
+    `log`: the file with a line for each transcript. `events`: the file with a line when a
+    compaction starts and ends. `store`: the summary store, written at the end. `target`: the API
+    for which `convert` writes requests.
     """
 
     sources: tuple[Input, ...]
     targets: Targets
     job: Job
+    choice: FormatChoice
     formats: tuple[Format, ...]
-    messages_path: str | None
+    jobs: int | None
     max_size: int
     explains_format: bool
     form: str | None
@@ -57,6 +60,7 @@ class Request:
     archive: Path | None
     spills: Path | None
     shows: bool
+    moves_results: bool
     writes: bool
     is_quiet: bool
     has_progress: bool
@@ -103,6 +107,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     }
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
+    choice = FormatChoice(values["format"], values["messages_path"], bool(values["each_request"]))
     job = Job(
         Pipeline(specs, _metering(sources, config), _thinking(values) if edits else "keep"),
         _on_overflow(values, edits),
@@ -122,8 +127,9 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         sources=sources,
         targets=targets,
         job=job,
-        formats=_formats(values),
-        messages_path=values["messages_path"],
+        choice=choice,
+        formats=choice.formats,
+        jobs=values["jobs"],
         max_size=values["max_size"],
         explains_format=bool(values["explain_format"]),
         form=form,
@@ -132,6 +138,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         spills=_spills(specs) if targets.writes else None,
         shows=path == "-"
         or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
+        moves_results=_spills(specs) is not None,
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
@@ -237,19 +244,3 @@ def _on_overflow(values: Values, writes: bool) -> Any:
 def _thinking(values: Values) -> Thinking | None:
     mode: Any = values["thinking"]
     return None if mode == "auto" else mode
-
-
-def _formats(values: Values) -> tuple[Format, ...]:
-    """The formats to detect, as `--messages-path` and `--each-request` change them."""
-    name, path = values["format"], values["messages_path"]
-    known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
-    if values["each_request"]:
-        known = tuple(form.each_request or form for form in known)
-    if path is None:
-        return known
-    placed = tuple(form.placed(path) for form in known if form.placed is not None)
-    if not placed:
-        raise UsageError(
-            f"--messages-path {path}: {name} has one event per line, not message lists in documents"
-        )
-    return placed

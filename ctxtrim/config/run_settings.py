@@ -85,6 +85,12 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
             units=SIZES,
         ),
         Option(
+            "jobs",
+            "Use N processes. [default: all cores if the input is large, else 1]",
+            None,
+            least=1,
+        ),
+        Option(
             "model",
             "Set the model: window, limits, tokenizer. [default: the last one in the transcript]",
             metavar="NAME",

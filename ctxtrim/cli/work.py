@@ -1,0 +1,310 @@
+"""The work on the inputs of a run: each is read, its results are written, and it is reported."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+
+from msgspec import structs
+
+from ctxtrim.archive.recorder import Recording
+from ctxtrim.cli import terminal
+from ctxtrim.cli.recordings import Recordings
+from ctxtrim.cli.request import Request
+from ctxtrim.conversion.losses import LossTotals
+from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.reading import Detection, Reading, open_reading
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.outputs import Sink
+from ctxtrim.io.replacement import ATTEMPTS, ChangedError
+from ctxtrim.io.spool import Spool
+from ctxtrim.reports.failures import not_handled
+from ctxtrim.reports.model import Report, Row
+from ctxtrim.stage import Finding, Keeper
+from ctxtrim.stream import Done
+from ctxtrim.workers.crew import Crew, Pending, dead, stored
+from ctxtrim.workers.pieces import START
+from ctxtrim.workers.pool import DeadWorkerError
+
+FINDING = 8  # size of a finding in a `Spool`
+_QUOTED = 24  # characters of the beginning of an input in a message
+
+
+@dataclass
+class Progress:
+    """The transcripts of one input so far.
+
+    `rows` and `findings` are reported after a file is replaced, and `losses` of its conversion in
+    one line. `start`: the first bytes.
+    `is_lossy`: a transcript is left out.
+    """
+
+    rows: Spool[Row] = field(default_factory=lambda: Spool(lambda row: row.size))
+    findings: Spool[Finding] = field(default_factory=lambda: Spool(lambda finding: FINDING))
+    losses: LossTotals = field(default_factory=LossTotals)
+    start: bytes = b""
+    has_rows: bool = False
+    has_written: bool = False
+    is_changed: bool = False
+    is_lossy: bool = False
+
+    def add(self, done: Done) -> None:
+        """Add the result of a chunk, but not its rows."""
+        self.start = self.start or done.read[:START].strip()
+        self.has_rows |= bool(done.rows)
+        self.has_written |= any(row.is_written for row in done.rows)
+        self.is_changed |= done.is_changed
+        self.is_lossy |= done.is_lossy
+        self.findings.extend(done.findings)
+        for row in done.rows:
+            self.losses.add(row.findings)
+
+    def close(self) -> None:
+        """Remove temporary files."""
+        self.rows.close()
+        self.findings.close()
+
+
+_Results = Callable[[Keeper | None], Iterator[Done]]
+"""The results of an input, with the keeper of its originals."""
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A file on which a process works, and its sink if it is replaced in place."""
+
+    pending: Pending
+    sink: Sink | None
+
+
+class Work:
+    """The work on all inputs of a run."""
+
+    def __init__(
+        self,
+        request: Request,
+        recordings: Recordings,
+        report: Report,
+        watch: terminal.Watch,
+        crew: Crew,
+    ) -> None:
+        self._request, self._recordings, self._report = request, recordings, report
+        self._watch, self._crew = watch, crew
+        self._ends_line = True  # whether the output so far ends with a line break
+
+    def process_all(self, readings: Mapping[str, Reading]) -> None:
+        """Process all inputs. Errors of one input do not stop the others.
+
+        `readings` are the inputs that are open, by path.
+        """
+        waiting: deque[tuple[Input, _Started | None]] = deque()
+        try:
+            for source in self._request.sources:
+                waiting.append((source, self._start(source, readings)))
+                if len(waiting) > self._crew.ahead:
+                    self._attempt(*waiting.popleft(), readings)
+            while waiting:
+                self._attempt(*waiting.popleft(), readings)
+        finally:
+            for _, started in waiting:
+                if started is not None and started.sink is not None:
+                    started.sink.discard()
+        self._recordings.close()
+
+    def _start(self, source: Input, readings: Mapping[str, Reading]) -> "_Started | None":
+        """Let a process work on a file; None if it is read in its turn."""
+        if source.path in readings or not self._crew.ahead:
+            return None
+        sink = None
+        if self._request.targets.in_place and self._request.targets.writes:
+            try:
+                # created before the file is read, so that it detects every later change
+                sink = self._request.targets.sink(source)
+            except (CtxtrimError, OSError):  # raised again in its turn
+                return None
+        pending = self._crew.start(source)
+        if pending is None and sink is not None:
+            sink.discard()
+        return _Started(pending, sink) if pending is not None else None
+
+    def _attempt(
+        self, source: Input, started: "_Started | None", readings: Mapping[str, Reading]
+    ) -> None:
+        """Process an input and report its errors."""
+        targets = self._request.targets
+        try:
+            if source.path in readings:
+                self._process_open(source, readings[source.path])
+            elif started is None or not self._take(source, started):
+                self._process_closed(source)
+        except InputError as error:
+            self._report.note(source.path, Finding("unreadable", "error", str(error), error.line))
+        except (OutputError, ArchiveError) as error:
+            if not targets.holds_back:
+                raise
+            code = "not-written" if isinstance(error, OutputError) else "not-archived"
+            self._report.note(source.path, Finding(code, "error", str(error)))
+        except (CtxtrimError, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
+            finding = not_handled(error, None, self._request.job.shows_tracebacks)
+            self._report.note(source.path, finding)
+
+    def _take(self, source: Input, started: "_Started") -> bool:
+        """Write the results of a process; False if the file must be read here."""
+        try:
+            result = started.pending.result()
+            if result is None or result.detection is None:
+                return False
+            for _ in self._watch([bytes(source.size or 0)]):
+                pass  # the progress bar counts the bytes of the file
+            self._process(
+                source, result.detection, lambda keeper: stored(result, keeper), started.sink
+            )
+        except ChangedError:
+            return False
+        except DeadWorkerError as error:
+            self._report.note(source.path, dead(error))
+        finally:
+            if started.sink is not None:
+                started.sink.discard()
+        return True
+
+    def _process_closed(self, source: Input) -> None:
+        """Open an input, process it and write it to its target.
+
+        If a file to replace changed in the meantime, read it again.
+        """
+        targets = self._request.targets
+        if not (targets.writes and targets.in_place):
+            self._read(source)
+            return
+        for attempt in range(1, ATTEMPTS + 1):
+            # created before the file is read, so that it detects every later change
+            sink = targets.sink(source)
+            try:
+                self._read(source, sink)
+                return
+            except ChangedError:
+                if attempt == ATTEMPTS:
+                    raise
+            finally:
+                sink.discard()
+
+    def _read(self, source: Input, sink: Sink | None = None) -> None:
+        request = self._request
+        with reading(source, request.max_size) as lines:
+            content = open_reading(self._watch(lines), request.formats, request.max_size)
+            self._process_open(source, content, sink)
+
+    def _process_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
+        self._process(
+            source,
+            content.detection,
+            lambda keeper: self._crew.results(source, content, keeper),
+            sink,
+        )
+
+    def _process(
+        self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
+    ) -> None:
+        """Write the results of one input to its target."""
+        request = self._request
+        if detection.format is None and request.choice.messages_path is not None:
+            raise UsageError(
+                f"--messages-path {request.choice.messages_path}: no message list at this path in "
+                f"{source.name}"
+            )
+        recording = self._recordings.of(source)
+        sink = self._recordings.sink(recording, sink or request.targets.sink(source))
+        progress = Progress()
+        try:
+            for done in results(recording or self._recordings.spills):
+                progress.add(done)
+                self._write(done, recording, sink)
+                if request.targets.holds_back:
+                    progress.rows.extend(done.rows)
+                else:
+                    self._report.add(done.rows)
+            self._finish(progress, recording, sink)
+            self._note_findings(source, detection, progress)
+        except BaseException:
+            sink.discard()
+            raise
+        finally:
+            if recording is not None:
+                self._recordings.discard(recording)
+            progress.close()
+
+    def _write(self, done: Done, recording: Recording | None, sink: Sink) -> None:
+        """Write the bytes of a chunk, on a new line."""
+        added = b"" if self._ends_line or not done.data else b"\n"
+        if recording is not None:
+            recording.chunk(done.read, done.data, added)
+        if done.data:
+            sink.write(added + done.data)
+            is_shared = self._request.targets.shares_stdout
+            self._ends_line = done.data.endswith(b"\n") or not is_shared
+
+    def _finish(self, progress: Progress, recording: Recording | None, sink: Sink) -> None:
+        """Commit the output, unless the file must stay as it is, and report the rows."""
+        targets = self._request.targets
+        stays = progress.is_lossy and (targets.in_place or not progress.has_written)
+        if not (stays and targets.holds_back):
+            self._recordings.finish(recording)
+        if stays or (targets.in_place and not progress.is_changed):
+            sink.discard()
+        else:
+            sink.commit()
+        if stays:
+            self._report.add(structs.replace(row, is_written=False) for row in progress.rows)
+        else:
+            self._report.add(progress.rows)
+
+    def _note_findings(self, source: Input, detection: Detection, progress: Progress) -> None:
+        findings: Iterable[Finding] = progress.findings
+        if not progress.has_rows and not progress.is_lossy:
+            first = next(iter(findings), None)
+            findings = [_no_transcript(detection, progress.start, self._request, first)]
+        for finding in chain(_format_findings(detection, self._request), findings):
+            self._report.note(source.path, finding)
+        if losses := str(progress.losses):
+            self._report.note(source.path, Finding("losses", "info", losses))
+
+
+def _no_transcript(
+    detection: Detection, start: bytes, request: Request, first: Finding | None
+) -> Finding:
+    """The finding that explains why a file has no transcript; `start` has its first bytes."""
+    known = ", ".join(form.name for form in request.formats)
+    line = None
+    if not start:
+        text = "no transcript found: the input is empty"
+    elif detection.format is not None:
+        text = f"no messages found, though it looks like {detection.format}"
+    elif detection.reason is not None:
+        text = f"no conversation found: {detection.reason}"
+    elif first is not None:
+        text = f"no transcript found: {first.message.split('; the line')[0]}"
+        line = first.line
+    elif len(request.formats) < len(FORMATS):
+        text = f"no transcript found: the format is not {known}; omit --format"
+    else:
+        quoted = start.decode(errors="replace").replace("\n", " ")
+        if len(quoted) > _QUOTED:
+            quoted = f"{quoted[:_QUOTED]}…"
+        text = f"unrecognized format (starts with `{quoted}`); supported: {known}"
+    return Finding("no-transcript", "error", text, line)
+
+
+def _format_findings(detection: Detection, request: Request) -> Iterator[Finding]:
+    """The finding about the detected format, if the user wants it or if the format is uncertain."""
+    if detection.is_mixed:
+        yield Finding(
+            "mixed-formats",
+            "warning",
+            f"{detection.taken_for}; what is not understood is kept as it is",
+        )
+    elif request.explains_format:
+        yield Finding("format", "info", detection.taken_for)

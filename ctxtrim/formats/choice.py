@@ -1,0 +1,40 @@
+"""The formats that a run detects, as the options choose them."""
+
+from functools import cache
+
+from msgspec import Struct
+
+from ctxtrim.errors import UsageError
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.base import Format
+
+
+class FormatChoice(Struct, frozen=True):
+    """The options about the format: its name or `auto`, the path of message lists (None: the
+    format's), and whether each request is a transcript. Unlike formats, they can be pickled.
+    """
+
+    name: str = "auto"
+    messages_path: str | None = None
+    each_request: bool = False
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """The formats to detect; a `UsageError` for a path that the format cannot have."""
+        return _formats(self)
+
+
+@cache
+def _formats(choice: FormatChoice) -> tuple[Format, ...]:
+    name, path = choice.name, choice.messages_path
+    known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
+    if choice.each_request:
+        known = tuple(form.each_request or form for form in known)
+    if path is None:
+        return known
+    placed = tuple(form.placed(path) for form in known if form.placed is not None)
+    if not placed:
+        raise UsageError(
+            f"--messages-path {path}: {name} has one event per line, not message lists in documents"
+        )
+    return placed
